@@ -28,7 +28,8 @@ _TRIM_EVERY = 100
 _COLUMNS = "server, tool, client, outcome, duration_ms, argument_bytes, answer_bytes, time"
 _RECORDS = SharedRecords(
     FILE_NAME,
-    "CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, server TEXT, "
+    "calls",
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, server TEXT, "
     "tool TEXT, client TEXT, outcome TEXT, duration_ms REAL, argument_bytes INTEGER, answer_bytes INTEGER)",
     "The log of calls",
 )

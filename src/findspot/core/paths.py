@@ -83,10 +83,10 @@ def index_folder(home: Path, root: Path) -> Path:
 # fmt: off
 OWN_FOLDERS = frozenset({
     "indexes", "dependencies", "documents", "catalogues", "logins", "broker", "models", "setup", "logs",
-    "spool",
+    "spool", "ui",
 })
 # fmt: on
-_OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite")
+_OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite", "activity.sqlite")
 _OTHERS = 0o077
 
 

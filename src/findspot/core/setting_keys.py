@@ -409,7 +409,7 @@ KEYS: tuple[Key, ...] = (
         "What servers log: 'debug', 'info', 'warning' or 'error'. See `findspot logs`."),
     Key("activity", "log", "activity", True, boolean,
         "If false, nothing about what you and your assistants ask is recorded: no questions, no calls, no "
-        "counts."),
+        "counts. See `findspot activity`."),
     Key("editor", "page", "editor", "vscode", _editor,
         "The editor that the page of `findspot ui` opens files in: 'vscode', 'cursor', 'idea' or another "
         "[one](ui.md#open-in-your-editor), an address with {path} and {line}, or 'none'."),

@@ -1,32 +1,102 @@
-"""Small databases in the home folder that every Findspot process adds rows to: counts of use, a log of calls.
+"""Small databases in the home folder that every Findspot process adds rows to: counts of use, a log of calls,
+what was asked.
 
-The file is readable by its owner only. Adding a row never fails the answer that it is about.
+Their files are readable by their owner only. Adding a row never fails the answer that it is about, and the
+setting `activity` turns all of them off.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.config import home_folder
+from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, stat_of
+from findspot.core.log import get_logger
 from findspot.core.sqlite import Connection, translated
 
+_log = get_logger("records")
+
 _WAIT_S = 0.5
+_AFTER_S = 0.25
+"""Between an answer and the notes about it: the answer goes first, and the notes of several are taken
+together."""
+_AT_EXIT_S = 2.0
+_MOST_WAITING = 1_000
+
+
+def recording() -> bool:
+    """Return whether use is recorded at all."""
+    return load_settings().log.activity
+
+
+class Later:
+    """Small jobs that nobody waits for, done in order in a thread of their own before the process ends."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+
+    def __call__(self, job: Callable[[], None]) -> None:
+        """Do a job soon; if very many wait, it is dropped."""
+        if self._jobs.qsize() >= _MOST_WAITING:
+            return
+        self._jobs.put(job)
+        if self._thread is None:
+            self._start()
+
+    def _start(self) -> None:
+        with self._guard:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="records", daemon=True)
+                self._thread.start()
+                atexit.register(self.finish)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._ending.wait(_AFTER_S)
+            self._do(job)
+            while not self._jobs.empty():
+                if (job := self._jobs.get()) is None:
+                    return
+                self._do(job)
+
+    @staticmethod
+    def _do(job: Callable[[], None]) -> None:
+        try:
+            job()
+        except Exception:  # noqa: BLE001 - the boundary of a thread; no answer depends on it
+            _log.exception("a record could not be written")
+
+    def finish(self) -> None:
+        """Do what waits, without a delay."""
+        self._ending.set()
+        self._jobs.put(None)
+        if self._thread is not None:
+            self._thread.join(_AT_EXIT_S)
+
+
+later = Later()
+"""The jobs of this process."""
 
 
 class SharedRecords:
     """One table in a file of its own. The file stays open: opening costs ten times what adding a row does."""
 
-    def __init__(self, file_name: str, table: str, contents: str) -> None:
-        """`table` creates the table unless it exists; `contents` names the rows in errors."""
+    def __init__(self, file_name: str, name: str, columns: str, contents: str) -> None:
+        """`name` and `columns` are those of the table; `contents` names the rows in errors."""
         self._file_name = file_name
-        self._table = table
+        self._name = name
+        self._table = f"CREATE TABLE IF NOT EXISTS {name} {columns}"
         self._contents = contents
         self._guard = threading.Lock()
         self._db: Connection | None = None
@@ -38,8 +108,13 @@ class SharedRecords:
         return home_folder() / self._file_name
 
     def add(self, statement: str, row: tuple[object, ...], tidy: str = "", every: int = 0) -> None:
-        """Run a statement that adds a row; ignore failures. Run `tidy` after every so many new rows."""
+        """Run a statement that adds a row, unless use is not recorded; ignore failures.
+
+        `tidy` is run after every so many new rows.
+        """
         with contextlib.suppress(FindspotError, sqlite.Error, OSError), self._guard:
+            if not recording():
+                return
             path = self.path
             if self._db is None or self._identity != _identity(path):
                 self._open(path)
@@ -53,6 +128,8 @@ class SharedRecords:
         if not self.path.exists():
             return []
         with self._translated(), contextlib.closing(sqlite.connect_reader(self.path)) as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (self._name,)).fetchone():
+                return []  # an older version made the file
             return db.execute(query, tuple(values)).fetchall()
 
     def change(self, statement: str) -> None:
@@ -60,6 +137,7 @@ class SharedRecords:
         if self.path.exists():
             with self._translated(), contextlib.closing(self._connected()) as db:
                 db.execute(statement)
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what was deleted is not left in the log
 
     def _open(self, path: Path) -> None:
         """Open the file; again if it was deleted or the home folder has changed."""
@@ -72,6 +150,7 @@ class SharedRecords:
         make_private_dir(self.path.parent)
         db = sqlite.connect_logged(self.path, synchronous="OFF", wait_s=_WAIT_S)
         try:
+            db.execute("PRAGMA secure_delete = ON")
             db.execute(self._table)
         except BaseException:
             db.close()

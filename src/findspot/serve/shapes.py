@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.tool_calls import ToolAccess
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
+    from findspot.serve.activity import Entry, Summary
 
 _LAUNCH_CHARS = 400
 
@@ -210,6 +211,32 @@ def call_object(call: CallRecord) -> dict[str, Any]:
         "durationMs": round(call.duration_ms, 1),
         "argumentBytes": call.argument_bytes,
         "answerBytes": call.answer_bytes,
+    }
+
+
+def activity_object(entry: Entry) -> dict[str, Any]:
+    """Return one question that was asked, and the places of its answer."""
+    return {
+        "time": entry.time,
+        "client": entry.client,
+        "project": entry.project,
+        "tool": entry.tool,
+        "question": entry.question,
+        "answers": list(entry.answers),
+        "found": entry.found,
+        "outcome": entry.outcome,
+        "durationMs": entry.duration_ms,
+        "tokens": entry.tokens,
+    }
+
+
+def summary_object(summary: Summary) -> dict[str, Any]:
+    """Return some questions taken together."""
+    return {
+        "questions": summary.questions,
+        "answered": summary.answered,
+        "medianMs": summary.median_ms,
+        "tokens": summary.tokens,
     }
 
 

@@ -53,6 +53,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("server_commands", "Serve the tools to an assistant over MCP."),
         "gateway": ("server_commands", "Serve the tools of all your MCP servers behind three."),
         "tools": ("tool_commands", "Index the tools of MCP servers, find one and call it."),
+        "activity": ("server_commands", "Show what assistants asked, and their answers."),
         "stats": ("server_commands", "Show how much was searched, and the tokens saved."),
         "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
         "logs": ("server_commands", "Show the log that servers keep."),

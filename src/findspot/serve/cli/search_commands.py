@@ -13,8 +13,9 @@ import click
 
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query
+from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS
-from findspot.serve import usage
+from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
@@ -23,6 +24,8 @@ from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from findspot.core.model import Results
     from findspot.core.roots import Roots
 
@@ -160,7 +163,8 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         serve = index.project.settings.serve
         form = form or serve.default_format
         root, roots = index.project.root, index.project.roots
-    usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
+        if index.project.settings.log.activity:
+            later(lambda: _record(root, roots, corpus, results))
     listed = not reply.json and form in (None, "human") and max_tokens is None
     with paged(wanted=pager and result_number is None and bool(results.hits)):
         if listed:
@@ -172,6 +176,26 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         show_notes(results)
     if result_number is not None:
         _open(results, roots, result_number, first=query.offset + 1)
+
+
+def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
+    """Note a search once it has been answered."""
+    shown = sum(len(hit.text) for hit in results.hits)
+    places = tuple(f"{hit.path}:{hit.focus or hit.span.start}" for hit in results.hits)
+    usage.note(activity.COMMAND_LINE, roots, results.hits, shown)
+    activity.note(
+        activity.Entry(
+            client=activity.COMMAND_LINE,
+            project=str(root),
+            tool="docs" if corpus is Corpus.DOCS else "search",
+            question=results.query,
+            answers=places,
+            found=results.total,
+            outcome="ok",
+            duration_ms=results.elapsed_ms,
+            tokens=shown // activity.CHARS_PER_TOKEN,
+        )
+    )
 
 
 def _open(results: Results, roots: Roots, result_number: int, *, first: int) -> None:

@@ -1,4 +1,4 @@
-"""`findspot serve`, `gateway`, `ui`, `logs`, `stats`: the servers, what they log, how much was searched."""
+"""`findspot serve`, `gateway`, `ui`, `logs`, `activity`, `stats`: the servers, and what was asked of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_obj
 from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken
 from findspot.core.setting_keys import CATALOGUE_TOOLSET
+from findspot.core.shared_records import recording
 from findspot.core.utc_time import utc_day
-from findspot.serve import usage
+from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Command, Reply, common, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser
+from findspot.serve.shapes import activity_object, summary_object
 
 if TYPE_CHECKING:
     from findspot.serve.mcp.access import Terms
@@ -40,6 +42,8 @@ _PAGE = """\
 """
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _LOOK_S = 0.3
+_SHOWN_PLACES = 3
+_BASELINE = f"{usage.LINES_READ} lines around each place in an answer"
 
 
 def _serving_options(command: Command) -> Command:
@@ -260,14 +264,16 @@ def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
 def stats(reply: Reply, days: int | None, clear: bool) -> None:
     """Show how much Findspot was used on this machine, and the tokens that its answers saved.
 
-    Only counts are kept, here and nowhere else: no query, no path, no text.
+    Only counts are stored, on this machine: no query, no path, no text. What was saved is an estimate: 40
+    lines around each place in an answer, minus the answer. docs/activity.md says how it is made.
     """
     if clear:
         usage.clear()
     since = utc_day(days - 1) if days else ""
     counts = usage.usage(since)
     if reply.json:
-        output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in counts]})
+        figures = [asdict(item) | {"saved": item.saved} for item in counts]
+        output.emit({"usage": figures, "baseline": _BASELINE})
         return
     if not counts:
         output.line("Nothing has been counted yet.")
@@ -277,6 +283,66 @@ def stats(reply: Reply, days: int | None, clear: bool) -> None:
         for item in counts
     ]
     output.table(rows, ["by", "searches", "answered", "tokens shown", "tokens saved"], numbers=range(1, 5))
-    output.note(
-        "Saved: the tokens of the whole files behind the answers, minus those of the answers.", dim=True
+    output.note(f"Saved: {_BASELINE}, minus the answer. See docs/activity.md#what-saved-means", dim=True)
+
+
+@click.command("activity")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, metavar="N", help="Questions to show. Default: 20."
+)
+@click.option("--client", metavar="NAME", help="Only questions of this client.")
+@click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
+@click.option("--clear", is_flag=True, help="Delete the record.")
+@click.option("--project", metavar="PATH", help="Only questions about this project.")
+@common
+def activity_(
+    reply: Reply, *, limit: int, client: str | None, days: int | None, clear: bool, project: str | None
+) -> None:
+    """Show what assistants asked on this machine, and which answers they got.
+
+    The newest come first. The record stays on this machine, for 90 days and 5,000 questions. Turn it off
+    with `findspot config set --global activity false`.
+    """
+    if clear:
+        activity.clear()
+    root = str(project_root(project)) if project else ""
+    matching = activity.entries(project=root, client=client or "", days=days)
+    shown, summed, on = matching[:limit], activity.summary(matching), recording()
+    if reply.json:
+        listed = [activity_object(entry) for entry in shown]
+        output.emit({"recording": on, "summary": summary_object(summed), "activity": listed})
+        return
+    for entry in reversed(shown) if sys.stdout.isatty() else shown:
+        _show_entry(entry)
+    if shown:
+        output.note(_sum_up(summed), dim=True)
+    else:
+        output.line("Nothing has been asked yet." if on else "Nothing is recorded.")
+    if not on:
+        output.note("Recording is off: the setting `activity` is false.")
+
+
+def _show_entry(entry: activity.Entry) -> None:
+    """Print who asked what, and the first places of the answer."""
+    when = entry.time.replace("T", " ").removesuffix("Z")
+    about = f"{Path(entry.project).name}  {entry.tool}" if entry.project else entry.tool
+    figures = f"{entry.duration_ms:,.0f} ms  {output.count(entry.tokens, 'token')}"
+    output.line(f"{when}  {entry.client}  {about}  {figures}", dim=True)
+    if entry.question:
+        output.line(f"  {' '.join(entry.question.split())}", bold=True)
+    if entry.outcome != "ok":
+        output.line(f"    {entry.outcome}", fg="yellow")
+        return
+    for place in entry.answers[:_SHOWN_PLACES]:
+        output.line(f"    {place}")
+    rest = entry.found - min(len(entry.answers), _SHOWN_PLACES)
+    if rest > 0 or not entry.found:
+        output.line(f"    … {rest:,} more" if entry.found else "    nothing found", dim=True)
+
+
+def _sum_up(summed: activity.Summary) -> str:
+    questions = output.count(summed.questions, "question")
+    tokens = output.count(summed.tokens, "token")
+    return (
+        f"{questions}, {summed.answered:,} answered, {tokens}, half of them within {summed.median_ms:,.0f} ms"
     )

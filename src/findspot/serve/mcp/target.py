@@ -114,13 +114,18 @@ async def in_project(call: Call, given: str | None, work: Callable[[Target], T],
 
 async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
     locate = await _locator(call, None if given == "." else given, exact)
+
+    def work_with(target: Target) -> T:
+        call.project = target.project
+        return work(target)
+
     try:
-        return await call.quick(lambda engine: work(locate(engine)))
+        return await call.quick(lambda engine: work_with(locate(engine)))
     except ProjectNotDetectedError:
         if given not in (None, "."):
             raise
         folder = await _ask_for_folder(call)
-        return await call.quick(lambda engine: work(_named(engine, folder, Path(folder), exact)))
+        return await call.quick(lambda engine: work_with(_named(engine, folder, Path(folder), exact)))
 
 
 def _with_note(call: Call, target: Target) -> Target:

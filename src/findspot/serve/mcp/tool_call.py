@@ -7,7 +7,9 @@ takes long. Its work runs in threads, so that the server keeps listening, and st
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -26,7 +28,9 @@ from findspot.core.log import get_logger
 from findspot.core.model import Progress, Query
 from findspot.core.paths import index_folder
 from findspot.core.progress import CancelToken
+from findspot.core.shared_records import later
 from findspot.discover.checkouts import folders_around
+from findspot.serve import activity
 from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context, notify
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.broker_client import BrokerClient
     from findspot.catalogue.call_results import StoredResults
     from findspot.engine import Engine
+    from findspot.project import Project
 
 T = TypeVar("T")
 
@@ -144,6 +149,8 @@ class Call:
         """What the answer has to say in addition to what its tool says."""
         self.read_only = read_only
         """Whether the call may change nothing."""
+        self.project: Project | None = None
+        """The project that the call turned out to be about."""
         self.library = library
         self._threads = threads
         self._keep_task = keep_task
@@ -403,6 +410,7 @@ def _check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
 
 async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     """Return a tool's answer; its errors, expected or not, are answers too."""
+    started = time.perf_counter()
     try:
         answer = await tool.handler(call, tool.read(given))
     except AnsweredError as early:
@@ -415,7 +423,29 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server
         _log.exception("%s failed unexpectedly", tool.name)
         answer = broken(error)
-    return _with_warnings(answer, call.warnings)
+    answer = _with_warnings(answer, call.warnings)
+    _record(tool, call, given, answer, (time.perf_counter() - started) * 1000)
+    return answer
+
+
+def _record(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, duration_ms: float) -> None:
+    """Note a call once it has been answered; not one with a token that names projects: it is somebody
+    else's.
+    """
+    grant, name = call.client.grant, call.client.name or activity.UNNAMED
+    if grant is not None and not grant.everything:
+        return
+
+    def note() -> None:
+        project = call.project
+        if project is not None and not project.settings.log.activity:
+            return
+        shown = answer.shown if answer.passed_on is None else json.dumps(answer.passed_on)
+        root = project.root if project else None
+        values, tokens = answer.values, len(shown) // activity.CHARS_PER_TOKEN
+        activity.note_call(name, root, tool.name, given, values, tokens=tokens, duration_ms=duration_ms)
+
+    later(note)
 
 
 def _with_warnings(answer: Answer, warnings: list[str]) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -28,19 +29,23 @@ from findspot.core.model import (
     Results,
 )
 from findspot.core.setting_keys import EDITORS
+from findspot.core.shared_records import recording
 from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
+from findspot.serve import activity, usage
 from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
+    activity_object,
     call_object,
     error_object,
     project_object,
     server_object,
     skip_object,
     status_object,
+    summary_object,
     tool_object,
     tool_results_object,
 )
@@ -59,6 +64,9 @@ MAX_EDGES = 300
 MAX_DEFINITIONS = 50
 
 MAX_EXAMPLES = 4
+
+MAX_ENTRIES = 200
+"""Questions that a page lists."""
 
 MAX_INSIDE = 24
 """What is hinted at inside a folder of the map before one goes there."""
@@ -100,6 +108,7 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
         "/api/projects/{id}/calls": _calls,
+        "/api/activity": _activity,
         "/api/tools": _tools,
         "/api/tools/{name}": _tool,
         "/api/servers": _servers,
@@ -107,6 +116,7 @@ def routes(workspace: Workspace) -> list[Route]:
     posts: dict[str, Answer] = {
         "/api/projects/{id}/index": _start_indexing,
         "/api/projects/{id}/cancel": _cancel_indexing,
+        "/api/activity/clear": _clear_activity,
     }
     return [
         Route(path, _endpoint(workspace, answer), methods=[method])
@@ -326,6 +336,27 @@ def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
     project = _asked(workspace, request)
     workspace.runs.cancel(project.root)
     return {"run": _run_object(workspace, project.root)}
+
+
+def _activity(_workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the newest questions, and who asked about what."""
+    given = request.query_params
+    every = activity.entries()
+    project, client = given.get("project") or "", given.get("client") or ""
+    matching = activity.entries(project=project, client=client) if project or client else every
+    return {
+        "recording": recording(),
+        "summary": summary_object(activity.summary(matching)),
+        "saved": sum(counted.saved for counted in usage.usage()),
+        "projects": Counter(entry.project for entry in every).most_common(),
+        "clients": Counter(entry.client for entry in every).most_common(),
+        "activity": [activity_object(entry) for entry in matching[:MAX_ENTRIES]],
+    }
+
+
+def _clear_activity(workspace: Workspace, request: Request) -> dict[str, Any]:
+    activity.clear()
+    return _activity(workspace, request)
 
 
 def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:

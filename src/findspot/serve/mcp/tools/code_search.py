@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
+from findspot.core.shared_records import later
 from findspot.dependencies.package import SCHEME, package_of
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
@@ -291,7 +292,13 @@ def _rendered(
 
 
 def _noted(project: Project, results: Results, answer: Answer) -> Answer:
-    usage.note("assistant", project.root, results, len(answer.shown))
+    """Return the answer; it is counted once it has been sent."""
+
+    def note() -> None:
+        if project.settings.log.activity:
+            usage.note("assistant", project.roots, results.hits, len(answer.shown))
+
+    later(note)
     return answer
 
 

@@ -1,5 +1,6 @@
 // The shell: which page is shown, which project is meant, the theme, the keys that work everywhere.
 
+import { activityPage } from "./activity.js";
 import { get, onConnection } from "./api.js";
 import { ALL, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
 import { fill, h } from "./dom.js";
@@ -15,6 +16,7 @@ const PAGES = {
   search: searchPage,
   projects: projectsPage,
   project: projectPage,
+  activity: activityPage,
   tools: toolsPage,
   servers: serversPage,
 };
@@ -22,6 +24,7 @@ const TITLES = {
   search: "Search",
   projects: "Projects",
   project: "Project",
+  activity: "Activity",
   tools: "Tools",
   servers: "Servers",
 };
@@ -33,7 +36,7 @@ const KEYS = [
   ["Alt 1 2 3", "Code, docs, tools"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s p t v", "Go to search, projects, tools, servers"],
+  ["g then s p a t v", "Go to search, projects, activity, tools, servers"],
   ["?", "These keys"],
 ];
 
@@ -159,7 +162,7 @@ function onKey(event) {
     document.querySelector("dialog[open]")
   )
     return;
-  const gone = { s: "search", p: "projects", t: "tools", v: "servers" }[event.key];
+  const gone = { s: "search", p: "projects", a: "activity", t: "tools", v: "servers" }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {
     event.preventDefault();

@@ -1,0 +1,165 @@
+"""What was asked on this machine, and which answers it got: the newest questions, in one private file.
+
+A question is stored with its secrets masked; of an answer, only the places that it names. The setting
+`activity` turns this off, together with the counts of use and the log of calls.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from findspot.core.shared_records import SharedRecords
+from findspot.core.utc_time import utc_day, utc_now
+
+FILE_NAME = "activity.sqlite"
+
+MAX_ENTRIES = 5_000
+"""Questions that are stored: about 2 MB."""
+MAX_DAYS = 90
+
+COMMAND_LINE = "command line"
+UNNAMED = "unnamed client"
+
+CHARS_PER_TOKEN = 4
+_QUESTION_CHARS = 500
+_NAME_CHARS = 200
+_MOST_ANSWERS = 5
+_TIDY_EVERY = 20
+
+_QUESTIONS = ("query", "pattern", "symbol", "similar_to", "name")
+"""Arguments that hold a question; no other argument is stored."""
+_LISTS = ("results", "matches", "tools", "citations", "nodes")
+_TOTALS = ("totalResults", "totalMatches", "total_matches", "total")
+
+_COLUMNS = "time, client, project, tool, question, answers, found, outcome, duration_ms, tokens"
+_RECORDS = SharedRecords(
+    FILE_NAME,
+    "activity",
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, client TEXT, "
+    "project TEXT, tool TEXT, question TEXT, answers TEXT, found INTEGER, outcome TEXT, duration_ms REAL, "
+    "tokens INTEGER)",
+    "The record of activity",
+)
+_ADD = f"INSERT INTO activity ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_TIDY = (
+    f"DELETE FROM activity WHERE id <= (SELECT MAX(id) FROM activity) - {MAX_ENTRIES} "
+    f"OR time < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{MAX_DAYS} days')"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One question and its answer."""
+
+    client: str
+    """Who asked, such as `claude-code`; `command line` for `findspot search`."""
+    project: str
+    """The root of the project, empty if the question was about none."""
+    tool: str
+    question: str
+    answers: tuple[str, ...]
+    """The first places that the answer names, such as `src/shop/cart.py:12`."""
+    found: int
+    outcome: str
+    """`ok`, or the code of an error."""
+    duration_ms: float
+    tokens: int
+    """Of the answer."""
+    time: str = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Some entries taken together."""
+
+    questions: int
+    answered: int
+    """Questions that found something."""
+    median_ms: float
+    tokens: int
+
+
+def note_call(
+    client: str,
+    project: Path | None,
+    tool: str,
+    given: Mapping[str, Any],
+    values: Mapping[str, Any],
+    *,
+    tokens: int,
+    duration_ms: float,
+) -> None:
+    """Store a tool call by what it was given and what it answered."""
+    answers, found = answers_of(values)
+    outcome = str(values.get("code") or "error") if values.get("error") or values.get("code") else "ok"
+    question = next((value for name in _QUESTIONS if isinstance(value := given.get(name), str)), "")
+    note(Entry(client, str(project or ""), tool, question, answers, found, outcome, duration_ms, tokens))
+
+
+def note(entry: Entry) -> None:
+    """Store an entry; this never fails."""
+    from findspot.discover.secrets import masked  # a server starts without it
+
+    cut = [text[:_NAME_CHARS] for text in (entry.client, entry.project, entry.tool)]
+    question = masked(entry.question)[:_QUESTION_CHARS]
+    answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
+    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
+    row = (entry.time, *cut, question, answers, *figures)
+    _RECORDS.add(_ADD, row, tidy=_TIDY, every=_TIDY_EVERY)
+
+
+def answers_of(values: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+    """Return the first places that an answer names, and how many things it found."""
+    listed = next((value for name in _LISTS if isinstance(value := values.get(name), list)), [])
+    total = next((value for name in _TOTALS if isinstance(value := values.get(name), int)), len(listed))
+    return tuple(filter(None, map(_place, listed[:_MOST_ANSWERS]))), max(total, len(listed))
+
+
+def _place(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    if not isinstance(item, dict):
+        return ""
+    line = item.get("startLine") or item.get("line")
+    name = item.get("path") or item.get("file") or item.get("name") or item.get("doc_id") or ""
+    return f"{name}:{line}" if name and line else str(name)
+
+
+def entries(
+    limit: int = MAX_ENTRIES, *, project: str = "", client: str = "", days: int | None = None
+) -> list[Entry]:
+    """Return the newest entries, the newest first; only those of a project or client if it is named."""
+    since = utc_day(min(days or MAX_DAYS, MAX_DAYS) - 1)
+    rows = _RECORDS.rows(
+        f"SELECT {_COLUMNS} FROM activity WHERE ? IN ('', project) AND ? IN ('', client) AND time >= ? "
+        "ORDER BY id DESC LIMIT ?",
+        (project, client, since, limit),
+    )
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    time, client, project, tool, question, answers, found, outcome, duration_ms, tokens = row
+    places = tuple(json.loads(answers))
+    return Entry(client, project, tool, question, places, found, outcome, duration_ms, tokens, time)
+
+
+def summary(of: Iterable[Entry]) -> Summary:
+    """Return how many questions there were, and what they cost."""
+    listed = list(of)
+    return Summary(
+        questions=len(listed),
+        answered=sum(entry.outcome == "ok" and (entry.found > 0 or not entry.question) for entry in listed),
+        median_ms=round(statistics.median(entry.duration_ms for entry in listed), 1) if listed else 0.0,
+        tokens=sum(entry.tokens for entry in listed),
+    )
+
+
+def clear() -> None:
+    """Delete all entries."""
+    _RECORDS.change("DELETE FROM activity")

@@ -1,0 +1,26 @@
+// A question before something is deleted.
+
+import { fill, h } from "./dom.js";
+
+const dialog = document.getElementById("confirm");
+
+/** Ask; true if the user agrees. */
+export function confirmed(question, consequence, label) {
+  const close = (answer) => () => dialog.close(answer);
+  fill(
+    dialog,
+    h("h2", { id: "confirm-title" }, question),
+    h("p", { class: "muted" }, consequence),
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { type: "button", onclick: close(""), autofocus: true }, "Cancel"),
+      h("button", { type: "button", class: "danger", onclick: close("yes") }, label),
+    ),
+  );
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((answer) => {
+    dialog.addEventListener("close", () => answer(dialog.returnValue === "yes"), { once: true });
+  });
+}
