@@ -170,8 +170,8 @@ class Packages:
         if folder is not None or view.language.folders_are_packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             names = view.references.names_on(fact.local) if by_package else view.references.names
-            numbers = self._by_folder().get(folder, ()) if folder is not None else ()
-            inside = (self._sources.view(number) for number in numbers)
+            paths = self._by_folder().get(folder, ()) if folder is not None else ()
+            inside = map(self._sources.at, paths)
             same = (v for v in inside if v is not None and v.language.family == view.language.family)
             others = (v for v in same if v is not view and not v.package.endswith("_test"))
             return [v for v in others if _defines_one(v, names)]
@@ -182,13 +182,13 @@ class Packages:
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
 
-    def _by_folder(self) -> dict[str, list[int]]:
-        """Return the numbers of the files that each folder holds."""
+    def _by_folder(self) -> dict[str, list[str]]:
+        """Return the paths of the files that each folder holds."""
 
-        def read() -> dict[str, list[int]]:
-            folders: dict[str, list[int]] = {}
-            for file in self._sources.files.files:
-                folders.setdefault(posixpath.dirname(file.path), []).append(file.id)
+        def read() -> dict[str, list[str]]:
+            folders: dict[str, list[str]] = {}
+            for path in self._sources.files.by_path:
+                folders.setdefault(posixpath.dirname(path), []).append(path)
             return folders
 
         return self._sources.once("files by folder", read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -21,7 +22,10 @@ RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "me
 """Tables by file, of which only the first counts: the others are smaller."""
 
 OF_PROJECT = "facts of the project"
-"""The table of what follows from the paths of files and from settings: no file's facts are in it."""
+"""The table of what follows from paths and settings alone: it holds no numbers of files and no facts."""
+
+_SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|Cargo\.toml|[jt]sconfig[^/]*\.json)$")
+"""Files whose text says where modules are."""
 
 
 class Tables:
@@ -31,9 +35,9 @@ class Tables:
     working out stays in the graph.
     """
 
-    def __init__(self, views: dict[int, SourceView | None]) -> None:
+    def __init__(self, views: dict[int, SourceView | None], of_project: dict[Any, Any]) -> None:
         self.views = views
-        self._tables: dict[str, dict[Any, Any]] = {}
+        self._tables: dict[str, dict[Any, Any]] = {OF_PROJECT: of_project}
 
     def table(self, name: str) -> dict[Any, Any]:
         """Return the answers of one kind, by question."""
@@ -63,8 +67,32 @@ def tables_of(snapshot: Snapshot) -> Tables:
         kept = [(number, view) for number, view in known if number in snapshot.files.by_id]
         if len(kept) > MOST_FILES:
             kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
-        here.tables = lasting.tables = Tables(dict(kept))
+        here.tables = lasting.tables = Tables(dict(kept), project_table(snapshot))
     return here.tables
+
+
+class _ProjectTable:
+    """Holds the table of a project, and of which paths and settings it is."""
+
+    def __init__(self) -> None:
+        self.held: tuple[object, list[str], list[int], dict[Any, Any]] = (None, [], [], {})
+
+
+def project_table(snapshot: Snapshot) -> dict[Any, Any]:
+    """Return the table `OF_PROJECT`, the same until a path is added or removed or a file of settings changes.
+
+    It is proportional to the project, and most edits leave it as it is.
+    """
+    room = snapshot.memo(_ProjectTable, lasting=True)
+    files = snapshot.files
+    shape, settings, numbers, table = room.held
+    if shape is not files.shape:
+        settings = [path for path in files.by_path if _SETTINGS.search(path)]
+    now = [files.by_path[path] for path in settings]
+    if shape is not files.shape or numbers != now:
+        table = {}
+        room.held = files.shape, settings, now, table
+    return table
 
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from findspot.core.progress import CancelToken
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
-from findspot.graph.shared_tables import MEMBERS, OF_PROJECT, RECEIVERS, RESOLVED, Tables
+from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables, project_table
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
@@ -156,15 +156,10 @@ def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResol
 
 
 class FileResolver:
-    """Resolves whole files, with tables of its own that go when it is done.
-
-    One whose tables are crowded hands on to the next what it knows of the project as a whole.
-    """
+    """Resolves whole files, with tables of its own that go when it is done; `before` had crowded tables."""
 
     def __init__(self, snapshot: Snapshot, before: FileResolver | None = None) -> None:
-        self.tables = Tables({})
-        if before is not None:
-            self.tables.table(OF_PROJECT).update(before.tables.table(OF_PROJECT))
+        self.tables = Tables({}, project_table(snapshot))
         self._sources = Sources(snapshot, self.tables)
         self._outgoing = Outgoing(self._sources)
         self._defined: dict[str, bool] = before._defined if before is not None else {}

@@ -74,7 +74,6 @@ _BYTES_PER_BYTE = 3
 _COMMIT_CHUNKS = 8_000
 """A commit at least this often: what is committed can be searched, and survives a crash."""
 
-
 _NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET)
 """Reasons whose files are named: somebody may wonder why these are missing."""
 
@@ -406,6 +405,7 @@ def _outcomes(
     if not delta.changed:
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
+    size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     setup = Setup(
         root=run.tree,
         provider=run.settings.embed.provider,
@@ -413,8 +413,8 @@ def _outcomes(
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
+        gives_way=size > 1,
     )
-    size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     with run.workers.lend(setup, size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in delta.changed)
         outcomes = pool.run(jobs, run.cancel, idle)

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from typing import BinaryIO
 
@@ -133,6 +134,8 @@ def _keywords(chunk: Chunk, text: list[str], context: list[str]) -> str:
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each job with its outcome, in order, until the input ends; a new setup may come between jobs."""
     setup: Setup = pickle.load(source)
+    if setup.gives_way:
+        _give_way()
     embedder = embedder_of(setup)
     sink.write(b"\n" + READY)
     sink.flush()
@@ -142,6 +145,8 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         except EOFError:
             return
         if isinstance(jobs, Setup):
+            if jobs.gives_way:
+                _give_way()
             if (jobs.provider, jobs.revision) != (setup.provider, setup.revision):
                 embedder = embedder_of(jobs)
             setup = jobs
@@ -152,6 +157,13 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
                 pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
                 sink.flush()
             _limit_time(0)
+
+
+@cache
+def _give_way() -> None:
+    """Let other programs go first from now on."""
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
 
 
 def _limit_time(seconds: float) -> None:
@@ -183,8 +195,6 @@ def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
 
 
 def main() -> None:
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
     # Ctrl-C reaches every process of the terminal; the indexing process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(sys.stdin.buffer, answers_on_stdout())

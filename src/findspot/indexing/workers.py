@@ -41,6 +41,8 @@ class Setup:
     revision: str | None = None
     """Of a model that embeds in the indexing process; None where each worker opens its own."""
     secret_scan: str = "skip"
+    gives_way: bool = True
+    """Whether other programs go first: not where somebody waits for a file that was just saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +383,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-KEEP_S = 60.0
-"""How long a worker waits for the next run."""
+KEEP_S = 300.0
+"""How long a worker waits for the next run: a start takes longer than all else about a saved file."""
 
 KEPT_FILES = 500
 """A worker that has read more files holds over 100 MB, and is not kept."""

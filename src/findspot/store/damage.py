@@ -35,6 +35,7 @@ from findspot.core.files import (
     write_json,
 )
 from findspot.core.log import get_logger
+from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, Error, logged_pages, page_bytes, shrink_log, translated
 from findspot.store.database import FILE_NAME, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS
@@ -128,6 +129,11 @@ class Checksums:
             sums = {name: self._renewed(name, changed) for name in self._names()}
             write_atomic(self._path, _encoded(sums))
             self._compared, self._sums = self._state(), sums
+
+    @property
+    def compared(self) -> State | None:
+        """In which state the files were compared or written; None where they changed since."""
+        return self._compared if self._compared == self._state() else None
 
     def forget(self) -> None:
         """Compare everything again at the next opportunity."""
@@ -270,6 +276,12 @@ class DamageDetector:
         self._checksums = Checksums(folder)
         self.checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
+        self._left: object = None
+        """What the last writer of this process left behind, whole."""
+        self.derived_is_whole = False
+        """Of an index that is being written: whether its derived parts are still as that writer left them."""
+        self.abandoned = False
+        """Whether the writer gave up a commit, of which derived parts may hold something."""
 
     @property
     def is_marked(self) -> bool:
@@ -303,6 +315,8 @@ class DamageDetector:
         except DerivedDamagedError as damage:
             _log.warning("rebuilding the keyword index: %s", damage.developer_message)
             damaged = True
+        self.derived_is_whole = self._left is not None and self._left == self._now()
+        self._left, self.abandoned = None, False
         self._checksums.begin()
         return damaged
 
@@ -313,6 +327,7 @@ class DamageDetector:
             size = page_bytes(db)
             if shrink_log(db) and whole:
                 self._checksums.finish(pages, size)
+                self._left = None if self.abandoned else self._now()
         except Error:
             _log.info("without checksums until the next run")
         finally:
@@ -321,7 +336,14 @@ class DamageDetector:
     def forget(self) -> None:
         """Check everything again that was found to be whole."""
         self.checked.clear()
+        self._left = None
         self._checksums.forget()
+
+    def _now(self) -> object:
+        """Return what changes with the database and its derived parts; None where that cannot be told."""
+        state = self._checksums.compared
+        lists = [stat_of(self._folder / KEYWORDS / corpus / "meta.json") for corpus in Corpus]
+        return state and (state, [(file.st_ino, file.st_mtime_ns) if file else None for file in lists])
 
     def _compare(self) -> None:
         try:

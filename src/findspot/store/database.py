@@ -9,7 +9,9 @@ FORMAT_VERSION
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexFormatError
@@ -159,6 +161,38 @@ def read_meta(db: Connection) -> dict[str, str]:
 
 def write_meta(db: Connection, values: dict[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+ADDITIONS = "additions"
+"""The row of `meta` that `Additions` is read from."""
+
+
+class Additions(NamedTuple):
+    """What the last commits did to the table of files: a reader need not read all of it again."""
+
+    since: int
+    """After this generation …"""
+    upto: int
+    """… and up to this one, files were added or replaced, and nothing else happened to them or to skips."""
+    chunks: int
+    """How many chunks the files have."""
+
+    @classmethod
+    def of(cls, meta: Mapping[str, str]) -> Additions | None:
+        """Return what is known of the generation that `meta` names; None after a writer that says nothing."""
+        noted = cls(*map(int, meta[ADDITIONS].split())) if ADDITIONS in meta else None
+        return noted if noted and str(noted.upto) == meta.get("generation") else None
+
+    @classmethod
+    def after(cls, meta: Mapping[str, str], chunks: int, *, only_added: bool) -> Additions:
+        """Return what holds after the next commit."""
+        before, generation = cls.of(meta), int(meta.get("generation", "0"))
+        since = before.since if before else generation
+        return cls(since if only_added else generation + 1, generation + 1, chunks)
+
+    @property
+    def text(self) -> str:
+        return " ".join(map(str, self))
 
 
 JOURNAL_NOTE = "journal"

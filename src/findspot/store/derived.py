@@ -6,11 +6,13 @@ All of it belongs to one generation, can be loaded for that generation, and can 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
 from findspot.store import keywords
-from findspot.store.database import generation_of, read_meta, write_meta
+from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
@@ -44,6 +46,9 @@ MAX_DEAD_RATIO = 1.5
 _DEAD_ALLOWED = 5_000
 """Chunks of replaced files that a writer killed before cleaning up may leave behind; more are dropped."""
 
+_FEW_FILES = 500
+"""Files that are put into a table one by one; for more it is read again."""
+
 _PART_ROWS = 20_000
 """Rows read at a time when all are: Python's own objects take several times their room."""
 
@@ -51,8 +56,11 @@ _PART_ROWS = 20_000
 class FileTable:
     """The live files of one generation, by number, path and corpus."""
 
-    def __init__(self, files: list[StoredFile]) -> None:
+    def __init__(self, files: list[StoredFile], shape: object = None) -> None:
+        """Take files in the order of their paths; `shape` is that of a table of the same paths."""
         self.files = files
+        self.shape = shape or object()
+        """The same object in every generation until a path is added or removed, or a skip changes."""
         self.by_id = {file.id: file for file in files}
         self.by_path = {file.path: file.id for file in files}
         self._size = max(self.by_id, default=0) + 1
@@ -68,6 +76,19 @@ class FileTable:
         """The hashes of files whose content several files have, by number."""
         counts = Counter(file.sha256 for file in self.files)
         return {file.id: file.sha256 for file in self.files if counts[file.sha256] > 1}
+
+    def with_newer(self, newer: Sequence[StoredFile]) -> FileTable:
+        """Return the table with files that were added to it, or replaced in it."""
+        known = all(file.path in self.by_path for file in newer)
+        files = self.files.copy()
+        for file in newer:
+            at = bisect_left(files, file.path, key=attrgetter("path"))
+            files[at : at + (file.path in self.by_path)] = [file]
+        return FileTable(files, self.shape if known else None)
+
+    def newer_than(self, db: Connection) -> list[StoredFile]:
+        """Return the files that were numbered after all of these."""
+        return FileRows(db).numbered_above(self._size - 1)
 
     def mask(self, files: Iterable[StoredFile]) -> Mask:
         """Return a mask over file numbers that is true for these files."""
@@ -139,13 +160,23 @@ def load_derived(
     folder: Path, db: Connection, generation: int, checked: set[str], older: Derived | None = None
 ) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
-    files = FileTable(FileRows(db).all())
-    names = json.loads(read_meta(db).get("segments", "[]"))
+    meta = read_meta(db)
+    files = _files(db, generation, Additions.of(meta), older)
+    names = json.loads(meta.get("segments", "[]"))
     segments = tuple(open_segment(folder / VECTORS / name, checked) for name in names)
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
         readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
     return Derived(generation, files, readers, VectorReader(segments), lasting=older.lasting if older else {})
+
+
+def _files(db: Connection, generation: int, additions: Additions | None, older: Derived | None) -> FileTable:
+    """Read the files of a generation; if few were added to an older one, only those."""
+    if older and additions and additions.upto == generation and older.generation >= additions.since:
+        newer = older.files.newer_than(db)
+        if len(newer) <= _FEW_FILES:
+            return older.files.with_newer(newer)
+    return FileTable(FileRows(db).all())
 
 
 def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:

@@ -72,9 +72,11 @@ class FileRows:
     def _select(self, condition: str, *values: object) -> list[StoredFile]:
         return list(map(StoredFile._make, self._db.execute(f"{_FILES} {condition}", values)))
 
-    def numbers(self) -> list[int]:
-        """Return the number of every file."""
-        return [row[0] for row in self._db.execute("SELECT id FROM files")]
+    def numbers(self, among: Sequence[int] | None = None) -> list[int]:
+        """Return the number of every file, or of those that are among these numbers."""
+        every = "SELECT id FROM files"
+        rows = self._db.execute(every) if among is None else _rows_in(self._db, f"{every} WHERE id IN", among)
+        return [row[0] for row in rows]
 
     def last_number(self) -> int:
         """Return the highest number ever given to a file."""

@@ -20,6 +20,7 @@ from findspot.core.files import folder_bytes, make_private_dir, remove_folder, s
 from findspot.core.sqlite import Connection, Error, migrate, remove_database, translated, version_of
 from findspot.store.damage import CHECKSUMS, CHECKSUMS_NOTE, MARK, UNEXPECTED, DamageDetector, note_checksums
 from findspot.store.database import (
+    ADDITIONS,
     FILE_NAME,
     FILE_NAMES,
     FORMAT_VERSION,
@@ -42,7 +43,7 @@ from findspot.store.writer import Writer
 
 _REPAIR_WAIT_S = 5.0
 
-_LOCAL = ("segments", JOURNAL_NOTE, CHECKSUMS_NOTE, "origin%")
+_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE, CHECKSUMS_NOTE, "origin%")
 """Rows of `meta` about the files of one machine; `origin…` is what a local copy notes of its source."""
 
 
@@ -245,6 +246,7 @@ class SqliteStore:
             try:
                 yield writer
             finally:
+                self.detector.abandoned = db.in_transaction
                 writer.close()
 
     @contextlib.contextmanager
@@ -260,7 +262,7 @@ class SqliteStore:
                 note_checksums(db)
                 if keywords_damaged:
                     rebuild(self.folder, db)
-                else:
+                elif not self.detector.derived_is_whole:
                     ensure_derived(self.folder, db, self.detector.checked)
                 yield db
             except (IndexCorruptError, Error):

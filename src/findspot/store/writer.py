@@ -12,13 +12,16 @@ from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
-from findspot.store.database import begin, generation_of, read_meta, write_meta
+from findspot.store.database import Additions, begin, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, number_chunks
 from findspot.store.keywords import KeywordWriter
 from findspot.store.records import ORDINAL_BITS, FileRecord, KnownFiles, StoredFile
-from findspot.store.vector_segments import open_segment, remove_unlisted, write_segment
+from findspot.store.vector_segments import Mask, Segment, open_segment, remove_unlisted, write_segment
+
+_FEW_ROWS = 2_000
+"""For so many rows their own files are looked up, for more every file is read."""
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -40,6 +43,9 @@ class Writer:
         """Corpus and number of file revisions that go with this transaction …"""
         self._dead: list[tuple[str, int]] = []
         """… and of those that went with earlier ones: no later snapshot can name them."""
+        self._more_chunks = 0
+        self._only_added = True
+        """Whether this transaction added or replaced files, and did nothing else to them: see `Additions`."""
 
     def known_files(self, paths: Sequence[str] | None = None) -> KnownFiles:
         """Return all files; with `paths`, those that are or lie below one of these paths."""
@@ -72,6 +78,8 @@ class Writer:
         if old:
             record = _with_known_vectors(record, self.chunks.vectors_by_key(old.id))
             self._forget(old)
+        self._only_added = self._only_added and number is None
+        self._more_chunks += len(record.chunks)
         file_id = insert_file(self._db, record, number)
         numbered = number_chunks(file_id, record)
         self._vectors.put(file_id, [(number, item.scale, item.vector or b"") for number, item in numbered])
@@ -86,6 +94,7 @@ class Writer:
         self.skips.delete(path)
         file = self.files.find(path)
         if file:
+            self._only_added = False
             self._meanings.note(path, file.id)
             self._forget(file)
         return file is not None
@@ -93,12 +102,14 @@ class Writer:
     def clear(self) -> None:
         """Remove every file: vectors of different models must not meet."""
         begin(self._db)
+        self._only_added = False
         for file in self.files.all():
             self._forget(file)
 
     def touch(self, file: SourceFile) -> None:
         """Note that a file with the same content was written again."""
         begin(self._db)
+        self._only_added = False
         self.files.set_stamp(file.path, file.stamp)
 
     def forget_vectors(self) -> None:
@@ -120,10 +131,17 @@ class Writer:
         self._keywords.delete(self._dead)
         self._dead = []
         self._keywords.commit()
-        self._vectors.write(self.files)
-        self.set_meta(generation=str(generation_of(self._db) + 1), segments=json.dumps(self._vectors.names))
+        meta, only_added = self.meta(), self._only_added and not self.skips.changed
+        before = Additions.of(meta)
+        chunks = before.chunks + self._more_chunks if before else self.files.totals()[1]
+        additions = Additions.after(meta, chunks, only_added=only_added)
+        self._vectors.write(self.files, additions.chunks)
+        self.set_meta(
+            generation=str(additions.upto), segments=json.dumps(self._vectors.names), additions=additions.text
+        )
         self._publish()
         self._db.execute("COMMIT")
+        self._more_chunks, self._only_added, self.skips.changed = 0, True, False
         self._dead, self._replaced = self._replaced, []
         self._vectors.remove_replaced()
 
@@ -154,6 +172,7 @@ class Writer:
         """Bring the commit to a truth that is elsewhere: what fails here is not committed."""
 
     def _forget(self, file: StoredFile) -> None:
+        self._more_chunks -= file.chunks
         delete_file(self._db, file.id)
         self._replaced.append((file.corpus, file.id))
         self._vectors.drop(file.id)
@@ -162,6 +181,9 @@ class Writer:
 class SkipWriter(SkipRows):
     """The skips of an index, changed in its writer's transaction."""
 
+    changed = False
+    """Whether this transaction changed more than the skip of a file that it stored."""
+
     def count(self) -> int:
         """Return how many skips there are."""
         return sum(self.counts().values())
@@ -169,16 +191,19 @@ class SkipWriter(SkipRows):
     def add(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
         """Store what was left out; with the file that was read, so that it is not read again."""
         begin(self._db)
+        self.changed = True
         self.put(skips, file)
 
     def drop(self, reason: SkipReason) -> None:
         """Remove every skip of one reason, so that its files are looked at again."""
         begin(self._db)
+        self.changed = True
         self._db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
 
     def replace_walk(self, skips: Iterable[Skip]) -> None:
         """Replace what the walk left out; the skips of files that were read stay."""
         begin(self._db)
+        self.changed = True
         self._db.execute("DELETE FROM skips WHERE mtime_ns IS NULL")
         self.put(skips)
 
@@ -190,6 +215,7 @@ class SkipWriter(SkipRows):
         if before == set(skips) - around:
             return False
         begin(self._db)
+        self.changed = True
         for skip in before:
             self.delete(skip.path)
         self.put(skips)
@@ -251,27 +277,34 @@ class _VectorChanges:
         """Drop every segment and every new vector."""
         self.names, self._new = [], {}
 
-    def write(self, files: FileRows) -> None:
-        """Write the new vectors, merged with the newest segments so that few remain."""
+    def write(self, files: FileRows, live: int) -> None:
+        """Write the new vectors, merged with the newest segments so that few remain; `live` counts chunks."""
         new = [item for items in self._new.values() for item in items]
         segments = [open_segment(self._folder / name, self._checked) for name in self.names]
         if new:
             segments.append(segment_of(new))
         sizes = [segment.numbers.size for segment in segments]
-        dead = sum(sizes) - files.totals()[1]
-        if dead > _MAX_DEAD_SHARE * sum(sizes):
+        if sum(sizes) - live > _MAX_DEAD_SHARE * sum(sizes):
             first = 0
         elif new:
             first = _merge_from(sizes)
         else:
             return
-        name = write_segment(self._folder, segments[first:], mask_of(files.numbers()))
+        name = write_segment(self._folder, segments[first:], _live_files(segments[first:], files))
         self.names = self.names[:first] + ([name] if name else [])
         self._new = {}
 
     def remove_replaced(self) -> None:
         """Delete the segments that were merged into others."""
         remove_unlisted(self._folder, set(self.names))
+
+
+def _live_files(segments: Sequence[Segment], files: FileRows) -> Mask:
+    """Return the files that exist, as a mask over those that have rows in these segments."""
+    if sum(segment.numbers.size for segment in segments) > _FEW_ROWS:
+        return mask_of(files.numbers())
+    held = {number >> ORDINAL_BITS for segment in segments for number in segment.numbers.tolist()}
+    return mask_of(files.numbers(sorted(held)))
 
 
 def _merge_from(sizes: Sequence[int]) -> int:

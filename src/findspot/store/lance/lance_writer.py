@@ -21,7 +21,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import Connection
 from findspot.store.damage import CHECKSUMS_NOTE
-from findspot.store.database import begin, read_meta, write_meta
+from findspot.store.database import ADDITIONS, begin, read_meta, write_meta
 from findspot.store.index_meta import INCOMPLETE
 from findspot.store.index_rows import file_record
 from findspot.store.lance.lance_commits import Commit
@@ -45,7 +45,7 @@ ORIGIN = "origin"
 EPOCH = "origin_epoch"
 STAMP = "origin_stamp"
 SKIPS = "origin_skips"
-OWN_KEYS = frozenset({"generation", "segments", CHECKSUMS_NOTE, ORIGIN, EPOCH, STAMP, SKIPS})
+OWN_KEYS = frozenset({"generation", "segments", ADDITIONS, CHECKSUMS_NOTE, ORIGIN, EPOCH, STAMP, SKIPS})
 """What is written about the copy itself, and not about the index."""
 
 _AT_ONCE = 20_000
@@ -86,6 +86,7 @@ class CopyWriter(Writer):
 
     def _take_over(self, head: Head, commit: Commit) -> None:
         begin(self._db)
+        self._only_added = False
         current = {file.id: file for file in commit.files()}
         held = {file.id: file for file in self.files.all()}
         for gone in held.keys() - current.keys():
