@@ -110,7 +110,7 @@ def public_names(snapshot: Snapshot) -> dict[str, str]:
         if file.corpus != Corpus.CODE or not row(file.language).grammar:
             continue
         module = _module(file.path)
-        for definition, source in _definitions(file.language, _text(snapshot, file.path)):
+        for definition, source in read_definitions(file.language, stored_text(snapshot, file.path)):
             around = list(definition.enclosing())
             names = [each.name for each in (definition, *around)][::-1]
             is_local = any(each.kind in _RUNNING_KINDS for each in around)
@@ -126,7 +126,7 @@ def _module(path: str) -> str:
     return ".".join(part for part in parts if part not in ("__init__", "index", "src"))
 
 
-def _text(snapshot: Snapshot, path: str) -> str:
+def stored_text(snapshot: Snapshot, path: str) -> str:
     """Return the text of a file from its chunks: the package itself may be gone."""
     lines: dict[int, str] = {}
     for chunk in snapshot.chunks.of_file(path):
@@ -135,7 +135,8 @@ def _text(snapshot: Snapshot, path: str) -> str:
     return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1)) + "\n"
 
 
-def _definitions(language: str, text: str) -> Iterator[tuple[Definition, bytes]]:
+def read_definitions(language: str, text: str) -> Iterator[tuple[Definition, bytes]]:
+    """Yield the definitions of a text in a language, with the text as bytes."""
     grammar = grammar_for(language)
     if grammar is None:
         return
