@@ -23,7 +23,7 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-COLUMNS, ROWS = 100, 26
+COLUMNS, ROWS = 112, 26
 SHOWN = {
     "terminal-search": ["search", "how is a file recognised as binary", "--limit", "1"],
 }
