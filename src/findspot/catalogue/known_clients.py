@@ -97,6 +97,8 @@ class Client:
     """What a new configuration starts with, where the client requires more than servers."""
     levels: int = 1
     """How many folders above the file are the client's own: the outermost shows that it is installed."""
+    project_file: str = ""
+    """Where it keeps the servers of a project, for all who work on it; empty if it has no such file."""
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
@@ -176,49 +178,57 @@ def _zed(machine: Machine) -> list[Path]:
 
 CLIENTS = (
     Client("claude-code", "Claude Code", _claude_code, entry=_typed, defaults={"alwaysLoad": True},
-           program="claude", then="Start a new session; /mcp lists it."),
+           program="claude", project_file=".mcp.json", then="Start a new session; /mcp lists it."),
     Client("claude-desktop", "Claude Desktop", _claude_desktop),
     Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
-           then="Turn it on under Settings > MCP."),
+           project_file=".cursor/mcp.json", then="Turn it on under Settings > MCP."),
     Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
            then="Press the refresh button of its MCP servers."),
     Client("vscode", "VS Code", _vscode, lambda m: _vscode(m, "settings.json"), keys=("servers",),
-           entry=_typed, then="Run `MCP: List Servers` and start it."),
+           entry=_typed, project_file=".vscode/mcp.json", then="Run `MCP: List Servers` and start it."),
     Client("copilot", "Copilot CLI", lambda m: [m.folder("COPILOT_HOME", ".copilot") / "mcp-config.json"],
            entry=_typed, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
            then="Start a new session; /mcp lists it."),
     Client("codex", "Codex", lambda m: [m.folder("CODEX_HOME", ".codex") / "config.toml"],
-           keys=("mcp_servers",), format="toml", program="codex", then="Start a new session; /mcp lists it."),
+           keys=("mcp_servers",), format="toml", program="codex",
+           project_file=".codex/config.toml", then="Start a new session; /mcp lists it."),
     Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
-           then="Start a new session; /mcp lists it."),
-    Client("zed", "Zed", _zed, keys=("context_servers",), then="It starts immediately."),
+           project_file=".gemini/settings.json", then="Start a new session; /mcp lists it."),
+    Client("zed", "Zed", _zed, keys=("context_servers",),
+           project_file=".zed/settings.json", then="It starts immediately."),
     Client("opencode", "opencode",
            lambda m: _first(_dotted_config(m) / "opencode", "opencode.jsonc", "opencode.json"),
            keys=("mcp",), entry=_local, defaults={"enabled": True}, program="opencode",
-           then="Start a new session."),
+           project_file="opencode.json", then="Start a new session."),
     Client("cline", "Cline", _cline, levels=3, program="cline"),
     Client("roo", "Roo Code",
            lambda m: _of_extension(m, "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
-           levels=2, then="It starts immediately."),
+           levels=2, project_file=".roo/mcp.json", then="It starts immediately."),
     Client("continue", "Continue", lambda m: [m.folder("CONTINUE_GLOBAL_DIR", ".continue") / "config.yaml"],
            format="yaml list", template="name: Local Config\nversion: 1.0.0\nschema: v1\n",
+           project_file=".continue/mcpServers/findspot.yaml",
            then="It starts immediately; use the agent mode."),
     Client("jetbrains", "JetBrains Junie", lambda m: [m.home / ".junie" / "mcp" / "mcp.json"], levels=2,
-           program="junie", then="Turn it on under Settings > Tools > Junie > MCP Settings."),
+           program="junie", project_file=".junie/mcp/mcp.json",
+           then="Turn it on under Settings > Tools > Junie > MCP Settings."),
     Client("amp", "Amp", lambda m: _first(m.home / ".config" / "amp", "settings.jsonc", "settings.json"),
-           keys=("amp.mcpServers",), program="amp", then="Start a new session."),
+           keys=("amp.mcpServers",), program="amp",
+           project_file=".amp/settings.json", then="Start a new session."),
     Client("goose", "Goose", _goose, keys=("extensions",), format="yaml", entry=_extension,
            defaults={"name": "Findspot", "description": "Find code and documentation by meaning",
                      "enabled": True, "envs": {}, "timeout": 300},
            program="goose", then="Start a new session."),
     Client("qwen", "Qwen Code", lambda m: [m.home / ".qwen" / "settings.json"], program="qwen",
-           then="Start a new session; /mcp lists it."),
+           project_file=".qwen/settings.json", then="Start a new session; /mcp lists it."),
     Client("kilo", "Kilo Code", lambda m: _first(_dotted_config(m) / "kilo", "kilo.jsonc", "kilo.json"),
            keys=("mcp",), entry=_local, defaults={"enabled": True}, program="kilo",
-           then="Start a new session."),
+           project_file="kilo.json", then="Start a new session."),
 )  # fmt: skip
 
 BY_NAME = {client.name: client for client in CLIENTS}
+
+TEAM = ("claude-code", "cursor", "vscode")
+"""Clients that get a file in every project that a team sets up; Copilot CLI reads Claude Code's."""
 
 
 def project_files(root: Path | None) -> list[Path]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
-from findspot.core.config import home_folder, load_settings
-from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.config import home_folder
+from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
@@ -20,55 +19,43 @@ from findspot.serve.cli.clients.config_files import (
     Journal,
     Python,
     Record,
-    serve_command,
+    team_command,
 )
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import (
     ALL_TOOLSETS,
     Reply,
     common,
-    path_or_project,
     toolsets_option,
     yes_option,
 )
 from findspot.serve.cli.project_choice import open_engine, open_project
+from findspot.serve.cli.setup_steps import (
+    INSTRUCTIONS_TITLE,
+    Step,
+    as_object,
+    carry_out,
+    client_step,
+    default_toolsets,
+    instruction_steps,
+    serve_arguments,
+    show_diff,
+    show_steps,
+    spelled,
+    team_steps,
+    toolsets_in,
+)
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
 
-_INSTRUCTIONS_TITLE = "Instructions for assistants"
-_TAB = 4
-_MOST_CHARS = 300
-_TOOLSETS_OPTION = "--toolsets"
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One file to write: the configuration of a client, or the project's page for assistants."""
-
-    owner: str
-    title: str
-    path: Path
-    change: Change
-    problem: ConfigUnreadableError | None = None
-    then: str = ""
-    toolsets: str = ""
-
-    @property
-    def state(self) -> str:
-        if self.problem:
-            return "unreadable"
-        if not self.change.needed:
-            return "unchanged"
-        if self.change.after is None:
-            return "remove"
-        return "create" if self.change.before is None else "change"
-
 
 @click.command()
-@path_or_project
+@click.argument("path", required=False)
+@click.option(
+    "--project", "team", is_flag=True, help="Write the files that a team commits, instead of your own."
+)
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
@@ -91,7 +78,8 @@ class Step:
 def setup(
     reply: Reply,
     *,
-    project: str | None,
+    path: str | None,
+    team: bool,
     names: tuple[str, ...],
     toolsets: tuple[str, ...],
     dry_run: bool,
@@ -111,35 +99,77 @@ def setup(
 
     With --gateway, the other MCP servers of those clients move behind Findspot, which then finds and
     calls their tools: the assistant reads three tools instead of all of theirs.
+
+    With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
+    AGENTS.md. Once they are committed, the assistants of all who work on it find Findspot.
     """
-    machine, journal = Machine(), Journal(home_folder())
+    machine, journal, failed = Machine(), Journal(home_folder()), False
+    if team and (show or gateway):
+        raise click.UsageError("--project goes with neither --print nor --gateway.")
     if show:
         _print(names, toolsets, machine, reply)
     elif undo:
-        _undo(names, journal, reply, dry_run=dry_run, yes=yes)
+        below = _required_root(path) if team else None
+        _undo(names, journal, reply, below, dry_run=dry_run, yes=yes)
+    elif team:
+        folder = _required_root(path)
+        steps = _team_steps(folder, names, spelled(toolsets), instruct=instruct is not False)
+        failed = carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
+        if not dry_run and not reply.json:
+            _tell_team(folder, [step.path for step in steps if step.change.needed])
+            _offer_index(folder, index_now or False)
     elif gateway:
         with open_engine() as engine:
             _move_servers(engine, _targets(names, machine), journal, reply, dry_run=dry_run, yes=yes)
     else:
         quiet = reply.json or dry_run or (yes and index_now is False)
-        root = None if quiet and not instruct else _project_root(project)
+        root = None if quiet and not instruct else _project_root(path)
         targets = _targets(names, machine)
-        default = _default_toolsets()
+        default = default_toolsets()
         if default and not (toolsets or yes or dry_run or reply.json):
             default = _offer_toolsets(targets, default)
         steps = [
-            _step(client, path, _spelled(toolsets) or _toolsets_in(client, path) or default)
+            client_step(client, path, spelled(toolsets) or toolsets_in(client, path) or default)
             for client, path in targets
         ]
         if instruct:
-            steps += _instructions(root, required=True)
-        failed = _carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
+            steps += instruction_steps(root, required=True)
+        failed = carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
         if not dry_run and not reply.json:
             if instruct is None and not yes:
                 _offer_instructions(root, journal)
             _offer_index(root, index_now)
-        if failed:
-            raise click.exceptions.Exit(1)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _team_steps(root: Path, names: tuple[str, ...], toolsets: str, *, instruct: bool) -> list[Step]:
+    """Return a step per file that connects everybody who clones the project."""
+    python = Python()
+    steps = team_steps(root, names, toolsets, team_command(python))
+    about = f"This project configures their server. {_needs(python)}"
+    return steps + (instruction_steps(root, about_server=about) if instruct else [])
+
+
+def _tell_team(root: Path, written: list[Path]) -> None:
+    if written:
+        listed = ", ".join(path.relative_to(root).as_posix() for path in written)
+        output.line(f"Commit {listed}, and everybody who works on the project has Findspot.")
+        output.line(_needs(Python()))
+
+
+def _needs(python: Python) -> str:
+    """Return what the committed command needs on the machines of others."""
+    if python.released:
+        return "It needs uv, whose `uvx` fetches Findspot: https://docs.astral.sh/uv/"
+    return "It needs the command `findspot`: run `uv tool install .` in a checkout of Findspot."
+
+
+def _required_root(given: str | None) -> Path:
+    root = _project_root(given)
+    if root is None:
+        raise ProjectNotDetectedError(str(given or Path.cwd()))
+    return root
 
 
 def _targets(names: tuple[str, ...], machine: Machine) -> list[tuple[Client, Path]]:
@@ -152,42 +182,9 @@ def _targets(names: tuple[str, ...], machine: Machine) -> list[tuple[Client, Pat
     ]
 
 
-def _step(client: Client, path: Path, toolsets: str) -> Step:
-    try:
-        change = config_files.with_server(client, path, _command(toolsets))
-    except ConfigUnreadableError as problem:
-        return Step(client.name, client.title, path, Change(path, None, None), problem)
-    return Step(client.name, client.title, path, change, then=client.then, toolsets=toolsets)
-
-
-def _command(toolsets: str) -> list[str]:
-    return serve_command(Python()) + ([_TOOLSETS_OPTION, toolsets] if toolsets else [])
-
-
-def _spelled(toolsets: tuple[str, ...]) -> str:
-    return ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
-
-
-def _toolsets_in(client: Client, path: Path) -> str:
-    """Return the toolsets that a client's entry names: setting up again keeps them."""
-    try:
-        entry = config_files.server_in(client, path) or {}
-    except ConfigUnreadableError:
-        return ""
-    arguments = config_files.command_in(entry)
-    named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
-    is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
-    return named[0] if is_known else ""
-
-
-def _default_toolsets() -> str:
-    """Return what to write into a new entry: nothing if the user's own settings name toolsets."""
-    return "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
-
-
 def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
     """Ask which toolsets new entries offer, if there is somebody to ask and a new entry."""
-    if not can_ask() or all(_toolsets_in(client, path) for client, path in targets):
+    if not can_ask() or all(toolsets_in(client, path) for client, path in targets):
         return default
     from findspot.serve.mcp.tool_results import tool_tokens
     from findspot.serve.mcp.tools import all_tools
@@ -199,88 +196,22 @@ def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
     return ALL_TOOLSETS if prompt(question).lower() in ("y", "yes") else default
 
 
-def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
-    if root is None:
-        if required:
-            raise ProjectNotDetectedError(str(Path.cwd()))
-        return []
-    return [
-        Step(config_files.INSTRUCTIONS, _INSTRUCTIONS_TITLE, page, config_files.with_instructions(page))
-        for page in config_files.pages(root)
+def _undo(
+    names: tuple[str, ...], journal: Journal, reply: Reply, below: Path | None, *, dry_run: bool, yes: bool
+) -> None:
+    records = [
+        record
+        for record in journal.records().values()
+        if (not names or record.owner in names) and (below is None or record.path.is_relative_to(below))
     ]
-
-
-def _carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> bool:
-    """Show, ask and write; returns whether a configuration could not be read."""
-    if not steps:
-        raise InvalidArgumentError(
-            "No assistant was found on this machine.",
-            hint="Name one with `findspot setup --client NAME`, or see `findspot setup --print`.",
-        )
-    needed = [step for step in steps if step.change.needed]
-    if not reply.json:
-        _show(steps)
-    if needed and not dry_run:
-        confirm(f"Write {output.count(len(needed), 'file')}?", yes, reply)
-        with journal.locked():
-            for step in needed:
-                journal.apply(step.change, step.owner)
-    if reply.json:
-        output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
-    elif needed and not dry_run:
-        _tell_next(needed, journal)
-    return any(step.problem for step in steps)
-
-
-def _show(steps: list[Step]) -> None:
-    for step in steps:
-        if step.problem:
-            output.warn(f"{step.title}: {step.problem.user_message}")
-            output.note(f"hint: {step.problem.hint}")
-            continue
-        state = "is already set up" if step.state == "unchanged" else f"would {step.state}"
-        output.line(f"{step.title} {state}: {step.path}", bold=True)
-        _show_diff(step.change)
-
-
-def _show_diff(change: Change) -> None:
-    for text in change.diff()[2:]:
-        shown = text[:1] + text[1:].expandtabs(_TAB)
-        if len(shown) > _MOST_CHARS:  # a file may be one long line
-            shown = shown[:_MOST_CHARS] + "…"
-        output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
-
-
-def _tell_next(steps: list[Step], journal: Journal) -> None:
-    for step in steps:
-        output.line(f"{step.title}: done. {step.then}".rstrip(), fg="green")
-    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
-        output.note(
-            "Only the project's tools are offered; `findspot setup --toolsets all` adds the others.", dim=True
-        )
-    if journal.backups.is_dir():
-        output.note(
-            f"Backups are in {journal.backups}; `findspot setup --undo` restores the files.", dim=True
-        )
-
-
-def _object(step: Step) -> dict[str, Any]:
-    value = {"client": step.owner, "path": str(step.path), "action": step.state}
-    if step.problem:
-        return value | {"error": step.problem.user_message}
-    return value | {"diff": "\n".join(step.change.diff())}
-
-
-def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> None:
-    records = [r for r in journal.records().values() if not names or r.owner in names]
     steps = []
     for record in records:
-        title = BY_NAME[record.owner].title if record.owner in BY_NAME else _INSTRUCTIONS_TITLE
+        title = BY_NAME[record.owner].title if record.owner in BY_NAME else INSTRUCTIONS_TITLE
         steps.append(Step(record.owner, title, record.path, config_files.undone(record, journal)))
     if not reply.json:
         for step in steps:
             output.line(f"{step.title}: {step.path}", bold=True)
-            _show_diff(step.change)
+            show_diff(step.change)
     if steps and not dry_run:
         confirm(f"Restore {output.count(len(steps), 'file')}?", yes, reply)
         with journal.locked():
@@ -289,7 +220,7 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
                 journal.forget(record)
             _drop_moved(records, journal)
     if reply.json:
-        output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
+        output.emit({"status": "dry_run" if dry_run else "success", "steps": [as_object(s) for s in steps]})
     elif not steps:
         output.line("There is nothing to undo.")
     elif not dry_run:
@@ -317,7 +248,7 @@ def _move_servers(
     chosen, unreadable = _choose_servers(gateway, targets, reply, sure=yes or dry_run)
     steps = unreadable + _moving_steps(chosen)
     if not reply.json:
-        _show(steps)
+        show_steps(steps)
     errors: dict[str, str] = {}
     if chosen and not dry_run:
         files = output.count(len(steps) - len(unreadable), "file")
@@ -372,11 +303,11 @@ def _moving_steps(chosen: list[MovableServer]) -> list[Step]:
     """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers."""
     steps = []
     for path, client in {server.path: server.client for server in chosen}.items():
-        toolsets = _toolsets_in(client, path) or ("" if _has_entry(client, path) else _default_toolsets())
+        toolsets = toolsets_in(client, path) or ("" if _has_entry(client, path) else default_toolsets())
         if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
             toolsets += f",{CATALOGUE_TOOLSET}"
         names = [server.name for server in chosen if server.path == path]
-        change = config_files.with_server(client, path, _command(toolsets), names)
+        change = config_files.with_server(client, path, serve_arguments(toolsets), names)
         steps.append(Step(client.name, client.title, path, change, then=client.then))
     return steps
 
@@ -392,7 +323,7 @@ def _report_moved(
         servers: list[dict[str, str]] = [{"name": s.name, "client": s.client.name} for s in moved]
         servers += [{"name": name, "error": error} for name, error in errors.items()]
         status = "dry_run" if dry_run else "success"
-        output.emit({"status": status, "servers": servers, "steps": [_object(s) for s in steps]})
+        output.emit({"status": status, "servers": servers, "steps": [as_object(s) for s in steps]})
         return
     for name, error in errors.items():
         output.warn(f"{name} stays where it is, since it did not answer: {error}")
@@ -419,7 +350,7 @@ def _drop_moved(undone: list[Record], journal: Journal) -> None:
 
 
 def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:
-    command = _command(_spelled(toolsets) or _default_toolsets())
+    command = serve_arguments(spelled(toolsets) or default_toolsets())
     chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.configs(machine)] or list(CLIENTS)
     rows = []
     for client in chosen:
@@ -446,7 +377,7 @@ def _project_root(given: str | None) -> Path | None:
 
 
 def _offer_instructions(root: Path | None, journal: Journal) -> None:
-    steps = [step for step in _instructions(root) if step.change.needed]
+    steps = [step for step in instruction_steps(root) if step.change.needed]
     if not steps or not can_ask():
         return
     names = " and ".join(step.path.name for step in steps)

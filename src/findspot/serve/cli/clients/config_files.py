@@ -259,11 +259,18 @@ def pages(root: Path) -> list[Path]:
     return [agents, claude]
 
 
-def put_instructions(text: str, newline: str) -> str:
-    """Return the page with the paragraph at its end, or where it was before."""
-    block = f"{BEGIN}\n{PARAGRAPH}{END}".replace("\n", newline)
+def put_instructions(text: str, newline: str, about_server: str = "") -> str:
+    """Return the page with the paragraph at its end, or where it was before.
+
+    `about_server` says where the tools come from; without it, what a page says already stays.
+    """
+    ending = f"\n{about_server}\n" if about_server else ""
+    own = PARAGRAPH.replace("\n", newline)
+    block = f"{BEGIN}\n{PARAGRAPH}{ending}{END}".replace("\n", newline)
     paragraph = _find_paragraph(text)
     if paragraph:
+        if not about_server and own in text[slice(*paragraph)]:
+            return text
         return text[: paragraph[0]] + block + text[paragraph[1] :]
     gap = "" if not text or text.endswith("\n") else newline
     return text + gap + (newline if text.strip() else "") + block + newline
@@ -305,12 +312,12 @@ def with_server(client: Client, path: Path, command: list[str], without: Iterabl
     return Change(path, before, written.with_text(text).data)
 
 
-def with_instructions(path: Path) -> Change:
+def with_instructions(path: Path, about_server: str = "") -> Change:
     """Return a project's page for assistants with a paragraph on when to search."""
     before = read_config(path)
     try:
         written = decode(before or b"")
-        text = put_instructions(written.text, written.newline)
+        text = put_instructions(written.text, written.newline, about_server)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
     return Change(path, before, written.with_text(text).data)
@@ -408,6 +415,16 @@ def _origin() -> str:
         return ""
 
 
+def _released() -> str:
+    """Return the version that came from a package index; an empty string for any other installation."""
+    try:
+        package = metadata.distribution("findspot")
+    except metadata.PackageNotFoundError:
+        return ""
+    is_final = package.version.replace(".", "").isdigit()
+    return "" if package.read_text("direct_url.json") or not is_final else package.version
+
+
 @dataclass(frozen=True, slots=True)
 class Python:
     """The interpreter that runs Findspot, and how Findspot was installed."""
@@ -419,6 +436,8 @@ class Python:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     origin: str = field(default_factory=_origin)
     """The URL that the package was installed from; empty if it came from an index."""
+    released: str = field(default_factory=_released)
+    """The version, if others can get it from a package index."""
 
     def find(self, program: str) -> str | None:
         return find_program(program, self.environ.get("PATH", ""))
@@ -450,6 +469,11 @@ def serve_command(python: Python) -> list[str]:
     launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
     # -P: clients start it inside the project, whose own findspot.py must not be what runs.
     return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
+
+
+def team_command(python: Python) -> list[str]:
+    """Return the command that starts the server on the machines of a whole team: it names no path."""
+    return ["uvx", f"findspot@{python.released}", "serve"] if python.released else ["findspot", "serve"]
 
 
 def _launcher(python: Python, *, lasting: bool) -> str | None:
