@@ -84,8 +84,10 @@ class WatcherStatus:
 class Supervisor:
     """A thread that watches a project while no other process does."""
 
-    def __init__(self, watched: Watched, *, polling: bool = False) -> None:
+    def __init__(self, watched: Watched, *, polling: bool = False, delay_s: float = 0.0) -> None:
+        """Begin after `delay_s`: comparing the index with the disk takes the processor from whoever asks."""
         self._watched = watched
+        self._delay_s = delay_s
         self._polling = polling
         self._stop = threading.Event()
         self._guard = threading.Lock()
@@ -141,6 +143,7 @@ class Supervisor:
             self._thread.join()
 
     def _run(self) -> None:
+        self._stop.wait(self._delay_s)
         while not self._stop.is_set():
             try:
                 if self._watched.wanted and self._watched.roots.are_there:
