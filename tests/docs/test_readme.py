@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from benchmarks.newcomer import readme_commands
 from pages import ROOT, blocks, consoles, matches, run, run_line
 
 from findspot.catalogue.known_clients import CLIENTS
@@ -106,6 +107,14 @@ def test_every_claim_links_to_its_measurement() -> None:
     claims = README.read_text("utf-8").partition("## What makes it different")[2].partition("\n## ")[0]
     for claim in claims.strip().split("\n* "):
         assert re.search(r"\[(?:Measured|Details)\]\((?:benchmarks|docs)/", claim), claim
+
+
+def test_a_newcomer_runs_its_commands() -> None:
+    """`make newcomer` takes them from the page, in this order."""
+    clone, install, index, setup = readme_commands()
+    assert clone.startswith("git clone … findspot")
+    assert install in ("uv tool install ./findspot", "python -m pip install ./findspot")
+    assert (index, setup) == ("findspot index", "findspot setup")
 
 
 def shown_commands() -> list[str]:
