@@ -78,11 +78,11 @@ class Newcomer:
 
 
 def main() -> None:
-    clone, install, index, setup = readme_commands()
+    *first, index, setup = readme_commands()
     with tempfile.TemporaryDirectory(prefix="newcomer-") as name:
         newcomer = Newcomer(Path(name))
-        newcomer.step(clone.replace("…", f"--quiet file://{ROOT}"), Path(name))
-        newcomer.step(install, Path(name))
+        for line in first:
+            newcomer.step(line.replace("…", f"--quiet file://{ROOT}"), Path(name))
         newcomer.step(index, newcomer.project)
         check(newcomer.step(f'findspot search "{QUESTION}" -n 1', newcomer.project))
         report("a right answer in an own project", newcomer.elapsed_s(), ANSWER_GOAL_S)
@@ -92,14 +92,19 @@ def main() -> None:
 
 
 def readme_commands() -> list[str]:
-    """Return the commands of the README to clone, install, index and set up; pip if there is no uv."""
-    lines = "".join(_BLOCK.findall((ROOT / "README.md").read_text("utf-8"))).splitlines()
-    clone, install = lines[:2]
-    command, _, alternative = install.partition("# or: ")
-    found = [clone, command.strip() if shutil.which("uv") else f"python -m {alternative}"]
-    for name in ("findspot index", "findspot setup"):
-        found += [line.partition("#")[0].strip() for line in lines if line.startswith(name)]
-    return found
+    """Return the commands of the README to clone (until the release), install, index and set up.
+
+    Without uv, the alternative in the comment is taken: pip.
+    """
+    page = re.sub(r"<!--.*?-->", "", (ROOT / "README.md").read_text("utf-8"), flags=re.DOTALL)
+    commands = []
+    for line in "".join(_BLOCK.findall(page)).splitlines():
+        command, _, alternative = line.partition("# or: ")
+        if command.startswith("uv ") and not shutil.which("uv"):
+            command = f"python -m {alternative}"
+        if command.startswith(("git clone", "uv ", "python ", "findspot index", "findspot setup")):
+            commands.append(command.partition("#")[0].strip())
+    return commands
 
 
 async def ask(config: Path, project: Path, environment: Mapping[str, str]) -> str:
