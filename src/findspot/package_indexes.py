@@ -155,6 +155,21 @@ class PackageIndexes:
                     return index, inside.removeprefix(f"{package.label}/")
         raise FileNotIndexedError(path)
 
+    def describe(self, language: str, module: str, names: Sequence[str]) -> str | None:
+        """Return where the package of a module defines a chain of names, with its signature."""
+        from findspot.dependencies.external_symbols import describe_symbol, providing
+
+        for package in providing(self.listed(), language, module) if names else ():
+            index = self._index(package)
+            self._build(index, ignore_progress, CancelToken())
+            _note_use(index.store.folder)
+            with index.store.snapshot() as snapshot:
+                found = describe_symbol(package, snapshot, language, module, names)
+            if found is not None:
+                node, shown = found
+                return f"{SCHEME}{package.label}/{node.path}:{node.start_line} {shown}".rstrip()
+        return None
+
     @contextlib.contextmanager
     def version(self, name: str, version: str) -> Iterator[Snapshot]:
         """Open one version of a package: an installed one, or one that is still indexed."""

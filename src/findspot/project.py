@@ -162,7 +162,8 @@ class Project:
         )
         disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         with index.store.snapshot() as snapshot:
-            yield IndexReader(snapshot, index.store, disk, models, supervisor.note if supervisor else None)
+            on_stale = supervisor.note if supervisor else None
+            yield IndexReader(snapshot, index.store, disk, models, on_stale, self.packages.describe)
 
     def search(
         self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None

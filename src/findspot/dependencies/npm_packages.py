@@ -41,9 +41,12 @@ def npm_packages(manifests: Manifests) -> list[Dependency]:
     installed = _installed(manifests.root, members)
     locked = _locked(manifests)
     found: dict[tuple[str, str], Dependency] = {}
+    outermost: set[str] = set()
     for name, version, folder in installed:
-        if name not in own:
-            found.setdefault((name, version), Dependency(NPM, name, version, name in wanted, folder))
+        if name not in own:  # of several versions the project itself gets the outermost
+            direct = name in wanted and name not in outermost
+            found.setdefault((name, version), Dependency(NPM, name, version, direct, folder))
+            outermost.add(name)
     present = {name for name, _ in found}
     for name in {**wanted, **locked}:
         if name not in present and name not in own:
@@ -137,7 +140,9 @@ def _locked(manifests: Manifests) -> dict[str, str]:
     return found
 
 
-_BUILT = ("**/*.cjs", "**/*.mjs", "**/*.d.cts", "**/*.d.mts", "umd/**", "cjs/**", "dist/cjs/**")
+_BUILT = ("umd/**", "cjs/**", "dist/cjs/**")
+_FORMATS = {".d.cts": (".d.ts",), ".d.mts": (".d.ts",), ".cjs": (".js", ".mjs"), ".mjs": (".js",)}
+"""Endings of files that are left out where the same one with another ending is there."""
 
 
 def built_files(package: Path) -> list[str]:
@@ -146,4 +151,14 @@ def built_files(package: Path) -> list[str]:
         others = [entry.name for entry in package.iterdir() if entry.is_dir()]
         names = [name for name in others if name not in ("src", "docs")]
         return [*(f"{name}/**" for name in names), "*.js", "*.cjs", "*.mjs", "*.d.ts", "*.d.cts", "*.d.mts"]
-    return list(_BUILT) if any(package.glob("**/*.js")) else []
+    paths = {path.relative_to(package).as_posix() for path in package.glob("**/*") if path.is_file()}
+    return [*(_BUILT if any(path.endswith(".js") for path in paths) else ()), *_twins(paths)]
+
+
+def _twins(paths: set[str]) -> Iterator[str]:
+    """Yield the files that are there with another ending as well."""
+    for path in sorted(paths):
+        for ending, others in _FORMATS.items():
+            if path.endswith(ending) and any(path.removesuffix(ending) + other in paths for other in others):
+                yield path
+                break

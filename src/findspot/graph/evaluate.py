@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
 from findspot.graph.members import Members
@@ -176,14 +177,19 @@ class Evaluator:
         for scope in (owner, *owner.around) if owner is not None else ():
             limited = self._limiting(f"[{name}]", scope)
             if limited is not None:
-                found = [
-                    limit
-                    for place, value in limited.bindings[f"[{name}]"]
-                    if value[:1] == ":" and value[1:] != name
-                    for limit in self.named_types(value[1:], limited.file, limited.file.owner(place))
-                ]
-                return [limit for limit in found if limit.what is not What.EXTERNAL] or [EXTERNAL]
+                key = ("limits", limited.file.id, limited.place, name)
+                return self.memo.once(key, partial(self._limits, name, limited), [EXTERNAL])
         return None
+
+    def _limits(self, name: str, limited: Def) -> Values:
+        """Return what a definition says about its type parameter, which may be another type parameter."""
+        found = [
+            limit
+            for place, value in limited.bindings[f"[{name}]"]
+            if value[:1] == ":" and value[1:] != name
+            for limit in self.named_types(value[1:], limited.file, limited.file.owner(place))
+        ]
+        return [limit for limit in found if limit.what is not What.EXTERNAL] or [EXTERNAL]
 
     def _limiting(self, parameter: str, scope: Def) -> Def | None:
         """Return what says the limits of a type parameter: a scope, the type around it or an extension."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from findspot.core.facts import LOCAL, TYPING, Relation
@@ -13,7 +13,7 @@ from findspot.graph.incoming import Incoming
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.possible_uses import Doubts, Leftovers
 from findspot.graph.resolve import Target
-from findspot.graph.sources import Def, Sources
+from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.stored_edges import StoredEdges
 from findspot.graph.symbol_lookup import Symbols
 from findspot.graph.values import FLOOR
@@ -111,6 +111,15 @@ class Graph:
                                resolution.reason, candidates)
                 )  # fmt: skip
         return found
+
+    def exported(self, path: str, names: Sequence[str]) -> Node | None:
+        """Return what other files get when they import a chain of names from a file; follows re-exports."""
+        evaluator = self._outgoing.evaluator
+        values = evaluator.exports.exported(path, names[0]) or []
+        for name in names[1:]:
+            values = [v for value in values for v in evaluator.members.attribute(value, name)]
+        found = (value.of for value in values)
+        return next((of.node for of in found if isinstance(of, Def | SourceView)), None)
 
     def supertypes(self, node: Node, *, transitive: bool = False) -> list[Edge]:
         """Return what a type inherits from or conforms to, by its extensions as well."""

@@ -276,13 +276,21 @@ class Leftovers:
 
     def imported_name(self, use: Unresolved) -> str | None:
         """Return the full name of what a use takes from another project: `package.module.function`."""
+        found = self.import_of(use)
+        if found is None:
+            return None
+        module, names = found
+        return ".".join((module, *(name for name in names if name != DEFAULT)))
+
+    def import_of(self, use: Unresolved) -> tuple[str, list[str]] | None:
+        """Return the module that a use takes a chain of names from."""
         view = self._sources.at(use.path)
         first, *rest = (*filter(None, use.receiver.split(".")), use.name)
         fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
         if fact is None:
             return None
-        own = [] if fact.original in ("", WHOLE, DEFAULT) else [fact.original]
-        return ".".join((fact.module, *own, *rest))
+        own = [] if fact.original in ("", WHOLE) else [fact.original]
+        return fact.module, [*own, *rest]
 
     def _is_broken(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
         """Return whether an import asks a file for a definition that it does not have any more."""

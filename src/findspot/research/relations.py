@@ -9,12 +9,13 @@ from itertools import islice
 
 from findspot.core.model import Corpus
 from findspot.graph import Node, Relation
-from findspot.graph.edges import FILE_KIND
+from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.languages import language_of
 from findspot.graph.possible_uses import (
     PossibleUse,
     PossibleUses,
 )
+from findspot.graph.resolve import EXTERNAL
 from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
@@ -85,7 +86,18 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     """Return that a symbol is not in the index, and the names that are close to it."""
     near = view.graph.symbols.near(name)
     close = f" Did you mean {sentences.named(near)}?" if near else ""
-    return f"No definition named {name} in the index.{close}"
+    return f"No definition named {name} in the index.{_in_packages(view, name) or close}"
+
+
+def _in_packages(view: ResearchView, name: str) -> str:
+    """Return where a dependency defines a qualified name, such as `requests.get`."""
+    describe = view.reader.describe_external
+    module, *names = name.split(".")
+    for language in view.reader.snapshot.files.languages() if describe is not None and names else ():
+        found = describe(language, module, names) if describe is not None else None
+        if found is not None:
+            return f" A dependency defines it: {found}"
+    return ""
 
 
 def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> RelationAnswer:
@@ -195,7 +207,19 @@ def unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bo
     """Return the calls that the graph does not follow, with the reason."""
     found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
     calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
-    return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))
+    return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {_target(view, u)}" for u in calls))
+
+
+def _target(view: ResearchView, use: Unresolved) -> str:
+    """Return where a package defines what is used, else why the graph does not follow it."""
+    describe = view.reader.describe_external
+    imported = (
+        view.graph.leftovers.import_of(use) if use.reason == EXTERNAL and describe is not None else None
+    )
+    file = view.reader.snapshot.files.find(use.path)
+    if imported is None or describe is None or file is None:
+        return use.reason
+    return describe(file.language, *imported) or use.reason
 
 
 MOST_MENTIONS = 20

@@ -51,6 +51,8 @@ class IndexReader:
     models: QueryModels
     on_stale: Callable[[frozenset[str]], None] | None = None
     """Called with the paths that changed since they were indexed."""
+    describe_external: Callable[[str, str, Sequence[str]], str | None] | None = None
+    """Return where a package defines a chain of names: given a language, the module, and the names."""
 
     def search(self, query: Query) -> Results:
         """Return the results of a query, each with the lines that its file has on disk now."""
