@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
-    from findspot.project import Project
+    from findspot.project import Pause, Project
 
 
 _FIRST_ANSWER_S = 1.0
@@ -37,11 +37,22 @@ _FIRST_ANSWER_S = 1.0
 class Engine:
     """Everything one process needs; its projects are opened once and kept."""
 
-    def __init__(self, flags: dict[str, object] | None = None, *, watching: bool = False) -> None:
-        """With `watching`, each project that is opened is kept fresh, unless its settings say no."""
+    def __init__(
+        self,
+        flags: dict[str, object] | None = None,
+        *,
+        watching: bool = False,
+        watch_elsewhere: Callable[[Path], Pause] | None = None,
+    ) -> None:
+        """With `watching`, each project that is opened is kept fresh, unless its settings say no.
+
+        `watch_elsewhere` gets the root of such a project, has another process watch it, and returns how to
+        pause that.
+        """
         restrict_home(home_folder())
         self._flags = flags or {}
         self._watching = watching
+        self._watch_elsewhere = watch_elsewhere
         self._projects: dict[Path, Project] = {}
         self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
@@ -62,7 +73,10 @@ class Engine:
                 project = self._projects[root] = self._open(root)
                 # A shared index follows its one indexer, not the files of everyone who reads it.
                 if self._watching and project.settings.sync.watch and not project.store.remote:
-                    project.watch(delay_s=_FIRST_ANSWER_S)
+                    if self._watch_elsewhere is not None:
+                        project.paused = self._watch_elsewhere(root)
+                    else:
+                        project.watch(delay_s=_FIRST_ANSWER_S)
             return self._projects[root]
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:

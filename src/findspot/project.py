@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,8 @@ from findspot.sync.supervisor import LOCK_NAME, Supervisor
 if TYPE_CHECKING:
     from findspot.llm import Sample
 
+Pause = Callable[[], contextlib.AbstractContextManager[None]]
+
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
 
@@ -71,6 +73,8 @@ class Project:
         self.packages = PackageIndexes(self.root, self.index.open_model)
         """What the project depends on, to be searched."""
         self._supervisor: Supervisor | None = None
+        self.paused: Pause = lambda: _give_way(self._supervisor)
+        """Returns a context in which the watcher, which may be another process, keeps off the index."""
         self._guard = threading.Lock()
 
     @property
@@ -111,7 +115,7 @@ class Project:
             progress=progress,
             cancel=cancel or CancelToken(),
         )
-        with _paused(self._supervisor):
+        with self.paused():
             report = index.apply(run)
         if self._supervisor is not None:  # in a process that stays, it reads in the background
             index.slower_model.start(index.store, index.settings.embed)
@@ -121,14 +125,14 @@ class Project:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
         relative = self.roots.relative(path)
         require_index(self.root, self.store)
-        with _paused(self._supervisor):
+        with self.paused():
             return self.index.reindex_file(relative)
 
     def delete(self) -> bool:
         """Delete the index; False when there was none."""
         if not self.store.folder.exists():
             return False
-        with _paused(self._supervisor):
+        with self.paused():
             self.index.slower_model.close()
             self.store.maintenance.delete()
         return True
@@ -256,7 +260,7 @@ def _with_missing(warning: str | None, paths: list[str]) -> str | None:
     return " ".join(filter(None, (warning, note))) or None
 
 
-def _paused(supervisor: Supervisor | None) -> contextlib.AbstractContextManager[None]:
+def _give_way(supervisor: Supervisor | None) -> contextlib.AbstractContextManager[None]:
     """Return a context in which this process's watcher keeps off the index."""
     return supervisor.giving_way() if supervisor else contextlib.nullcontext()
 

@@ -157,7 +157,7 @@ def test_what_a_manifest_names_exists() -> None:
         manifest = load(name)
         if name.endswith("plugin.json") or "extension" in name:
             root = GEMINI if "gemini" in name else PLUGIN
-            assert manifest["version"] == __version__
+            assert manifest["version"] == __version__, name
             for key in ("skills", "agents", "rules", "hooks", "contextFileName"):
                 assert not isinstance(manifest.get(key), str) or (root / manifest[key]).exists(), (name, key)
         for entry in manifest.get("plugins", ()):

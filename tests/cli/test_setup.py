@@ -23,6 +23,7 @@ from findspot.serve.cli.clients.config_files import (
 )
 from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
+from trust.conftest import run_git
 
 CLAUDE_CODE = b"""{
   "numStartups": 41,
@@ -506,11 +507,15 @@ class TestProject:
         outside = tmp_path / "outside.json"
         outside.write_text("{}")
         (root / ".mcp.json").symlink_to(outside)
+        (root / "AGENTS.md").symlink_to(outside)
+        run_git(root, "init", "-q")
+        (root / ".gitignore").write_text(".vscode/\n")
         done = desk(root, "--project", "--yes")
         assert done.code == 1
-        assert "it is a link that leads out of the project" in done.err
+        assert done.err.count("it is a link that leads out of the project") == 2
         assert outside.read_text() == "{}"
         assert (root / ".cursor/mcp.json").is_file()
+        assert "Git ignores .vscode/mcp.json" in done.err
 
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"

@@ -69,7 +69,10 @@ class StoredResults:
         max_chars: int = MAX_CHARS,
         max_age_s: float = MAX_AGE_S,
         clock: Callable[[], float] = time.monotonic,
+        mark: str = "",
     ) -> None:
+        """Store results of this process; `mark` begins their keys."""
+        self._mark = mark
         self._max_results = max_results
         self._max_chars = max_chars
         self._max_age_s = max_age_s
@@ -111,7 +114,7 @@ class StoredResults:
     def _add(self, stored: _Stored) -> str | None:
         if len(stored.content) > self._max_chars:
             return None
-        key = secrets.token_urlsafe(16)
+        key = self._mark + secrets.token_urlsafe(16)
         with self._guard:
             self._stored[key] = stored
             self._drop_old()

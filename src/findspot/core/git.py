@@ -96,6 +96,16 @@ def untracked(root: Path) -> str | None:
     return run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 
 
+def ignored_files(root: Path, names: Iterable[str]) -> list[str]:
+    """Return those of some files that git leaves out of commits; none without git."""
+    options = ("--others", "--ignored", "--exclude-standard", "-z", "--")
+    try:
+        listed = run_git(root, "ls-files", *options, *(f":(literal){name}" for name in names))
+    except GitMissingError:
+        return []
+    return [name for name in (listed or "").split("\0") if name]
+
+
 def diff_from(root: Path, commit: str) -> str | None:
     """Return the changed lines below a folder, without any around them, as a unified diff."""
     named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")

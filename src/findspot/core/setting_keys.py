@@ -172,8 +172,8 @@ PROJECT_FILE = ".findspot.json"
 CORTEX_FILE = ".cortex/config.yml"
 COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
 
-PROJECT_TOOLSET, CATALOGUE_TOOLSET = "project", "catalogue"
-TOOLSETS = (PROJECT_TOOLSET, "cortex", "documents", CATALOGUE_TOOLSET)
+PROJECT_TOOLSET, DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET = "project", "documents", "catalogue"
+TOOLSETS = (PROJECT_TOOLSET, "cortex", DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET)
 STRATEGIES = ("realtime", "lazy", "git")
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
@@ -378,6 +378,8 @@ KEYS: tuple[Key, ...] = (
         "Requests per second that `serve --http` accepts for one token."),
     Key("http.concurrentRequests", "http", "concurrent_requests", 16, positive,
         "Requests of one token that `serve --http` handles at the same time."),
+    Key("http.processes", "http", "processes", 1, positive,
+        "Processes of `serve --http` that answer; one per core for a team."),
     Key("maxTokens", "serve", "max_tokens", 1_200, positive,
         "The token budget of an answer (characters / 4)."),
     Key("maxCallTokens", "serve", "max_call_tokens", 8_000, positive,

@@ -10,6 +10,7 @@ import click
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
 from findspot.core.config import home_folder
 from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.git import ignored_files
 from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
@@ -156,6 +157,8 @@ def _tell_team(root: Path, written: list[Path]) -> None:
         listed = ", ".join(path.relative_to(root).as_posix() for path in written)
         output.line(f"Commit {listed}, and everybody who works on the project has Findspot.")
         output.line(_needs(Python()))
+        for name in ignored_files(root, [path.relative_to(root).as_posix() for path in written]):
+            output.warn(f"Git ignores {name}, so it is not committed unless you add it with `git add -f`.")
 
 
 def _needs(python: Python) -> str:

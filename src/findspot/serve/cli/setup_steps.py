@@ -60,8 +60,8 @@ def client_step(client: Client, path: Path, toolsets: str) -> Step:
 
 def _file_step(client: Client, path: Path, command: list[str], below: Path | None = None) -> Step:
     try:
-        if below is not None and not path.resolve().is_relative_to(below.resolve()):
-            raise ConfigUnreadableError(path, "it is a link that leads out of the project")
+        if below is not None:
+            _require_inside(path, below)
         change = config_files.with_server(client, path, command)
     except ConfigUnreadableError as problem:
         return Step(client.name, client.title, path, Change(path, None, None), problem)
@@ -99,8 +99,16 @@ def instruction_steps(root: Path | None, *, required: bool = False, about_server
         if required:
             raise ProjectNotDetectedError(str(Path.cwd()))
         return []
-    changes = [config_files.with_instructions(page, about_server) for page in config_files.pages(root)]
-    return [Step(config_files.INSTRUCTIONS, INSTRUCTIONS_TITLE, change.path, change) for change in changes]
+    return [_page_step(page, root, about_server) for page in config_files.pages(root)]
+
+
+def _page_step(page: Path, root: Path, about_server: str) -> Step:
+    about = (config_files.INSTRUCTIONS, INSTRUCTIONS_TITLE, page)
+    try:
+        _require_inside(page, root)
+        return Step(*about, config_files.with_instructions(page, about_server))
+    except ConfigUnreadableError as problem:
+        return Step(*about, Change(page, None, None), problem)
 
 
 def team_steps(root: Path, names: tuple[str, ...], toolsets: str, command: list[str]) -> list[Step]:
@@ -116,6 +124,12 @@ def team_steps(root: Path, names: tuple[str, ...], toolsets: str, command: list[
         offered = toolsets or toolsets_in(client, path) or PROJECT_TOOLSET
         steps.append(_file_step(client, path, [*command, _TOOLSETS_OPTION, offered], root))
     return steps
+
+
+def _require_inside(path: Path, root: Path) -> None:
+    """Refuse a link of a project that would have another file written."""
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise ConfigUnreadableError(path, "it is a link that leads out of the project")
 
 
 def _is_used_in(root: Path, client: Client) -> bool:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 import secrets
 import socket
 import sys
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anyio import to_thread
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
@@ -36,20 +32,25 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import with_whole_characters
-from findspot.serve.mcp.http_sessions import Sessions, at_path
-from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter, index_figures
+from findspot.serve.mcp.http_backend import (
+    CLIENT,
+    MAX_BODY_BYTES,
+    MAX_SESSIONS,
+    MESSAGE,
+    PATH,
+    Answering,
+    Backend,
+    InTurns,
+    Plan,
+    session_of,
+)
+from findspot.serve.mcp.limits import LimitReachedError, Limits
+from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
 from findspot.serve.mcp.resources import Offers
-from findspot.serve.mcp.sdk import session_count, sessions_of
-from findspot.serve.mcp.server import OFFERS, make_server, settings_here
+from findspot.serve.mcp.server import OFFERS, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
-
-_BURST_S = 2
-"""An assistant asks several things at once and then thinks: two seconds' worth may come in one go."""
-
-
-_SESSION = b"mcp-session-id"
 
 _LAST_EVENT = b"last-event-id"
 
@@ -63,52 +64,10 @@ _SESSION_WAIT_S = 60
 _BEARER = b"bearer "
 
 
-class LimitReachedError(Exception):
-    """A token has reached a limit; it may ask again after some seconds."""
-
-    def __init__(self, limit: str, wait_s: float) -> None:
-        super().__init__(limit)
-        self.limit = limit
-        self.wait_s = max(1, math.ceil(wait_s))
-
-
-@dataclass(slots=True)
-class _Account:
-    left: float
-    at: float
-    open: int = 0
-
-
-class Limits:
-    """Limits requests per second and at once, per token; for use by one event loop."""
-
-    def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_second = per_second
-        self._at_once = at_once
-        self._clock = clock
-        self._accounts: dict[str, _Account] = {}
-
-    @contextmanager
-    def request(self, name: str) -> Iterator[None]:
-        """Count a request of a token while it runs; raise if the token has reached a limit."""
-        now, most = self._clock(), float(self._per_second * _BURST_S)
-        account = self._accounts.setdefault(name, _Account(most, now))
-        account.left = min(most, account.left + (now - account.at) * self._per_second)
-        account.at = now
-        if account.open >= self._at_once:
-            raise LimitReachedError("concurrency", 1)
-        if account.left < 1:
-            raise LimitReachedError("rate", (1 - account.left) / self._per_second)
-        account.left -= 1
-        account.open += 1
-        try:
-            yield
-        finally:
-            account.open -= 1
-
-
 class Bodies:
     """Makes bodies readable, and refuses a request whose id is still being answered in its session.
+
+    What a body says goes along with the request, for those who have to know what it is about.
 
     Halves of surrogate pairs are replaced, as on standard input. The transport finds the stream of an answer
     by the id of its question: of two questions with the same id one would get the other's answer.
@@ -124,8 +83,9 @@ class Bodies:
             await self._app(_without_resumption(scope), receive, send)
             return
         messages, body = await self._read_body(receive)
-        session = _session(scope)
-        identity = _identity(body) if session is not None else None
+        message = scope[MESSAGE] = _parsed(body)
+        session = session_of(scope)
+        identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
             await self._app(scope, _replayed(messages, receive), send)
             return
@@ -167,17 +127,12 @@ def _without_resumption(scope: Scope) -> Scope:
     return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
-def _session(scope: Scope) -> bytes | None:
-    return next((value for name, value in scope["headers"] if name == _SESSION), None)
-
-
-def _identity(body: bytes) -> Any:
-    """Return the id of a request; None for anything else."""
+def _parsed(body: bytes) -> Any:
+    """Return what a body holds; None if it cannot be read."""
     try:
-        message = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return message.get("id") if isinstance(message, dict) and "method" in message else None
 
 
 def _replayed(messages: list[Message], receive: Receive) -> Receive:
@@ -199,22 +154,18 @@ class Gate:
 
     def __init__(
         self,
-        app: ASGIApp,
-        meter: Meter,
-        metrics: Callable[[], Awaitable[str]],
+        answering: Answering,
         security: TransportSecuritySettings,
         *,
         grants: Grants | None = None,
         limits: Limits | None = None,
-        sessions: Callable[[str], int] = lambda _: 0,
     ) -> None:
-        self._app = app
-        self._meter = meter
-        self._metrics = metrics
+        self._answering = answering
+        self._app = Bodies(answering, MAX_BODY_BYTES)
+        self._meter = Meter()
         self._security = TransportSecurityMiddleware(security)
         self._grants = grants
         self._limits = limits
-        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -234,23 +185,25 @@ class Gate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
         if grant is not None:
             scope[IN_SCOPE] = grant
-            # By this the protocol's library ties sessions to the token that opened them.
-            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
         if scope["path"] == METRICS:
             await (await self._metrics_page(scope, grant))(scope, receive, send)
-        elif grant is None or self._limits is None or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-        else:
-            try:
-                with self._limits.request(grant.name):
-                    if _opens_session(scope) and self._sessions(grant.name) >= TOKEN_SESSIONS:
-                        raise LimitReachedError("sessions", _SESSION_WAIT_S)
-                    await self._app(scope, receive, send)
-            except LimitReachedError as error:
-                self._meter.refused(error.limit)
-                wait = {"Retry-After": str(error.wait_s)}
-                refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
-                await refusal(scope, receive, send)
+            return
+        limits = self._limits if grant is not None and scope["method"] == "POST" else None
+        scope[CLIENT] = _client(scope, grant.name if grant is not None and self._limits else None)
+        try:
+            with limits.request(scope[CLIENT]) if limits else contextlib.nullcontext():
+                if limits and grant and _opens_session(scope):
+                    await self._check_sessions(grant)
+                await self._app(scope, receive, send)
+        except LimitReachedError as error:
+            self._meter.refused(error.limit)
+            wait = {"Retry-After": str(error.wait_s)}
+            refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
+            await refusal(scope, receive, send)
+
+    async def _check_sessions(self, grant: Grant) -> None:
+        if await self._answering.sessions_of(grant.name) >= TOKEN_SESSIONS:
+            raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
     async def _metrics_page(self, scope: Scope, grant: Grant | None) -> Response:
         """Return the metrics, which name projects: only for tokens that may see all of them."""
@@ -258,6 +211,26 @@ class Gate:
             return JSONResponse({"error": "not found"}, 404)
         refusal = await self._security.validate_request(Request(scope))
         return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
+
+    async def _metrics(self) -> str:
+        """Return the figures of all processes in one page."""
+        total, sessions = Meter(), 0
+        total.add(self._meter)
+        indexes: dict[str, tuple[str, int, float]] = {}
+        for figures in await self._answering.figures():
+            total.add(figures.meter)
+            sessions += figures.sessions.total()
+            for index in figures.indexes:
+                indexes[index[0]] = max(index, indexes.get(index[0], index), key=lambda known: known[1])
+        return total.page(sessions, indexes.values())
+
+
+def _client(scope: Scope, token: str | None) -> str:
+    """Return who a request counts for: a token of the file, else a session, else an address."""
+    if token is not None:
+        return token
+    session = session_of(scope)
+    return session.decode("latin-1") if session is not None else str((scope.get("client") or ("",))[0])
 
 
 def _opens_session(scope: Scope) -> bool:
@@ -277,10 +250,6 @@ def _token(scope: Scope) -> bytes:
 
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
-PATH = "/mcp"
-MAX_BODY_BYTES = 4 * 1024 * 1024
-MAX_SESSIONS = 1_000
-_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SHUTDOWN_S = 3
 _TOKEN_BYTES = 32
 _MAX_TOKEN_BYTES = 4_096
@@ -300,10 +269,16 @@ class TokenChoice:
     without: bool = False
 
 
-def run(address: str, choice: TokenChoice, terms: Terms) -> None:
+def run(address: str, choice: TokenChoice, terms: Terms, processes: int | None = None) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
+    processes = processes or settings.processes
+    if processes > 1 and not hasattr(os, "fork"):
+        raise InvalidArgumentError(
+            "Several processes need a system that can copy a process, which Windows cannot.",
+            hint="Leave out --processes and http.processes.",
+        )
     host, port = parse_address(address)
     if choice.without and not is_loopback(host):
         raise InvalidArgumentError(
@@ -314,19 +289,42 @@ def run(address: str, choice: TokenChoice, terms: Terms) -> None:
     grants = _grants(settings, token, choice)
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
+    hosts = (host, *settings.allowed_hosts)
+    with _listening(host, port) as listener:
+        shown = host if ":" not in host else f"[{host}]"
+        sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
+        if is_new:
+            sys.stderr.write(_NEW_TOKEN.format(token=token))
+        sys.stderr.flush()
+        if processes > 1:
+            _serve_by_several(listener, processes, Plan(hosts, terms), grants, limits)
+        else:
+            _serve_here(listener, Plan(hosts, terms), grants, limits)
+
+
+def _serve_here(listener: socket.socket, plan: Plan, grants: Grants | None, limits: Limits | None) -> None:
     library = Library()
     try:
-        with _listening(host, port) as listener:
-            hosts = (host, *settings.allowed_hosts)
-            app = make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms)
-            shown = host if ":" not in host else f"[{host}]"
-            sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
-            if is_new:
-                sys.stderr.write(_NEW_TOKEN.format(token=token))
-            sys.stderr.flush()
-            serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=library.ending.set)
+        app = make_app(all_tools(), library, plan.hosts, grants, limits=limits, terms=plan.terms)
+        serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=library.ending.set)
     finally:
         library.close()
+
+
+def _serve_by_several(
+    listener: socket.socket, processes: int, plan: Plan, grants: Grants | None, limits: Limits | None
+) -> None:
+    from findspot.serve.mcp.readers import Readers
+
+    plan = replace(
+        plan,
+        terms=replace(plan.terms, guarded=grants is not None),
+        state_key=secrets.token_bytes(_TOKEN_BYTES),
+        max_sessions=math.ceil(MAX_SESSIONS / processes),
+    )
+    readers = Readers(plan, processes)
+    app = Gate(readers, plan.security(), grants=grants, limits=limits)
+    serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=readers.end_streams)
 
 
 def make_app(
@@ -339,35 +337,10 @@ def make_app(
     limits: Limits | None = None,
     terms: Terms = OPEN,
 ) -> ASGIApp:
-    """Return the whole server as an ASGI application."""
-    names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
-    security = TransportSecuritySettings(
-        allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
-        allowed_origins=[
-            entry
-            for scheme, served in (("http", names), ("https", hosts))  # behind a proxy that ends TLS
-            for name in served
-            for entry in (f"{scheme}://{name}", f"{scheme}://{name}:*")
-        ],
-    )
-    meter, terms = Meter(), replace(terms, guarded=grants is not None)
-    server = make_server(registry, library, offers, meter, terms)
-    manager = Sessions(server, security, max_sessions=MAX_SESSIONS, max_body_bytes=MAX_BODY_BYTES)
-    meter.sessions = lambda: session_count(manager)
-
-    async def metrics() -> str:
-        return meter.page(await to_thread.run_sync(lambda: index_figures(library.open())))
-
-    app = Bodies(at_path(manager, PATH), MAX_BODY_BYTES)
-    return Gate(
-        app,
-        meter,
-        metrics,
-        security,
-        grants=grants,
-        limits=limits,
-        sessions=lambda name: sessions_of(manager, name),
-    )
+    """Return a server of one process as an ASGI application."""
+    plan = Plan(hosts, replace(terms, guarded=grants is not None))
+    backend = InTurns(Backend(registry, library, plan, offers))
+    return Gate(backend, plan.security(), grants=grants, limits=limits)
 
 
 def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:

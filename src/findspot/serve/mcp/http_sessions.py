@@ -7,6 +7,7 @@ else comes first (progress, a question to the user), or when nothing has come fo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
@@ -56,6 +57,13 @@ class Sessions(StreamableHTTPSessionManager):
             max_request_body_size=max_body_bytes,
         )
         self._mark = mark
+
+    @property
+    def by_client(self) -> Counter[str]:
+        """How many sessions are open, by the name of their token; without tokens, by an empty name."""
+        owners = Counter(owner["client_id"] for owner in self._session_owners.values())
+        owners[""] = len(self._server_instances) - len(self._session_owners)
+        return owners
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:

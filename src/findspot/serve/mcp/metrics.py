@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -39,10 +39,9 @@ class Meter:
     """Counts calls and refusals; written by one event loop."""
 
     def __init__(self) -> None:
-        self._calls: Counter[tuple[str, str]] = Counter()
-        self._refused: Counter[str] = Counter()
-        self._latencies: dict[str, _Latency] = {}
-        self.sessions: Callable[[], int] = lambda: 0
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.refusals: Counter[str] = Counter()
+        self.latencies: dict[str, _Latency] = {}
 
     @contextmanager
     def call(self, tool: str) -> Iterator[Outcome]:
@@ -58,21 +57,30 @@ class Meter:
 
     def refused(self, reason: str) -> None:
         """Count a request that was turned away before it reached a tool."""
-        self._refused[reason] += 1
+        self.refusals[reason] += 1
 
-    def page(self, indexes: Iterable[tuple[str, int, float]]) -> str:
+    def add(self, other: Meter) -> None:
+        """Add what another one has counted."""
+        self.calls += other.calls
+        self.refusals += other.refusals
+        for tool, latency in other.latencies.items():
+            ours = self.latencies.setdefault(tool, _Latency())
+            ours.buckets = [sum(pair) for pair in zip(ours.buckets, latency.buckets, strict=True)]
+            ours.total_s += latency.total_s
+
+    def page(self, sessions: int, indexes: Iterable[tuple[str, int, float]]) -> str:
         """Return all figures; of each index its project, generation and age in seconds."""
         lines = [
             *_head("build_info", "gauge", "Which version runs"),
             _line("build_info", 1, version=__version__),
             *_head("requests_total", "counter", "Tool calls, by outcome"),
-            *(_line("requests_total", n, tool=t, outcome=o) for (t, o), n in sorted(self._calls.items())),
+            *(_line("requests_total", n, tool=t, outcome=o) for (t, o), n in sorted(self.calls.items())),
             *_head("request_seconds", "histogram", "Duration of calls"),
-            *(line for tool in sorted(self._latencies) for line in self._histogram(tool)),
+            *(line for tool in sorted(self.latencies) for line in self._histogram(tool)),
             *_head("refused_total", "counter", "Requests turned away, by reason"),
-            *(_line("refused_total", n, reason=reason) for reason, n in sorted(self._refused.items())),
+            *(_line("refused_total", n, reason=reason) for reason, n in sorted(self.refusals.items())),
             *_head("sessions", "gauge", "Open sessions"),
-            _line("sessions", self.sessions()),
+            _line("sessions", sessions),
         ]
         known = sorted(indexes)
         lines += _head("index_generation", "gauge", "Generation of each open index")
@@ -82,13 +90,13 @@ class Meter:
         return "\n".join(lines) + "\n"
 
     def _note(self, tool: str, outcome: str, seconds: float) -> None:
-        self._calls[tool, outcome] += 1
-        latency = self._latencies.setdefault(tool, _Latency())
+        self.calls[tool, outcome] += 1
+        latency = self.latencies.setdefault(tool, _Latency())
         latency.buckets[bisect_left(_BOUNDS_S, seconds)] += 1
         latency.total_s += seconds
 
     def _histogram(self, tool: str) -> Iterator[str]:
-        latency, count = self._latencies[tool], 0
+        latency, count = self.latencies[tool], 0
         for bound, number in zip((*map(str, _BOUNDS_S), "+Inf"), latency.buckets, strict=True):
             count += number
             yield _line("request_seconds_bucket", count, tool=tool, le=bound)

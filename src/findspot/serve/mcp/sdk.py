@@ -12,7 +12,6 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 Context = ServerRequestContext[Any, Any]
 """A request, as the SDK hands it to a handler."""
@@ -45,13 +44,3 @@ def is_cancelled(session: ServerSession) -> bool:
     """Return whether the client cancelled the request of this session."""
     requested = getattr(session._request_outbound, "cancel_requested", None)
     return requested is not None and requested.is_set()
-
-
-def session_count(manager: StreamableHTTPSessionManager) -> int:
-    """Return how many sessions are open over HTTP."""
-    return len(manager._server_instances)
-
-
-def sessions_of(manager: StreamableHTTPSessionManager, client_id: str) -> int:
-    """Return how many sessions one client has open over HTTP."""
-    return sum(owner["client_id"] == client_id for owner in manager._session_owners.values())

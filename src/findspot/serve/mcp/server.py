@@ -62,8 +62,14 @@ def make_server(
     offers: Offers = OFFERS,
     meter: Meter | None = None,
     terms: Terms = OPEN,
+    *,
+    state_key: bytes | None = None,
 ) -> Server[Any]:
-    """Return a server of these tools; how it is reached is up to the transport."""
+    """Return a server of these tools; how it is reached is up to the transport.
+
+    `state_key` seals what clients carry from one call to the next; without it, only this process reads that.
+    """
+    state = RequestStateSecurity(keys=[state_key]) if state_key else RequestStateSecurity.ephemeral()
     tasks = Tasks()
     calls = ToolCalls(library, tasks, terms)
     tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
@@ -95,7 +101,7 @@ def make_server(
         log_requests,
         give_errors_a_code,
         tools.complete_results,
-        RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME),
+        RequestStateBoundary(state, default_audience=NAME),
     ]
     TaskMethods(tasks).register(server)
     Offering(offers, calls.new_call, tools.offered_names).register(server)

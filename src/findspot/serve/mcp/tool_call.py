@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from findspot.catalogue.broker_client import BrokerClient
     from findspot.catalogue.call_results import StoredResults
     from findspot.engine import Engine
-    from findspot.project import Project
+    from findspot.project import Pause, Project
 
 T = TypeVar("T")
 
 _log = get_logger("mcp")
 
-_QUICK_THREADS = 3
+QUICK_THREADS = 3
 """Searches at once. More take the interpreter from each other and from the loop that answers: asked more
 than it can answer, a server with eight spends a quarter more on each question, and all wait the longer."""
 _LONG_THREADS = 4
@@ -75,7 +75,11 @@ _QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 class Library:
     """The engine, imported and made by the first call that needs it."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str = "", watch_elsewhere: Callable[[Path], Pause] | None = None) -> None:
+        """With `watch_elsewhere`, another process watches the projects: it is told of each that is opened."""
+        self.mark = mark
+        """Begins the ids that clients come back with, so that they name the process that knows them."""
+        self._watch_elsewhere = watch_elsewhere
         self._engine: Engine | None = None
         self._guard = threading.Lock()
         self.ending = threading.Event()
@@ -86,7 +90,7 @@ class Library:
             if self._engine is None:
                 from findspot.engine import Engine
 
-                self._engine = Engine(watching=True)
+                self._engine = Engine(watching=True, watch_elsewhere=self._watch_elsewhere)
             return self._engine
 
     @cached_property
@@ -94,7 +98,7 @@ class Library:
         """Results of other servers that were too long for an answer."""
         from findspot.catalogue.call_results import StoredResults
 
-        return StoredResults()
+        return StoredResults(mark=self.mark)
 
     @cached_property
     def connections(self) -> BrokerClient:
@@ -107,6 +111,11 @@ class Library:
         """Leave the process that holds other servers; it ends them when nobody calls them."""
         if "connections" in vars(self):
             await self.connections.aclose()
+
+    def prepare(self, root: Path) -> None:
+        """Load what a question to an indexed project needs."""
+        with contextlib.suppress(FindspotError, OSError):
+            self.open().project(root).search(Query(_FIRST_QUESTION, limit=1))
 
     def prepare_here(self) -> None:
         """Watch the indexed project that the server was started in, and load what a first question needs."""
@@ -127,7 +136,7 @@ class Threads:
     """How much may run at once."""
 
     def __init__(self) -> None:
-        self.quick = anyio.CapacityLimiter(_QUICK_THREADS)
+        self.quick = anyio.CapacityLimiter(QUICK_THREADS)
         self.long = anyio.CapacityLimiter(_LONG_THREADS)
         self.patient = anyio.CapacityLimiter(_PATIENT_THREADS)
 
@@ -300,7 +309,7 @@ class ToolCalls:
         async def notify_client(task: Task) -> None:
             await notify(context.session, "notifications/tasks/status", flat(task))
 
-        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
+        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client, self._library.mark)
         self._keep(task)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=True))
         return created(task, context)
@@ -313,7 +322,7 @@ class ToolCalls:
         async def notify_nobody(_task: Task) -> None:
             """Clients of the extension poll."""
 
-        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody)
+        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody, self._library.mark)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
         await _until(task, lambda: task.kept or task.finished)
         return created(task, context) if task.kept else _result(task)
@@ -358,7 +367,7 @@ class ToolCalls:
         async def notify_nobody(_task: Task) -> None:
             """Return at once: the client learns of it when it calls again."""
 
-        task = client.task = Task(client.owner, None, notify_nobody)
+        task = client.task = Task(client.owner, None, notify_nobody, self._library.mark)
         task.held = True
         self._held[task.id] = task, client
         return task
