@@ -6,11 +6,25 @@ import hashlib
 import os
 import sys
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
 from findspot.core.facts import Facts
+
+T = TypeVar("T")
+
+
+def pickled_by_fields(kind: type[T]) -> type[T]:
+    """Make a frozen dataclass pickle as a call with its fields, in two thirds of the time.
+
+    Workers send tens of thousands of them; the methods that `slots=True` generates go field by field.
+    """
+    read = attrgetter(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
+    kind.__reduce__ = lambda self: (kind, read(self))  # type: ignore[method-assign]
+    return kind
+
 
 FROM_INDEX = "index"
 """Made without a language model, from what the index itself holds."""
@@ -114,6 +128,7 @@ class Skip:
     detail: str = ""
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
     """Lines of a file, 1-based and inclusive at both ends."""
@@ -167,6 +182,7 @@ _LARGEST_INTEGER = (1 << 63) - 1
 """Of a database."""
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A name defined in a file, at the line where its definition starts."""
@@ -176,6 +192,7 @@ class Symbol:
     line: int
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of one file: its exact lines, and what is known about them.

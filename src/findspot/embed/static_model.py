@@ -172,14 +172,16 @@ class WordPieces(dict[str, tuple[int, ...]]):
         if whole is not None:
             return [whole]
         found: list[int] = []
+        get = self._ids.get
         start = 0
         while start < len(part):
-            prefix = CONTINUATION if start else ""
-            for end in range(min(len(part), start + self._longest), start, -1):
-                id_ = self._ids.get(prefix + part[start:end])
+            rest = CONTINUATION + part[start:] if start else part
+            border = len(CONTINUATION) if start else 0
+            for end in range(min(len(rest), border + self._longest), border, -1):
+                id_ = get(rest[:end])
                 if id_ is not None:
                     found.append(id_)
-                    start = end
+                    start += end - border
                     break
             else:
                 start += 1

@@ -68,11 +68,13 @@ _GROWTH = 1.2
 """A project that somebody agreed to have indexed may grow by so much before the question comes again."""
 
 COMMIT_S = 2.0
+_LONGEST_COMMIT_S = 15.0
+"""A run commits after two seconds, then waits twice as long each time: every commit rewrites segments."""
 _BYTES_PER_BYTE = 3
 """What an index takes on disk for a byte of source: text, structure, keywords and vectors."""
 
-_COMMIT_CHUNKS = 8_000
-"""A commit at least this often: what is committed can be searched, and survives a crash."""
+_COMMIT_CHUNKS = 16_000
+"""A commit at least this often, so that what waits for it takes some tens of megabytes."""
 
 _NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET)
 """Reasons whose files are named: somebody may wonder why these are missing."""
@@ -267,8 +269,7 @@ def _is_agreed(run: Run, count: int) -> bool:
         return False
     if count <= int(meta.get("agreed_files", "0")) * _GROWTH:
         return True
-    held = sum(files for files, _ in counts.values())
-    return not run.asked and held > run.settings.discover.max_files
+    return not run.asked and sum(files for files, _ in counts.values()) > run.settings.discover.max_files
 
 
 def _adopt(run: Run, found: Discovery) -> None:
@@ -283,8 +284,7 @@ def _adopt(run: Run, found: Discovery) -> None:
 
 def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
     """Count the files whose size or time of writing says that the index is behind."""
-    found = walk(roots, settings.discover).files
-    delta = compare(found, snapshot.known_files(), 2**63, force=False)
+    delta = compare(walk(roots, settings.discover).files, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
 
 
@@ -348,12 +348,11 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
         total=str(len(found.files)),
         done=str(delta.unchanged),
         last_error="",
+        asked="yes" if run.asked else "",
     )
-    writer.set_meta(asked="yes" if run.asked else "")
     if run.asked:
-        writer.set_meta(options=json.dumps(dict(run.options)))
-    if run.asked and run.allow_large:
-        writer.set_meta(agreed_files=str(len(found.files)))
+        agreed = {"agreed_files": str(len(found.files))} if run.allow_large else {}
+        writer.set_meta(options=json.dumps(dict(run.options)), **agreed)
     writer.commit()
 
 
@@ -379,16 +378,17 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
 
 
 class _Commits:
-    """Commits what is done every few seconds, also while one file holds up the others."""
+    """Commits what is done, less often the longer a run takes, also while one file holds up the others."""
 
     def __init__(self, run: Run, writer: Writer, done: int) -> None:
         self._run, self._writer = run, writer
         self.done = self._committed = done
         self._at, self._chunks = time.monotonic(), 0
+        self._wait_s = run.commit_s
 
     def if_due(self) -> None:
         """Commit if there is something new, and much of it or long since the last commit."""
-        late = time.monotonic() - self._at >= self._run.commit_s
+        late = time.monotonic() - self._at >= self._wait_s
         if self.done > self._committed and (late or self._run.chunks - self._chunks >= _COMMIT_CHUNKS):
             self.commit()
 
@@ -397,6 +397,7 @@ class _Commits:
         with memory_given_back():
             self._writer.commit()
         self._at, self._chunks, self._committed = time.monotonic(), self._run.chunks, self.done
+        self._wait_s = min(2 * self._wait_s, _LONGEST_COMMIT_S)
 
 
 def _outcomes(
@@ -413,7 +414,7 @@ def _outcomes(
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
-        gives_way=size > 1,
+        gives_way=size > 1 and not run.asked,
     )
     with run.workers.lend(setup, size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in delta.changed)
@@ -456,12 +457,11 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
 def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: bool) -> None:
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
     now = utc_now()
-    changed = bool(run.indexed or delta.removed or full)
     writer.set_meta(asked="", build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
     if full:
         writer.set_meta(last_full_index=now)
-    if changed:
+    if run.indexed or delta.removed or full:
         writer.set_meta(updated_at=now)
     writer.commit()
     _log_run(run.root, run.indexed, run.unchanged, len(delta.removed), [*found.skips, *run.skips])

@@ -42,7 +42,7 @@ class Setup:
     """Of a model that embeds in the indexing process; None where each worker opens its own."""
     secret_scan: str = "skip"
     gives_way: bool = True
-    """Whether other programs go first: not where somebody waits for a file that was just saved."""
+    """Whether other programs go first: not where somebody waits for the run, or for a file just saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,10 @@ class WorkerProcess:
     def prepare(self, setup: Setup) -> None:
         """Use another setup for the jobs that follow."""
         self._outbox.put(setup)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def is_spare(self) -> bool:
@@ -263,6 +267,11 @@ class WorkerPool:
     def prepare(self, setup: Setup, size: int) -> None:
         """Take up the setup of the next run, and how many workers it may have."""
         self._size = max(1, size)
+        if self.setup.gives_way and not setup.gives_way:  # a process cannot raise its priority again
+            if self._size > 1:
+                self.close()
+            else:
+                setup = replace(setup, gives_way=True)
         if setup != self.setup:
             self.setup = setup
             for worker in self.workers:

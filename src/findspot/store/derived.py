@@ -24,7 +24,7 @@ from findspot.core.sqlite import Connection, transaction
 from findspot.store import keywords
 from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
-from findspot.store.records import ORDINAL_BITS, DerivedDamagedError, StoredFile
+from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
     Numbers,
@@ -229,8 +229,7 @@ def _rebuild_keywords(folder: Path, db: Connection) -> None:
     make_private_dir(fresh)
     for corpus in Corpus:
         writer = keywords.KeywordWriter(fresh / corpus)
-        for number, tokens in ChunkRows(db).keyword_texts(corpus):
-            writer.add(number, number >> ORDINAL_BITS, tokens)
+        writer.add(ChunkRows(db).keyword_texts(corpus))
         writer.commit()
         writer.close()
     remove_entry(folder / KEYWORDS)

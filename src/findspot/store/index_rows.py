@@ -360,8 +360,10 @@ class FactRows:
         return [row[0] for row in self._db.execute(select, (name,))]
 
 
-def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
-    """Insert a file revision with its chunks and names; return its number, a new one unless given."""
+def insert_file(
+    db: Connection, record: FileRecord, number: int | None = None
+) -> tuple[int, list[tuple[int, ChunkRecord]]]:
+    """Insert a file revision; return its number, a new one unless given, and its chunks with theirs."""
     file = record.file
     described = (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256)
     cursor = db.execute(
@@ -387,7 +389,7 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
         db.execute("INSERT INTO facts VALUES (?,?)", (file_id, record.facts))
         db.execute("INSERT INTO pending VALUES (?)", (file_id,))
         db.executemany("INSERT INTO names VALUES (?,?,?,?)", ((n, file_id, d, u) for n, d, u in record.names))
-    return file_id
+    return file_id, numbered
 
 
 def delete_file(db: Connection, file_id: int) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from findspot.core.files import (
     make_private_dir,
     out_of_resources,
 )
-from findspot.store.records import DerivedDamagedError
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 
 if TYPE_CHECKING:
     import tantivy
@@ -165,16 +165,18 @@ class KeywordWriter:
             self._writer: Any = self._index.writer(_HEAP_BYTES, 1)
         self._dirty = False
 
-    def add(self, number: int, file_id: int, tokens: str) -> None:
+    def add(self, chunks: Iterable[tuple[int, str]]) -> None:
+        """Add chunks, each with its number and its tokens."""
         import tantivy
 
-        document = tantivy.Document()
-        document.add_unsigned(_CHUNK, number)
-        document.add_unsigned(_FILE, file_id)
-        document.add_text(_TEXT, tokens)
         with _translated(self._folder):
-            self._writer.add_document(document)
-        self._dirty = True
+            for number, tokens in chunks:
+                document = tantivy.Document()
+                document.add_unsigned(_CHUNK, number)
+                document.add_unsigned(_FILE, number >> ORDINAL_BITS)
+                document.add_text(_TEXT, tokens)
+                self._writer.add_document(document)
+                self._dirty = True
 
     def delete_files(self, file_ids: Sequence[int]) -> None:
         """By a query: deleting by a term takes an int for a signed one, and finds nothing."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import NameCount
-from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol
+from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol, pickled_by_fields
 
 ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
@@ -43,6 +43,7 @@ class DerivedDamagedError(IndexCorruptError):
     """Only what is derived is damaged: it can be rebuilt from the database."""
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
     """A chunk ready to be stored: with its keywords, its embedding key and its vector.

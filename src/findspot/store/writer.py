@@ -15,7 +15,7 @@ from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, number_chunks
+from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file
 from findspot.store.keywords import KeywordWriter
 from findspot.store.records import ORDINAL_BITS, FileRecord, KnownFiles, StoredFile
 from findspot.store.vector_segments import Mask, Segment, open_segment, remove_unlisted, write_segment
@@ -80,13 +80,16 @@ class Writer:
             self._forget(old)
         self._only_added = self._only_added and number is None
         self._more_chunks += len(record.chunks)
-        file_id = insert_file(self._db, record, number)
-        numbered = number_chunks(file_id, record)
+        file_id, numbered = insert_file(self._db, record, number)
         self._vectors.put(file_id, [(number, item.scale, item.vector or b"") for number, item in numbered])
         self._note_stored(file_id, record)
-        for chunk, item in numbered:
-            if item.chunk.chunk_type is not ChunkType.SYMBOLS:
-                self._keywords.of(record.file.corpus).add(chunk, file_id, item.keywords)
+        by_words = [
+            (number, item.keywords)
+            for number, item in numbered
+            if item.chunk.chunk_type is not ChunkType.SYMBOLS
+        ]
+        if by_words:
+            self._keywords.of(record.file.corpus).add(by_words)
 
     def remove(self, path: str) -> bool:
         """Remove a file and its skip; return False when the index does not have it."""

@@ -77,6 +77,10 @@ _ENDINGS = (
 )  # fmt: skip
 """Questions say `validates`, code says `validator`: both end up as `validat`. Longest first."""
 
+_ENDINGS_BY_LETTER = {
+    last: tuple(pair for pair in _ENDINGS if pair[0][-1] == last) for last in {e[-1] for e, _ in _ENDINGS}
+}
+
 _DOUBLING = frozenset(("ing", "ings", "er", "ers", "or", "ors", "ed"))
 """Endings before which English doubles a consonant: `mapped`, `formatter`."""
 _LISTED = (
@@ -91,7 +95,7 @@ STOP_WORDS = frozenset(_LISTED.split())
 @lru_cache(maxsize=REMEMBERED_WORDS)
 def stem(word: str) -> str:
     """Return a lower-cased word without its grammatical ending, at least three letters long."""
-    for ending, instead in _ENDINGS:
+    for ending, instead in _ENDINGS_BY_LETTER.get(word[-1:], ()):
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
             if ending == "s" and word.endswith("ss"):
                 return word
@@ -110,7 +114,9 @@ def without_accents(word: str) -> str:
 def _word_tokens(word: str) -> tuple[str, ...]:
     stems = tuple(map(stem, word_parts(word)))
     whole = without_accents(word).strip("_").lower()
-    if not stems or stems == (whole,) or len(whole) > MAX_TOKEN_CHARS or _UNSPACED_RUN.search(word):
+    if not stems or stems == (whole,) or len(whole) > MAX_TOKEN_CHARS:
+        return stems
+    if not word.isascii() and _UNSPACED_RUN.search(word):
         return stems
     return (whole, *stems)
 
@@ -162,6 +168,9 @@ def token_text(found: Iterable[str]) -> str:
 def word_parts(word: str) -> tuple[str, ...]:
     """Return the lower-cased parts of one identifier, which a model of natural words understands."""
     if word.isascii():
+        letters = word.replace("_", "")
+        if letters.isalpha() and letters.islower() and len(word) <= MAX_TOKEN_CHARS:
+            return tuple(filter(None, word.split("_")))
         return tuple(map(_lowered, _PART.findall(word))) if len(word) <= MAX_TOKEN_CHARS else ()
     runs = map(_lowered, _PART.findall(without_accents(word)))
     return tuple(part for run in runs for part in _pairs(run) if len(part) <= MAX_TOKEN_CHARS)

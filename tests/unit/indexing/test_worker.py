@@ -28,7 +28,7 @@ class Cart:
 @pytest.mark.parametrize("sparing", [False, True])
 def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: Path, sparing: bool) -> None:
     file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 0, 0, 0)
-    setup = Setup(Roots(tmp_path), "local:static", "auto", 1_000_000)
+    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
     found = process(Job(file, sparing=sparing), setup, embedder, SOURCE.encode())
     assert isinstance(found, Indexed)
