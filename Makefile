@@ -67,8 +67,8 @@ format: $(STAMP)  ## Format the code
 bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large project)
 	$(BIN)/python -m benchmarks.speed $(if $(PROJECT),--project $(PROJECT))
 
-profile: $(STAMP)  ## Show where time and memory go, stage by stage (PROJECTS="folder ...")
-	$(BIN)/python -m benchmarks.stages $(PROJECTS)
+profile: $(STAMP)  ## Show where time and memory go, stage by stage (PROJECTS="folder ..." WRITE=page)
+	$(BIN)/python -m benchmarks.stages $(PROJECTS) $(if $(WRITE),--write $(WRITE))
 
 bench-peers: $(STAMP)  ## Measure Findspot beside other tools (PROJECT=folder, STAND_IN=1 without a model hub)
 	$(BIN)/python -m benchmarks.peers $(or $(PROJECT),.) $(if $(STAND_IN),--stand-in)

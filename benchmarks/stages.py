@@ -1,9 +1,10 @@
 """Where time and memory go: a first index, a warm question, an edit and a start, stage by stage.
 
-    python -m benchmarks.stages [PROJECT ...]
+    python -m benchmarks.stages [PROJECT ...] [--write PAGE]
 
 Processor time is counted in one process, each stage without those inside it, so that a busy machine changes
-little. Seconds and memory come from a real run with worker processes.
+little. Seconds and memory come from a real run with worker processes. `--write` puts the tables into a page,
+in place of those between its two marks.
 """
 
 from __future__ import annotations
@@ -184,9 +185,24 @@ def warm_question(project: Path) -> dict[str, float]:
     return {stage: seconds / asked for stage, seconds in stages.seconds.items()}
 
 
+ADDED = {
+    ".py": "\n\ndef edit_{0}():\n    return {0}\n",
+    ".ts": "\n\nexport function edit{0}() {{\n  return {0}\n}}\n",
+    ".go": "\n\nfunc edit{0}() int {{\n\treturn {0}\n}}\n",
+}
+"""What an edit adds to a file, by its ending."""
+
+
+def edited_file(project: Path) -> Path:
+    """Return a file of about 10,000 bytes, of the language that most files have."""
+    by_ending = {ending: list(project.rglob(f"*{ending}")) for ending in ADDED}
+    files = max(by_ending.values(), key=len)
+    return min(files, key=lambda path: abs(path.stat().st_size - 10_000))
+
+
 def one_edit(project: Path) -> dict[str, float]:
     """Return the processor milliseconds of each stage, workers left out, when one file is saved."""
-    path = min(project.rglob("*.py"), key=lambda path: abs(path.stat().st_size - 10_000))
+    path = edited_file(project)
     original = path.read_bytes()
     name = path.relative_to(project).as_posix()
     stages = Stages(EDIT)
@@ -194,7 +210,7 @@ def one_edit(project: Path) -> dict[str, float]:
         with contextlib.closing(Engine()) as engine:
             index = engine.project(project).index
             for number in range(EDITS + 1):
-                path.write_bytes(original + f"\n\ndef edit_{number}():\n    return {number}\n".encode())
+                path.write_bytes(original + ADDED[path.suffix].format(number).encode())
                 with stages.counting() if number else contextlib.nullcontext():
                     index.refresh(frozenset({name}), CancelToken())
     finally:
@@ -215,35 +231,73 @@ def start(project: Path, home: Path) -> dict[str, float]:
     return {"ready": statistics.median(ready), "first answer": statistics.median(answered)}
 
 
-def report(title: str, figures: Mapping[str, float], unit: str, *, shares: bool = True) -> None:
-    total = sum(figures.values())
-    sys.stdout.write(f"\n{title}" + (f": {total:.3g} {unit}\n" if shares else f" ({unit})\n"))
-    for name, value in figures.items():
-        share = f" {100 * value / total:5.1f} %" if shares and total else ""
-        sys.stdout.write(f"  {name:28}{value:10.2f}{share}\n")
+Figures = dict[str, dict[str, float]]
+"""By section, then by stage."""
+
+FIRST = "First index, processor seconds by stage"
+REAL = "First index with workers, as a user runs it"
+ASKED = "Warm question, processor milliseconds by stage"
+EDITED = "One edit, processor milliseconds by stage"
+STARTED = "Start of a server, milliseconds"
+SUMMED = (FIRST, ASKED, EDITED)
 
 
-def profile(project: Path) -> None:
-    sys.stdout.write(f"\n# {project.name}\n")
+def profile(project: Path) -> Figures:
+    """Return every figure of a project; its index is thrown away."""
+    found: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FINDSPOT_HOME"] = folder
-        report("First index, processor time", first_index(project), "s")
+        found[FIRST] = first_index(project)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FINDSPOT_HOME"] = folder
-        report("First index with workers", real_index(project), "as named", shares=False)
-        report("Warm question, processor time", warm_question(project), "ms")
-        if any(project.rglob("*.py")):
-            report("One edit, processor time", one_edit(project), "ms")
-        report("Start of a server", start(project, Path(folder)), "ms", shares=False)
+        found[REAL] = real_index(project)
+        found[ASKED] = warm_question(project)
+        found[EDITED] = one_edit(project)
+        found[STARTED] = start(project, Path(folder))
+    return found
+
+
+def tables(by_project: Mapping[str, Figures]) -> str:
+    """Return one table per section, with one column per project."""
+    projects = list(by_project)
+    lines: list[str] = []
+    for section in by_project[projects[0]]:
+        figures = [by_project[project][section] for project in projects]
+        lines += ["", f"## {section}", "", f"| | {' | '.join(projects)} |", f"|---|{'---:|' * len(projects)}"]
+        for name in figures[0]:
+            cells = (_cell(its[name], sum(its.values()) if section in SUMMED else 0) for its in figures)
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        if section in SUMMED:
+            lines.append(f"| **all** | {' | '.join(f'{sum(its.values()):.1f}' for its in figures)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: float, total: float) -> str:
+    return f"{value:.1f} ({100 * value / total:.0f} %)" if total else f"{value:.1f}"
+
+
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+
+
+def write_into(page: Path, text: str) -> None:
+    """Replace what is between the marks of a page."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("projects", nargs="*", type=Path, default=[Path(__file__).parents[1] / "src"])
-    facts = machine() | {"load": " ".join(f"{load:.1f}" for load in os.getloadavg())}
-    sys.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n")
-    for project in parser.parse_args().projects:
-        profile(project.resolve())
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page whose tables are replaced")
+    arguments = parser.parse_args()
+    facts = machine() | {"load at the start": " ".join(f"{load:.1f}" for load in os.getloadavg())}
+    text = "\n".join(f"* {name}: {value}" for name, value in facts.items()) + "\n"
+    found = {project.name: profile(project.resolve()) for project in arguments.projects}
+    text += tables(found)
+    sys.stdout.write(text)
+    if arguments.write:
+        write_into(arguments.write, text)
 
 
 if __name__ == "__main__":

@@ -419,8 +419,8 @@ def file_record(db: Connection, file: StoredFile) -> FileRecord:
     numbers = chunk_range(file.id)
     symbols: dict[int, list[Symbol]] = defaultdict(list)
     select = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
-    for number, display, kind, line in db.execute(select, numbers):
-        symbols[number].append(Symbol(display, kind, line))
+    for number, *symbol in db.execute(select, numbers):
+        symbols[number].append(Symbol(*symbol))
     select = f"SELECT {_RECORD_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
     chunks = tuple(_chunk_record(file.path, row, symbols[row[0]]) for row in db.execute(select, numbers))
     facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
@@ -456,10 +456,8 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
 
 
 def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> ChunkRecord:
-    _, start, end, chunk_type, kind, language, text, names, *described, tags, context, key, scale, vector = (
-        row
-    )
-    signature, breadcrumb, doc_comment = described
+    _, start, end, chunk_type, kind, language, text, names, *described, tags, context = row[:-3]
+    (signature, breadcrumb, doc_comment), (key, scale, vector) = described, row[-3:]
     chunk = Chunk(
         path, Span(start, end), text, ChunkType(chunk_type), kind, language,
         _in_order(_lines(names), symbols), signature, breadcrumb, doc_comment, _lines(tags), context,
