@@ -106,6 +106,14 @@ log_call(CallRecord("broken", "broken__do", "some client", CallEnd.FAILED, 31_00
 log_call(CallRecord("fs", "fs__read_file", "<b>client</b>", CallEnd.OK, 12.4, 1_536, 2_048_000))
 """
 
+NOTE_QUESTIONS = """
+import sys
+from findspot.serve.activity import *
+found = ("src/shop/prices.py:11", "src/shop/cart.py:17")
+note(Entry("claude-code", sys.argv[1], "search_code", "price after a discount", found, 7, "ok", 12, 340))
+note(Entry("cursor", sys.argv[1], "search_docs", "shipping", (), 0, "DOCS_INDEX_NOT_FOUND", 3, 20))
+"""
+
 
 def make_project(root: Path) -> Path:
     write_files(root, FILES)
@@ -144,6 +152,7 @@ class Home:
         self.run("tools", "index", self.folder / "tools.json", servers, "--yes", cwd=root)
         servers.write_text(json.dumps({"mcpServers": {"broken": BROKEN, "later": LATER}}))
         subprocess.run([sys.executable, "-c", LOG_CALLS], env=self.environment, check=True)
+        subprocess.run([sys.executable, "-c", NOTE_QUESTIONS, root], env=self.environment, check=True)
         self.run("index", root, "--yes", cwd=root)
 
 

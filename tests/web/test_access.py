@@ -102,6 +102,11 @@ def with_keys(window: Page) -> None:
     expect(window.get_by_role("dialog")).to_be_visible()
 
 
+def with_a_question(window: Page) -> None:
+    window.get_by_role("button", name="Delete", exact=True).click()
+    expect(window.get_by_role("dialog")).to_be_visible()
+
+
 def with_skips(window: Page) -> None:
     window.get_by_role("button", name="denied").click()
     expect(window.get_by_role("region", name="Files left out")).to_be_visible()
@@ -133,7 +138,10 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "keys": ("search", with_keys),
     "projects": ("projects", ready(".card")),
     "project": ("project", with_skips),
+    "question": ("project", with_a_question),
     "relations": ("project", with_relations),
+    "activity": ("activity", ready(".asked-item")),
+    "all projects": ("search?project=all", ready(".state")),
     "tools": ("tools", ready(".arguments")),
     "servers": ("servers", ready("tbody tr")),
 }
@@ -171,7 +179,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "projects", "tools", "servers"):
+        for section in ("search", "projects", "activity", "tools", "servers"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from .served import Home, Served
+from findspot.serve.web.page_server import _page_path
+
+from .served import Home, Served, serving
+
+HOST = "127.0.0.1"
 
 PROJECTS = "/api/projects"
 
@@ -69,6 +76,44 @@ def test_other_hosts_and_pages_are_not_let_in(page: Served, headers: dict[str, s
     assert page.request("POST", f"{PROJECTS}/x/index", **bearer, **headers).status == 403
 
 
+def test_only_our_own_page_may_change_something(page: Served, tmp_path: Path) -> None:
+    """A browser that lets a foreign page send the cookie along is told apart by the origin that it names."""
+    response = page.request("GET", f"/?token={page.token}")
+    below, cookie = response.headers["Location"], response.headers["Set-Cookie"].partition(";")[0]
+    for path in (f"api/projects?path={tmp_path}", "api/projects/x/delete", "api/activity/clear"):
+        for headers in ({}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "http://evil.example"}):
+            assert page.request("POST", below + path, Cookie=cookie, **headers).status == 403, (path, headers)
+        assert page.request("POST", below + path, Origin=page.origin).status == 403, "without the cookie"
+        assert page.request("GET", below + path, Cookie=cookie).status in (200, 404, 405)
+    asked = page.request("POST", f"{below}api/projects?path=relative", Cookie=cookie, Origin=page.origin)
+    assert asked.status == 400
+
+
+@pytest.mark.parametrize("path", ["", "  ", "src", "/", "~", "/no/such/folder", "/etc/passwd"])
+def test_only_folders_of_projects_are_indexed(page: Served, path: str) -> None:
+    status, told = page.ask("projects", "POST", path=path)
+    assert status in (400, 404), told
+    assert told["userMessage"]
+
+
+def test_the_path_stays_and_the_token_does_not(indexed: tuple[Home, Path]) -> None:
+    """first-impression B8: a bookmark is good for the next run, once the browser was let in again."""
+    home, root = indexed
+    with socket.create_server((HOST, 0)) as free:
+        port = free.getsockname()[1]
+    seen = []
+    for _ in range(2):
+        with serving(home, root, "--port", str(port)) as served:
+            seen.append((served.request("GET", f"/?token={served.token}").headers["Location"], served.token))
+            first = seen[0]
+            old = {"Cookie": f"findspot_{port}={first[1]}"}
+            status = served.request("GET", f"{first[0]}api/projects", **old).status
+            assert status == (200 if len(seen) == 1 else 403), "a token is good for one run"
+    assert seen[0][0] == seen[1][0]
+    assert seen[0][1] != seen[1][1]
+    assert stat.S_IMODE((home.folder / "home" / "ui" / f"path-{port}").stat().st_mode) == 0o600
+
+
 def test_our_own_page_is_let_in(page: Served) -> None:
     bearer = {"Authorization": f"Bearer {page.token}"}
     ours = {"Origin": page.origin, "Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors"}
@@ -102,3 +147,18 @@ def test_a_port_that_is_taken_is_told(page: Served, indexed: tuple[Home, Path]) 
     )
     assert ended.returncode != 0
     assert f"Another program uses port {port} of 127.0.0.1" in ended.stderr
+
+
+def test_a_path_that_another_program_may_have_seen_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    with contextlib.ExitStack() as held:
+        first = _page_path(8766, 8766, held)
+        elsewhere = _page_path(8766, 50_000, held)
+        assert elsewhere != first, "another port has another path"
+    with contextlib.ExitStack() as held:
+        assert _page_path(8766, 8766, held) == first, "the port was ours"
+    _page_path(8766, 50_000, contextlib.ExitStack())
+    with contextlib.ExitStack() as held:
+        assert _page_path(8766, 8766, held) != first, "the port was somebody else's"

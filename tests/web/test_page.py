@@ -253,7 +253,7 @@ class TestSafety:
         expect(window.locator(".example").first).to_be_visible()
         window.context.clear_cookies()
         window.keyboard.type("x")
-        expect(window.locator("#offline")).to_contain_text("earlier start of Findspot")
+        expect(window.locator("#offline")).to_contain_text("not let in since Findspot was started")
 
 
 class TestStates:
@@ -284,6 +284,66 @@ class TestStates:
             window.get_by_role("button", name="Update").click()
             expect(window.locator(".notice.good")).to_contain_text("1 file indexed")
             expect(window.locator(".fine")).to_be_visible()
+
+    def test_another_folder_is_indexed_kept_fresh_and_deleted(self, visit: Visit, tmp_path: Path) -> None:
+        """first-impression A13: the list of projects offered nothing to do."""
+        root, other = make_project(tmp_path / "shop"), make_project(tmp_path / "other")
+        with serving(Home(tmp_path), root) as served:
+            window = visit(f"{served.address}#/projects", expect_errors=True)
+            folder = window.get_by_label("Folder to index")
+            folder.fill("relative/path")
+            window.keyboard.press("Enter")
+            expect(window.get_by_role("alert").last).to_contain_text("not a whole path")
+            folder.fill(str(other))
+            window.keyboard.press("Enter")
+            expect(window.get_by_role("heading", name="other", level=1)).to_be_visible()
+            expect(window.locator("#project")).to_have_value(re.compile("[0-9a-f]{32}"))
+            expect(window.locator(".notice.good")).to_contain_text("files indexed")
+            fresh = window.get_by_role("button", name="Keep fresh")
+            fresh.click()
+            expect(fresh).to_have_attribute("aria-pressed", "true")
+            expect(window.get_by_label("Health")).to_contain_text("yes, while this page is served")
+            window.get_by_role("button", name="Delete", exact=True).click()
+            window.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+            expect(window.get_by_role("heading", name="other", level=1)).to_be_visible()
+            window.get_by_role("button", name="Delete", exact=True).click()
+            window.get_by_role("button", name="Delete the index").click()
+            expect(window.locator(".card")).to_have_count(1)
+            assert (other / "src/shop/cart.py").exists()
+
+    def test_all_projects_are_searched_at_once(
+        self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path
+    ) -> None:
+        home, other = indexed[0].copied(tmp_path), tmp_path / "garden"
+        other.mkdir()
+        (other / "beds.py").write_text("def discounted_flowers():\n    return 'tulip'\n")
+        home.run("index", other, "--yes", cwd=other)
+        with serving(home, indexed[1]) as served:
+            window = visit(served.address)
+            window.get_by_label("Project").select_option("all")
+            expect(window.get_by_role("heading", name="Search all 2 projects")).to_be_visible()
+            search(window, "discounted")
+            expect(window.locator(".hit .pill", has_text="garden")).to_be_visible()
+            expect(window.locator(".hit .pill", has_text="shop").first).to_be_visible()
+            window.locator(".hit", has_text="beds.py").click()
+            expect(window.locator(".pane h2")).to_contain_text("beds.py")
+            window.keyboard.press("Enter")
+            expect(window.get_by_role("dialog")).to_contain_text("tulip")
+
+    def test_what_assistants_asked(self, visit: Visit, page: Served) -> None:
+        """first-impression M7."""
+        window = visit(f"{page.address}#/activity")
+        items = window.locator(".asked-item")
+        expect(items).to_have_count(2)
+        expect(items.first).to_contain_text("cursor")
+        window.get_by_label("Client").select_option("claude-code")
+        expect(items).to_have_count(1)
+        items.get_by_role("link", name=re.compile("prices.py")).click()
+        expect(window.get_by_role("dialog")).to_contain_text("def discounted")
+        window.go_back()
+        expect(window.get_by_role("dialog")).to_be_hidden()
+        window.get_by_role("link", name="price after a discount").click()
+        answered(window, "price after a discount")
 
     def test_while_another_process_indexes(
         self, visit: Visit, indexed: tuple[Home, Path], page: Served
@@ -320,7 +380,7 @@ class TestStates:
 class TestProject:
     def test_what_the_index_holds_and_what_not(self, visit: Visit, page: Served) -> None:
         window = visit(f"{page.address}#/project")
-        expect(window.locator(".fine")).to_have_text("the index is as the files are")
+        expect(window.locator(".fine")).to_have_text("the index matches the files")
         expect(window.get_by_label("Files by language")).to_contain_text("python34")
         expect(window.get_by_label("Parts of the index")).to_contain_text("vectors")
         window.get_by_role("button", name="denied").click()

@@ -1,16 +1,20 @@
 """Serving the page on loopback, and who may ask: only a browser of this machine that was given the token.
 
-The token comes once, in the address that `findspot ui` prints; from then on a cookie carries it. Cookies
-know no ports, so another server of this machine would be sent ours: the page is served below a path that
-nobody can guess, and the cookie is for that path alone. A page of someone else could reach this port too, so
-the names of host and origin must be ours, and the browser must say that our own page asks. What is sent
-forbids everything but our own files.
+The token comes once, in the address that `findspot ui` prints, and is new for each run; from then on a cookie
+carries it. Cookies know no ports, so another server of this machine would be sent ours: the page is served
+below a path that nobody can guess, and the cookie is for that path alone. The path of a port stays the same,
+so that bookmarks work once the browser was let in; if another program was found at the port, which may have
+seen the path, a new one is made. A page of someone else could reach this port too, so the names of host and
+origin must be ours, the browser must say that our own page asks, and what changes something must name its
+origin. What is sent forbids everything but our own files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import mimetypes
+import re
 import secrets
 import socket
 from collections.abc import Callable
@@ -26,6 +30,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from findspot.core.config import home_folder
+from findspot.core.errors import FindspotError
+from findspot.core.files import make_private_dir, write_atomic
+from findspot.core.locks import is_locked, writer_lock
 from findspot.engine import Engine
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.web.routes import routes
@@ -33,6 +41,7 @@ from findspot.serve.web.workspace import Workspace
 
 _HOSTS = ("127.0.0.1", "localhost")
 _PATH_BYTES = 16
+_READING = ("GET", "HEAD")
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -47,7 +56,7 @@ _HEADERS = {
 
 _REFUSED = (
     "Access refused: open the address that `findspot ui` printed, with its token.\n"
-    "The address is new whenever the command is run.\n"
+    "Its token is new whenever the command is run; bookmarks work once this browser was let in.\n"
 )
 
 
@@ -60,6 +69,8 @@ _PAGE = Path(__file__).parent / "page"
 
 _TOKEN_BYTES = 24
 
+_PATH = re.compile(r"[A-Za-z0-9_-]{20,}")
+
 _SHUTDOWN_S = 1
 """Requests are short, and a page left open must not keep the program from ending."""
 
@@ -67,11 +78,11 @@ _SHUTDOWN_S = 1
 class Guard:
     """The page behind its token."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, below: str) -> None:
         self._app = app
         self._token = token.encode()
         self._cookie = f"findspot_{port}"  # two pages may be open
-        self._below = f"/{secrets.token_urlsafe(_PATH_BYTES)}"
+        self._below = f"/{below}"
         self._hosts = {f"{name}:{port}" for name in _HOSTS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,6 +103,8 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         refused = PlainTextResponse(_REFUSED, 403)
         if not self._ours(headers):
+            return refused, scope
+        if scope["method"] not in _READING and "origin" not in headers and not self._is_bearer(headers):
             return refused, scope
         if self._in_address(scope):
             location = {"Location": f"{self._below}/", "Set-Cookie": self._set_cookie()}
@@ -118,8 +131,12 @@ class Guard:
         return hmac.compare_digest(given[0].encode(), self._token)
 
     def _in_headers(self, headers: Headers) -> bool:
+        return self._is_bearer(headers) or hmac.compare_digest(self._in_cookie(headers), self._token)
+
+    def _is_bearer(self, headers: Headers) -> bool:
+        """Return whether a program sent the token itself; a browser never does that for somebody else."""
         bearer = headers.get("authorization", "").removeprefix("Bearer ").encode()
-        return any(hmac.compare_digest(given, self._token) for given in (bearer, self._in_cookie(headers)))
+        return hmac.compare_digest(bearer, self._token)
 
     def _in_cookie(self, headers: Headers) -> bytes:
         try:
@@ -136,17 +153,37 @@ def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
     """Serve the page about the project at a folder; `opened` is called with its address."""
     workspace = Workspace(Engine(), start)
     try:
-        with _listening(port) as listener:
+        with _listening(port) as listener, contextlib.ExitStack() as held:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             number = listener.getsockname()[1]
-            app = make_app(workspace, token, number)
+            below = _page_path(DEFAULT_PORT if port is None else port, number, held)
+            app = make_app(workspace, token, number, below)
             opened(f"http://{HOST}:{number}/?token={token}")
             serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False)
     finally:
         workspace.close()
 
 
-def make_app(workspace: Workspace, token: str, port: int) -> ASGIApp:
+def _page_path(wanted: int, port: int, held: contextlib.ExitStack) -> str:
+    """Return the path of the page: the same in each run at its usual port, else a new one."""
+    new = secrets.token_urlsafe(_PATH_BYTES)
+    folder = home_folder() / "ui"
+    file, lock = folder / f"path-{wanted}", folder / f"port-{wanted}.lock"
+    if port != wanted:
+        if wanted and not is_locked(lock):  # not a Findspot of this user: it may have seen the path
+            file.unlink(missing_ok=True)
+        return new
+    make_private_dir(folder)
+    with contextlib.suppress(FindspotError):
+        held.enter_context(writer_lock(lock))
+    with contextlib.suppress(OSError, ValueError):
+        if _PATH.fullmatch(stored := file.read_text("ascii")):
+            return stored
+    write_atomic(file, new.encode())
+    return new
+
+
+def make_app(workspace: Workspace, token: str, port: int, below: str) -> ASGIApp:
     """Return the page, its files and its routes, behind the guard."""
 
     mimetypes.add_type("text/javascript", ".js")  # some systems say otherwise, and browsers are strict
@@ -161,7 +198,7 @@ def make_app(workspace: Workspace, token: str, port: int) -> ASGIApp:
             Mount("/assets", StaticFiles(directory=_PAGE)),
         ]
     )
-    return Guard(app, token, port)
+    return Guard(app, token, port, below)
 
 
 def _listening(port: int | None) -> socket.socket:

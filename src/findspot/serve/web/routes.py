@@ -114,7 +114,10 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/servers": _servers,
     }
     posts: dict[str, Answer] = {
+        "/api/projects": _index_folder,
         "/api/projects/{id}/index": _start_indexing,
+        "/api/projects/{id}/delete": _delete,
+        "/api/projects/{id}/watch": _watch,
         "/api/projects/{id}/cancel": _cancel_indexing,
         "/api/activity/clear": _clear_activity,
     }
@@ -178,6 +181,7 @@ def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
         "languages": status.languages,
         "queryReady": status.query_ready,
         "watcherActive": status.watcher_active,
+        "watchedHere": Path(status.project_path) in workspace.watched,
         "skippedFiles": sum(status.skipped.values()),
         "lastError": status.last_error,
         "run": _run_object(workspace, Path(status.project_path)),
@@ -192,6 +196,7 @@ def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
         "createdAt": status.created_at,
         "storageBytes": status.storage_bytes,
         "parts": project.store.parts(),
+        "watchedHere": project.root in workspace.watched,
         "run": _run_object(workspace, project.root),
     }
 
@@ -330,6 +335,24 @@ def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
     project, asked = _asked(workspace, request), request.query_params
     workspace.runs.start(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
     return {"run": _run_object(workspace, project.root)}
+
+
+def _index_folder(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Index a folder of this machine. Only the user can ask for it: the guard lets nobody else in."""
+    project = workspace.project_at(request.query_params.get("path", ""))
+    workspace.runs.start(project, force=False, allow_large=False)
+    return {"id": project.store.folder.name, "run": _run_object(workspace, project.root)}
+
+
+def _delete(workspace: Workspace, request: Request) -> dict[str, Any]:
+    workspace.delete(request.path_params["id"])
+    return {"status": "success"}
+
+
+def _watch(workspace: Workspace, request: Request) -> dict[str, Any]:
+    project = _asked(workspace, request)
+    workspace.keep_fresh(project, on=request.query_params.get("on") == "1")
+    return {"watchedHere": project.root in workspace.watched}
 
 
 def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:

@@ -60,6 +60,11 @@ class Runs:
             )
             run.thread.start()
 
+    def forget(self, root: Path) -> None:
+        """Forget the last run of a project that was deleted."""
+        with self._guard:
+            self._runs.pop(root, None)
+
     def of(self, root: Path) -> Run | None:
         with self._guard:
             return self._runs.get(root)
@@ -106,6 +111,8 @@ class Workspace:
         self.start = start
         self.runs = Runs()
         self._roots: dict[str, Path] = {}
+        self.watched: set[Path] = set()
+        """Projects that are kept fresh while the page is served."""
         self._searchable: list[tuple[str, Path]] = []
         self._guard = threading.Lock()
 
@@ -134,12 +141,56 @@ class Workspace:
             self._roots[identity] = project.root
         return project
 
+    def project_at(self, given: str) -> Project:
+        """Return the project of a folder that somebody typed: an index around it, or the folder itself."""
+        if not given.strip():
+            raise InvalidArgumentError("Enter the path of a folder.")
+        path = Path(given.strip()).expanduser()
+        if not path.is_absolute():
+            raise InvalidArgumentError(f"'{given}' is not a whole path.", hint="Begin with / or ~.")
+        folder = self.engine.folder(path)
+        if Path.home().resolve().is_relative_to(folder):
+            raise InvalidArgumentError(
+                f"{folder} holds your whole home folder.", hint="Choose the folder of one project."
+            )
+        project = self.engine.project(self.engine.indexed_root(folder) or folder)
+        with self._guard:
+            self._roots[project.store.folder.name] = project.root
+        return project
+
+    def keep_fresh(self, project: Project, *, on: bool) -> None:
+        """Watch a project while the page is served, or stop that."""
+        if on:
+            project.watch()
+            self.watched.add(project.root)
+        else:
+            project.unwatch()
+            self.watched.discard(project.root)
+
+    def delete(self, identity: str) -> None:
+        """Delete the index of a project, unless the page is indexing it."""
+        project = self.project(identity)
+        run = self.runs.of(project.root)
+        if run is not None and run.running:
+            raise InvalidArgumentError("This project is being indexed.", hint="Stop that first.")
+        self.keep_fresh(project, on=False)
+        project.delete()
+        self.runs.forget(project.root)
+        with self._guard:
+            self._roots.pop(identity, None)
+            self._searchable = []
+
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Return every project with its status; the one the page was started in comes first, indexed or
         not.
         """
         listed = dict(self.engine.projects())
         self._note_searchable(listed.items())
+        with self._guard:
+            known = dict(self._roots)
+        for identity, root in known.items():  # an index that is not on disk yet, or could not be made
+            if identity not in listed and self.runs.of(root):
+                listed[identity] = self.engine.project(root).status(check_disk=False)
         here = self.here
         if here is None:
             return list(listed.items())

@@ -17,8 +17,8 @@ const GONE = {
 };
 const UNKNOWN = {
   code: "NOT_ADMITTED",
-  userMessage: "This page is from an earlier start of Findspot.",
-  hint: "Open the address that `findspot ui` printed last.",
+  userMessage: "This browser was not let in since Findspot was started.",
+  hint: "Open the address that `findspot ui` printed last. Then this page works again.",
 };
 
 let online = true;

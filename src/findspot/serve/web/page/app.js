@@ -179,7 +179,6 @@ onConnection((online, problem) => {
   document.body.classList.toggle("is-offline", !online);
   if (online) return;
   fill(banner, h("strong", {}, problem.message), " ", ticked(problem.hint));
-  if (problem.status === 403) return;
   const again = setInterval(
     () =>
       get("projects").then(

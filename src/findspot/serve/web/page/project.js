@@ -3,7 +3,8 @@
 import { follow, get, post } from "./api.js";
 import { callsView } from "./calls.js";
 import { barChart, partsChart } from "./charts.js";
-import { desk, homely, nameOf, route } from "./desk.js";
+import { confirmed } from "./confirm.js";
+import { desk, go, homely, nameOf, route } from "./desk.js";
 import { ago, count, fill, h, size, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { moduleMap } from "./map.js";
@@ -11,6 +12,12 @@ import { errorState, loadingState, progressBar, statePill } from "./states.js";
 
 const BUSY_MS = 400;
 const CALM_MS = 3000;
+
+function keptFresh(now) {
+  if (now.watchedHere) return "yes, while this page is served";
+  if (now.watcherActive) return `yes, by another Findspot process (${now.strategy})`;
+  return "not now: press Keep fresh, or let an assistant use it";
+}
 
 export function projectPage(main) {
   const id = route().rest[0] || desk.chosen?.id;
@@ -105,8 +112,36 @@ export function projectPage(main) {
             h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"),
             again("Update", {}, ""),
             again("Rebuild", { force: 1 }, ""),
+            freshButton(now),
+            h("button", { type: "button", onclick: () => remove(now) }, "Delete"),
           ),
     );
+  }
+
+  /** Keeping fresh from this page; where another process does it, there is nothing to press. */
+  function freshButton(now) {
+    if (now.watcherActive && !now.watchedHere) return null;
+    const toggle = async () => {
+      await post(`projects/${encodeURIComponent(id)}/watch`, { on: now.watchedHere ? 0 : 1 }).catch(() => {});
+      look(false);
+    };
+    return h(
+      "button",
+      { type: "button", class: "toggle", "aria-pressed": String(Boolean(now.watchedHere)), onclick: toggle },
+      "Keep fresh",
+    );
+  }
+
+  async function remove(now) {
+    const name = nameOf(now.projectPath);
+    const consequence = "The project itself is not touched. To search it again, index it again.";
+    if (!(await confirmed(`Delete the index of ${name}?`, consequence, "Delete the index"))) return;
+    try {
+      await post(`projects/${encodeURIComponent(id)}/delete`);
+      go("projects");
+    } catch (problem) {
+      fill(work, errorState(problem));
+    }
   }
 
   function showWork(now, busy) {
@@ -154,7 +189,7 @@ export function projectPage(main) {
       ["Docs", `${count(now.totalDocs, "file")}, ${count(now.totalDocChunks, "chunk")}`],
       ["Updated", [ago(now.lastUpdated), ", made ", ago(now.createdAt)]],
       ["Disk", freshness(now, disk)],
-      ["Kept fresh", now.watcherActive ? `yes, ${now.strategy}` : "not now: no assistant or watcher runs"],
+      ["Kept fresh", keptFresh(now)],
       ["Model", h("code", {}, now.model || "–")],
       ["Index", h("code", {}, visible(homely(now.indexPath)))],
     ];
@@ -178,7 +213,7 @@ export function projectPage(main) {
     if (disk)
       lastFreshness = now.pendingChanges
         ? h("span", { class: "warned" }, `${count(now.pendingChanges, "file")} changed since`)
-        : h("span", { class: "fine" }, "the index is as the files are");
+        : h("span", { class: "fine" }, "the index matches the files");
     return lastFreshness;
   }
 

@@ -1,14 +1,13 @@
 // Every project: how it stands, how large it is, how fresh.
 
-import { follow } from "./api.js";
-import { desk, homely, nameOf } from "./desk.js";
+import { follow, post } from "./api.js";
+import { desk, go, homely, nameOf } from "./desk.js";
 import { ago, count, fill, h, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { progressBar, statePill } from "./states.js";
 
 export function projectsPage(main) {
-  const body = h("div", { class: "sheet" });
-  fill(main, body);
+  const body = h("div", { class: "sheet-part" });
   show();
 
   function show() {
@@ -30,12 +29,45 @@ export function projectsPage(main) {
       listed.length ? h("ul", { class: "cards" }, listed.map(card)) : notIndexed(null, desk),
     );
   }
+  fill(main, h("div", { class: "sheet" }, body, folderForm()));
 
   const stop = follow(async () => {
     await desk.refresh().then(show, () => {});
     return true;
   }, 1500);
   return stop;
+}
+
+/** A form that indexes another folder, and leads to its progress. */
+function folderForm() {
+  const problem = h("p", { class: "problem", role: "alert" });
+  const field = h("input", {
+    type: "text",
+    name: "path",
+    placeholder: "/home/you/project",
+    "aria-label": "Folder to index",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+  });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      const { id } = await post("projects", { path: field.value });
+      go(`project/${encodeURIComponent(id)}`);
+    } catch (failed) {
+      fill(problem, failed.message, " ", failed.hint);
+      field.focus();
+    }
+  };
+  return h(
+    "section",
+    { class: "panel", "aria-label": "Index another folder" },
+    h("h2", {}, "Index another folder"),
+    h("form", { class: "name-form", onsubmit: submit }, field, h("button", { class: "primary" }, "Index")),
+    h("p", { class: "muted" }, "A folder of this machine. Its files stay where they are; only an index is made."),
+    problem,
+  );
 }
 
 const isBusy = (project) => project.status === "indexing" || project.run?.running;
@@ -82,7 +114,7 @@ function figures(project) {
       ["Left out", (project.skippedFiles || 0).toLocaleString("en")],
       ["On disk", project.storageSize],
       ["Updated", ago(project.lastUpdated)],
-      ["Kept fresh", project.watcherActive ? "yes" : "no"],
+      ["Kept fresh", project.watcherActive ? "yes" : "not now"],
       ["Mostly", top || "–"],
     ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
   );

@@ -1,4 +1,4 @@
-// Why a result ranks where it does: the signals as bars.
+// Why a result ranks where it does: in words, and as bars for who wants the figures.
 
 import { h } from "./dom.js";
 
@@ -32,14 +32,41 @@ export function whyBars(hit) {
     "section",
     { class: "why", "aria-label": "Why this rank" },
     h("h3", {}, "Why this rank"),
+    h("p", { class: "why-words" }, reasons(hit.why).join(" ")),
     h(
-      "ul",
-      { class: "bars" },
-      given(SIGNALS, "signal", most, (value) => value.toFixed(2)),
-      given(FACTORS, "factor", 1, (value) => `× ${value.toFixed(2)}`),
-      given(EVIDENCE, "evidence", 1, (value) => value.toFixed(2)),
+      "details",
+      { open: localStorage.getItem(OPENED) === "1", ontoggle: remember },
+      h("summary", {}, "Figures"),
+      h(
+        "ul",
+        { class: "bars" },
+        given(SIGNALS, "signal", most, (value) => value.toFixed(2)),
+        given(FACTORS, "factor", 1, (value) => `× ${value.toFixed(2)}`),
+        given(EVIDENCE, "evidence", 1, (value) => value.toFixed(2)),
+      ),
     ),
   );
+}
+
+const OPENED = "findspot-figures";
+const remember = (event) => localStorage.setItem(OPENED, event.target.open ? "1" : "0");
+
+/** The signals as sentences, those that count most first. */
+function reasons(why) {
+  const told = [];
+  if (why.definition > 0) told.push("It defines what the question names.");
+  if (why.mentioned > 0) told.push("The question names this file.");
+  if (why.words >= 0.8) told.push("It has nearly all words of the question.");
+  else if (why.words >= 0.3) told.push("It has some words of the question.");
+  else if (why.words !== undefined) told.push("It has few words of the question.");
+  if (why.cosine >= 0.55) told.push("It means much the same.");
+  else if (why.cosine >= 0.35) told.push("Its meaning is related.");
+  else if (why.cosine !== undefined) told.push("Its meaning is not very close.");
+  if (why.fileName > 0 || why.path > 0) told.push("The file or folder is called so, too.");
+  if (why.coherence > 0) told.push("Other parts of the file fit as well.");
+  if (why.roleFactor < 1) told.push("It counts less because it is a test, an example, a declaration or data.");
+  if (why.sameFileFactor < 1) told.push("It counts less because the file has better results already.");
+  return told.length ? told : ["It matches the pattern."];
 }
 
 function bar(label, what, value, scale, text, kind) {
