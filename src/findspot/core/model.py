@@ -410,6 +410,9 @@ class Progress:
     phase: str
 
 
+LINKING = "linking"
+"""The phase in which references are resolved, after all files can be searched."""
+
 SLOWER_READING = "slower model"
 """The phase in which a slower model reads what is indexed."""
 

@@ -21,6 +21,9 @@ MOST_REFERENCES = 300_000
 RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
 """Tables by file, of which only the first counts: the others are smaller."""
 
+ADDED = "names of what files add members to"
+"""A table by file that is small, and costs much to make."""
+
 OF_PROJECT = "facts of the project"
 """The table of what follows from paths and settings alone: it holds no numbers of files and no facts."""
 
@@ -42,6 +45,12 @@ class Tables:
     def table(self, name: str) -> dict[Any, Any]:
         """Return the answers of one kind, by question."""
         return self._tables.setdefault(name, {})
+
+    def emptied(self) -> Tables:
+        """Return tables of the same generation with only what is small and costs much to make."""
+        fresh = Tables({}, self.table(OF_PROJECT))
+        fresh._tables[ADDED] = self.table(ADDED)
+        return fresh
 
     @property
     def crowded(self) -> bool:

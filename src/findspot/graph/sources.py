@@ -431,6 +431,7 @@ class Sources:
         self._snapshot = snapshot
         self.tables = tables or tables_of(snapshot)
         self.files = snapshot.files
+        self.stored_facts = snapshot.facts
 
     def once(self, name: str, work: Callable[[], T]) -> T:
         """Return what `work` gave when it was first asked for under this name in this generation."""

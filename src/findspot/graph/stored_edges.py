@@ -16,7 +16,8 @@ from typing import Any
 
 from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
-from findspot.core.progress import CancelToken
+from findspot.core.model import LINKING, Progress
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
@@ -99,13 +100,21 @@ class StoredEdges:
         return node
 
 
-def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | None = None) -> None:
+def store_edges(
+    store: Store,
+    writer: Writer,
+    cancel: CancelToken,
+    limit: int | None = None,
+    progress: ProgressSink = ignore_progress,
+) -> None:
     """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
     with store.snapshot() as snapshot:
         files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
     with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
-        resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit, beside=store)
+        resolve_pending(
+            Snapshot(edges.db, files_alone), edges, cancel, limit, beside=store, progress=progress
+        )
 
 
 def resolve_pending(
@@ -113,24 +122,29 @@ def resolve_pending(
     rows: EdgeRows,
     cancel: CancelToken,
     limit: int | None = None,
+    *,
     beside: Store | None = None,
+    progress: ProgressSink = ignore_progress,
 ) -> int:
     """Resolve the references of pending files and store the edges; return how many files that were.
 
     Of many files, a second process begins with the last ones, if it can read the store that is `beside`.
+    Of more than a few, progress is reported.
     """
     known = snapshot.files.by_id
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
     resolver: FileResolver | None = None
     with _second(beside, waiting) as second:
-        for file_id in waiting:  # by path, since neighbours refer to each other
+        for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
             for answer in second.resolved() if second else ():
                 rows.put(*answer)
                 done.add(answer.file_id)
             if file_id in done:  # those after it are done, too
                 break
+            if len(waiting) > FEW:
+                progress(Progress(number + len(done), len(waiting), LINKING))
             if resolver is None or resolver.tables.crowded:
                 resolver = FileResolver(snapshot, resolver)
             rows.put(file_id, *resolver.edges_of(file_id))
@@ -159,7 +173,7 @@ class FileResolver:
     """Resolves whole files, with tables of its own that go when it is done; `before` had crowded tables."""
 
     def __init__(self, snapshot: Snapshot, before: FileResolver | None = None) -> None:
-        self.tables = Tables({}, project_table(snapshot))
+        self.tables: Tables = before.tables.emptied() if before else Tables({}, project_table(snapshot))
         self._sources = Sources(snapshot, self.tables)
         self._outgoing = Outgoing(self._sources)
         self._defined: dict[str, bool] = before._defined if before is not None else {}

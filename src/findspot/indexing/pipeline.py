@@ -163,7 +163,7 @@ def _apply(run: Run) -> IndexReport:
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
         _finish(run, writer, found, delta, full=force or run.created)
-        store_edges(run.store, writer, run.cancel)
+        store_edges(run.store, writer, run.cancel, progress=run.progress)
         if run.asked:
             run.cancel.check()
         return _report(run, writer, found, delta)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from findspot.graph import Graph, shared_tables
-from findspot.graph.shared_tables import tables_of
+from findspot.graph.shared_tables import project_table, tables_of
+from findspot.graph.stored_edges import FileResolver
 from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored
 
@@ -46,4 +49,42 @@ def test_too_much_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with store.snapshot() as snapshot:
         assert tables_of(snapshot).views == {}
     assert callers(store) == ["go"]
+    store.close()
+
+
+def test_what_follows_from_paths_is_kept_until_paths_or_settings_change(tmp_path: Path) -> None:
+    """speed 4: an edit does not look at every path of the project again."""
+    store = stored({**FILES, "package.json": '{"name": "one"}\n'}, tmp_path)
+    tables = [_project_table(store)]
+    for path, text in {
+        "b.py": "def helper():\n    return 2\n",
+        "package.json": '{"name": "two"}\n',
+        "c.py": "def new():\n    return 3\n",
+    }.items():
+        with store.writer() as writer:
+            writer.put(record_of(path, text))
+            writer.commit()
+        tables.append(_project_table(store))
+    assert [later is earlier for earlier, later in pairwise(tables)] == [True, False, False]
+    store.close()
+
+
+def _project_table(store: SqliteStore) -> dict[Any, Any]:
+    assert callers(store) == ["go"]
+    with store.snapshot() as snapshot:
+        return project_table(snapshot)
+
+
+def test_a_name_that_many_files_have_does_not_bring_all_of_them_into_memory(tmp_path: Path) -> None:
+    """speed 7: in a large project thousands of files mention `A`; few add to a class of that name."""
+    files = {f"test{number}.js": "class A {\n  run() {}\n}\nnew A().run();\n" for number in range(30)}
+    files["test0.js"] = "class A {\n  run() {}\n}\nA.prototype.walk = function () {};\nnew A().walk();\n"
+    store = stored(files, tmp_path)
+    with store.snapshot() as snapshot:
+        resolver = FileResolver(snapshot)
+        first = snapshot.files.by_path["test0.js"]
+        resolver.edges_of(first)
+        assert {view.path for view in resolver.tables.views.values() if view} == {"test0.js"}
+        nodes = Graph(snapshot).find("walk")
+        assert [edge.path for node in nodes for edge in Graph(snapshot).callers(node)] == ["test0.js"]
     store.close()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from contents import DIMENSIONS, contents, put, record
-from findspot.core.model import Corpus
+from contents import DIMENSIONS, contents, put, record, words_found
+from findspot.core.model import Corpus, Skip, SkipReason
+from findspot.store.records import DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
+from findspot.store.writer import Writer
 
 BYTES_A_ROW = DIMENSIONS + 8 + 4
 
@@ -76,3 +82,66 @@ def test_a_burst_of_readers_leaves_few_connections(store: SqliteStore) -> None:
     assert 0 < len(store._readers._idle) <= 4
     store.close()
     assert descriptors(store) == 0
+
+
+def test_the_table_of_files_after_an_edit_is_that_of_a_full_read(store: SqliteStore) -> None:
+    """speed 4: an edit adds to the table that a reader has; whatever else happens, all of it is read."""
+    put(store, *(record(f"{name}.py", f"text of {name}") for name in "bdfh"))
+    empty = Skip("empty.py", SkipReason.EMPTY)
+    steps: dict[str, tuple[Callable[[Writer], object], bool]] = {
+        "replace": (lambda writer: writer.put(record("d.py", "new text", "and more")), True),
+        "replace again": (lambda writer: writer.put(record("d.py", "newer text")), True),
+        "add between": (lambda writer: writer.put(record("e.py", "added")), False),
+        "add last": (lambda writer: writer.put(record("z.py", "added")), False),
+        "touch": (lambda writer: writer.touch(replace(record("b.py").file, mtime_ns=77)), False),
+        "remove": (lambda writer: writer.remove("f.py"), False),
+        "leave out": (lambda writer: writer.skips.add([empty], record("empty.py").file), False),
+        "change after that": (lambda writer: writer.put(record("b.py", "last text")), True),
+    }
+    with store.snapshot() as snapshot:
+        shape = snapshot.files.shape
+    for name, (change, same_paths) in steps.items():
+        with store.writer() as writer:
+            change(writer)
+            writer.commit()
+        with store.snapshot() as snapshot, SqliteStore(store.folder, "p").snapshot() as fresh:
+            assert snapshot.files.files == fresh.files.files, name
+            assert snapshot.files.by_id == fresh.files.by_id, name
+            assert snapshot.files.by_path == fresh.files.by_path, name
+            assert (snapshot.files.shape is shape) is same_paths, name
+            shape = snapshot.files.shape
+
+
+def test_a_writer_that_was_the_last_one_reads_no_list_of_files(store: SqliteStore) -> None:
+    """speed 4: what the last writer of this process left whole is not checked again."""
+    put(store, record("a.py", "alpha"))
+    with store.snapshot():
+        pass
+    read: list[str] = []
+    with store.writer() as writer:
+        writer._db.set_trace_callback(read.append)
+        writer.put(record("a.py", "beta"))
+        writer.commit()
+        writer._db.set_trace_callback(None)
+        assert store.detector.derived_is_whole
+    whole = [said for said in read if "FROM files" in said and "WHERE" not in said]
+    assert not whole
+    other = SqliteStore(store.folder, "p")
+    put(other, record("b.py", "gamma"))
+    with store.writer():
+        assert not store.detector.derived_is_whole
+
+
+@pytest.mark.parametrize("part", ["keywords", "vectors"])
+def test_a_derived_part_that_vanished_is_rebuilt(store: SqliteStore, part: str) -> None:
+    put(store, record("a.py", "alpha"))
+    shutil.rmtree(store.folder / part)
+    with contextlib.suppress(DerivedDamagedError):  # an update repairs the index and begins again
+        put(store, record("b.py", "beta"))
+    store.maintenance.repair()
+    put(store, record("b.py", "beta"))
+    with store.snapshot() as snapshot:
+        assert {path for word in ("alpha", "beta") for path in words_found(snapshot, word)} == {
+            "alpha",
+            "beta",
+        }

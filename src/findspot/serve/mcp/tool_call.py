@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
-from findspot.core.model import Progress, Query
+from findspot.core.model import LINKING, Progress, Query
 from findspot.core.paths import index_folder
 from findspot.core.progress import CancelToken
 from findspot.core.shared_records import later
@@ -226,8 +226,12 @@ class Reporter:
         self._client = client
         self._latest = Progress(0, 0, "scanning")
         self._reported = -1
+        self._before = 0
+        """What the phases before this one counted, since no value may be smaller than the last one."""
 
     def __call__(self, progress: Progress) -> None:
+        if progress.phase == LINKING != self._latest.phase:
+            self._before += self._latest.total
         self._latest = progress
 
     async def keep_reporting(self) -> None:
@@ -238,10 +242,11 @@ class Reporter:
     async def report(self) -> None:
         """Send the latest progress; a value is sent once, and never a smaller one after it."""
         now = self._latest
-        if now.done <= self._reported:
+        done, total = self._before + now.done, self._before + now.total
+        if done <= self._reported:
             return
-        self._reported = now.done
-        await self._client.report(now.done, now.total or None, _progress_message(now))
+        self._reported = done
+        await self._client.report(done, total or None, _progress_message(now))
 
 
 def _progress_message(progress: Progress) -> str:
