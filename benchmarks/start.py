@@ -34,6 +34,9 @@ async def main():
 anyio.run(main)
 """
 OURS = (sys.executable, "-P", "-m", "findspot", "serve")
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Installed packages are compiled: a source tree may be compiled as well, once."""
+
 _HELLO = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
@@ -59,7 +62,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if quiet else None,
-            env={**os.environ, "FINDSPOT_HOME": str(home), **(env or {})},
+            env={**_ENVIRONMENT, "FINDSPOT_HOME": str(home), **(env or {})},
             cwd=cwd,
         )
         self._arrived = 0.0
