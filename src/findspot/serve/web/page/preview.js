@@ -46,6 +46,7 @@ export function preview(pane, { project, onLike }) {
       label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}`,
     });
     fill(pane, head(hit, about.query), region, whyBars(hit));
+    scrollToLine(region, hit.focusLine);
     timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
   }
 
