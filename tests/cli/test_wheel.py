@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,20 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert inside == expected
     assert all(name.startswith(f"findspot-{__version__}.dist-info/") for name in names - inside)
     assert {"findspot/py.typed", f"findspot-{__version__}.dist-info/licenses/NOTICE"} <= names
+
+
+def test_an_index_page_accepts_the_packages(wheel: Path) -> None:
+    """first-impression A14: `twine check` on the wheel and the sdist, whose description renders."""
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(wheel.parent), cwd=ROOT)
+    (sdist,) = wheel.parent.glob("*.tar.gz")
+    _run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
+    with zipfile.ZipFile(wheel) as opened:
+        metadata = opened.read(f"findspot-{__version__}.dist-info/METADATA").decode()
+    headers, _, description = metadata.partition("\n\n")
+    assert "Project-URL: Source, https://" in headers
+    assert "pip install findspot" in description
+    assert "git clone" not in description
+    assert not re.search(r"\]\((?!https?:|mailto:|#)", description)
 
 
 def test_it_indexes_and_answers(installed: Path, tmp_path: Path) -> None:

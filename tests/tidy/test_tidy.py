@@ -115,7 +115,8 @@ class TestPages:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
     def test_the_changelog_has_a_place_for_what_comes_next(self) -> None:
-        assert re.search(r"^## Unreleased$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+        text = (ROOT / "CHANGELOG.md").read_text()
+        assert re.search(r"^## (Unreleased|\d+\.\d+\.\d+ \((unreleased|[\d-]+)\))$", text, re.MULTILINE)
 
 
 class TestTree:
