@@ -40,9 +40,6 @@ from findspot.text.tokens import path_text, runs, token_text
 _NICE = 5
 """The priority of work that nobody waits for."""
 
-_GC_THRESHOLD = 50_000
-"""Objects between two searches for garbage: syntax trees make many, and next to no cycles."""
-
 _FILE_CPU_S = 10.0
 _FILE_CPU_S_PER_MB = 10.0
 """Ten times what a slow machine needs. Unlike time on a clock, it does not depend on other programs."""
@@ -200,7 +197,6 @@ def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
 
 
 def main() -> None:
-    gc.set_threshold(_GC_THRESHOLD)
     # Ctrl-C reaches every process of the terminal; the indexing process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(sys.stdin.buffer, answers_on_stdout())
