@@ -133,14 +133,16 @@ class PackageIndexes:
         raise _unknown(wanted, listed)
 
     def listed(self) -> list[Dependency]:
-        """Return the dependencies of the project."""
-        from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
+        """Return the dependencies of the project, and the documentation sets of the user."""
+        from findspot.dependencies.document_sets import list_sets  # a server starts without them
+        from findspot.dependencies.project_dependencies import list_dependencies
 
         with self._guard:
             known = self._listed
-        stamps = tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(self._root / name)))
+        telling = (*(self._root / name for name in _TELLING), home_folder() / "document_sets")
+        stamps = tuple(info.st_mtime_ns for path in telling if (info := stat_of(path)))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
-            known = time.monotonic(), stamps, list_dependencies(self._root)
+            known = time.monotonic(), stamps, [*list_dependencies(self._root), *list_sets(home_folder())]
             with self._guard:
                 self._listed = known
         return known[2]

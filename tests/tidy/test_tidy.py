@@ -74,7 +74,11 @@ class TestPages:
         command: click.Command = program
         context = click.Context(program)
         for word in line.split():
-            if isinstance(command, click.Group) and not word.startswith("-") and word.isidentifier():
+            if (
+                isinstance(command, click.Group)
+                and not word.startswith("-")
+                and word.replace("-", "_").isidentifier()
+            ):
                 inner = command.get_command(context, word)
                 assert inner is not None, f"{page}: `findspot {line}`: no command {word}"
                 command = inner

@@ -141,3 +141,17 @@ def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None
     assert "used in app.py:" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).out
     unknown = findspot("deps", "diff", "httpkit", "1.0", "2.2.0", cwd=project)
     assert "Indexed: 2.1.0, 2.2.0." in unknown.err
+
+
+def test_added_documentation_answers_like_the_project_own(findspot: Program, make: MakeFolder) -> None:
+    project = _project(make)
+    assert findspot("index", cwd=project).code == 0
+    page = "<h1>Brewing</h1><p>Green tea is brewed at seventy degrees for two minutes.</p>"
+    source = make({"brewing.html": page, "cups.html": "<h1>Cups</h1><p>Cups are warmed first.</p>"}, "tea")
+    added = findspot("documents", "add-set", str(source), "--version", "2.0", "--json", cwd=project).json
+    assert added == {"name": "tea", "version": "2.0", "documents": 2}
+    answer = findspot("docs", "--dependency", "docs/tea", "how hot for green tea", "--json", cwd=project).json
+    assert answer["results"][0]["path"] == "dep://docs/tea@2.0/brewing.html.md"
+    assert findspot("documents", "remove-set", "tea", cwd=project).code == 0
+    gone = findspot("docs", "--dependency", "docs/tea", "tea", cwd=project)
+    assert "depends on no package 'docs/tea'" in gone.err

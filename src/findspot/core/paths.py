@@ -80,10 +80,12 @@ def index_folder(home: Path, root: Path) -> Path:
     return legacy if legacy.is_dir() else home / "indexes" / key
 
 
+DOCUMENT_SETS = "document_sets"
+
 # fmt: off
 OWN_FOLDERS = frozenset({
-    "indexes", "dependencies", "documents", "catalogues", "logins", "broker", "models", "setup", "logs",
-    "spool", "ui",
+    "indexes", "dependencies", "document_sets", "documents", "catalogues", "logins", "broker", "models",
+    "setup", "logs", "spool", "ui",
 })
 # fmt: on
 _OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite", "activity.sqlite")
@@ -100,6 +102,8 @@ def own_paths(home: Path, base: Path) -> frozenset[str]:
     real, below = Path(os.path.realpath(home)), Path(os.path.realpath(base))
     if real == below:
         return OWN_FOLDERS
+    if real / DOCUMENT_SETS in below.parents:  # documents that the user added, to be searched
+        return frozenset()
     if real in below.parents:
         return frozenset({""} if below.relative_to(real).parts[0] in OWN_FOLDERS else ())
     return frozenset({real.relative_to(below).as_posix()} if below in real.parents else ())

@@ -17,6 +17,8 @@ SCHEME = "dep://"
 """How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
 
 PYPI, NPM, GO, CARGO, MAVEN, COMPOSER, GEMS = "pypi", "npm", "go", "cargo", "maven", "composer", "gem"
+DOCS = "docs"
+"""Of documentation without code, which the user added."""
 
 NOT_INSTALLED = "not installed"
 OUTSIDE = "its folder leads out of the package store"
