@@ -275,6 +275,7 @@ def _content(package: Dependency) -> str:
 
 def _place(package: Dependency) -> tuple[Path, dict[str, object]]:
     """Return the folder that holds the files of a package, and the settings that choose them."""
+    from findspot.dependencies.document_sets import unpacked_sources
     from findspot.dependencies.npm_packages import built_files
     from findspot.dependencies.python_packages import top_names
 
@@ -288,7 +289,8 @@ def _place(package: Dependency) -> tuple[Path, dict[str, object]]:
     if package.ecosystem == NPM:
         options["exclude"] = [*_LEFT_OUT, *built_files(package.folder)]
     if package.ecosystem != PYPI:
-        return package.folder, options
+        is_archive = package.folder.is_file()
+        return unpacked_sources(home_folder(), package) if is_archive else package.folder, options
     site = package.folder.parent
     if package.folder.is_file():
         options |= {"include": [package.folder.name], "exclude": ["*/**", *_LEFT_OUT]}

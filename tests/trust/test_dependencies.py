@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 
 from program import Program
@@ -155,3 +156,24 @@ def test_added_documentation_answers_like_the_project_own(findspot: Program, mak
     assert findspot("documents", "remove-set", "tea", cwd=project).code == 0
     gone = findspot("docs", "--dependency", "docs/tea", "tea", cwd=project)
     assert "depends on no package 'docs/tea'" in gone.err
+
+
+def test_the_sources_of_a_java_package(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
+    project = make(
+        {"build.gradle": "implementation 'org.tea:brew:1.2'\n", "App.java": "class App {}\n"}, git=True
+    )
+    cache = tmp_path / "gradle" / "caches" / "modules-2" / "files-2.1" / "org.tea" / "brew" / "1.2" / "0a"
+    cache.mkdir(parents=True)
+    with zipfile.ZipFile(cache / "brew-1.2-sources.jar", "w") as archive:
+        archive.writestr(
+            "org/tea/Kettle.java", "/** Heats water until it boils. */\nclass Kettle { void heat() {} }\n"
+        )
+        archive.writestr("../../outside.java", "class Outside {}\n")
+    assert findspot("index", cwd=project).code == 0
+    found = findspot(
+        *("search", "--dependency", "org.tea:brew", "boil water", "--json"),
+        cwd=project,
+        env={"GRADLE_USER_HOME": str(tmp_path / "gradle")},
+    ).json["results"]
+    assert [hit["path"] for hit in found] == ["dep://maven/org.tea:brew@1.2/org/tea/Kettle.java"]
+    assert not list(tmp_path.rglob("outside.java"))

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import make_private_dir, open_named, read_below, remove_folder, write_below
+from findspot.core.languages import language_of, row
 from findspot.core.paths import DOCUMENT_SETS
 from findspot.dependencies.document_text import text_of_html, text_of_info, text_of_manual
 from findspot.dependencies.package import DOCS, Dependency
@@ -86,6 +87,24 @@ def remove_set(home: Path, name: str) -> bool:
         if each.folder is not None:
             remove_folder(each.folder)
     return bool(found)
+
+
+def unpacked_sources(home: Path, package: Dependency) -> Path:
+    """Return a folder with the files of a package that is an archive; they are unpacked once."""
+    assert package.folder is not None
+    name = re.sub(r"[^\w.+-]", "+", f"{package.name}@{package.version}")[:100]
+    folder = home / DOCUMENT_SETS / f".{package.ecosystem}" / f"{name}-{package.folder.stat().st_size}"
+    if folder.is_dir():
+        return folder
+    beginning = folder.with_name(f"{folder.name}.new")
+    remove_folder(beginning)
+    make_private_dir(beginning)
+    for count, (path, read) in enumerate(_members(str(package.folder))):
+        if count < MAX_DOCUMENTS and row(language_of(path)).grammar:
+            (beginning / path).parent.mkdir(parents=True, exist_ok=True)
+            write_below(beginning, path, read())
+    beginning.rename(folder)
+    return folder
 
 
 def _members(source: str) -> Iterator[Member]:

@@ -54,6 +54,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "http.tokensFile": TEXT,
     "http.requestsPerSecond": NUMBER,
     "http.concurrentRequests": NUMBER,
+    "http.processes": NUMBER,
     "workers": TEXT,
     "maxTokens": NUMBER,
     "maxCallTokens": NUMBER,
