@@ -12,11 +12,12 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.config import home_folder, load_settings
+from findspot.core.config import RememberedSettings, home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.log import get_logger
@@ -34,7 +35,12 @@ _MOST_WAITING = 1_000
 
 def recording() -> bool:
     """Return whether use is recorded at all."""
-    return load_settings().log.activity
+    return _own_settings(home_folder()).now().log.activity
+
+
+@lru_cache(maxsize=4)
+def _own_settings(home: Path) -> RememberedSettings:
+    return RememberedSettings(None, home, {})
 
 
 class Later:
