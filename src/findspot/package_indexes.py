@@ -48,6 +48,10 @@ _LEFT_OUT = (
 _USED = "used"
 """A file whose time says when an index was last asked."""
 
+_INSTALL = (
+    "Install the project's packages (Findspot looks into `.venv`, `node_modules` and the like, and into the "
+    "active environment); `findspot deps --missing` lists what is missing."
+)
 _FEW = 3
 _MOST_SUGGESTED = 5
 """Packages that are asked where the project itself has no answer."""
@@ -123,14 +127,18 @@ class PackageIndexes:
         """Return the packages that a name means: `requests`, `requests@2.32.3`, `pypi/requests`, or `*`."""
         listed = self.listed()
         if wanted == ALL:
-            return [each for each in listed if each.direct and each.folder]
-        named = [each for each in listed if _is_meant(each, wanted)]
+            named = [each for each in listed if each.direct]
+        else:
+            named = [each for each in listed if _is_meant(each, wanted)]
         found = [each for each in named if each.folder]
         if found:
             return found
-        if named:
-            raise InvalidArgumentError(f"{named[0].label} cannot be searched: {named[0].missing}.")
-        raise _unknown(wanted, listed)
+        if not named:
+            raise _unknown(wanted, listed)
+        if wanted == ALL:
+            count = f"None of the {len(named):,} packages" if len(named) > 1 else "The one package"
+            raise InvalidArgumentError(f"{count} that the project names is installed.", hint=_INSTALL)
+        raise InvalidArgumentError(f"{named[0].label} cannot be searched: {named[0].missing}.", hint=_INSTALL)
 
     def listed(self) -> list[Dependency]:
         """Return the dependencies of the project, and the documentation sets of the user."""

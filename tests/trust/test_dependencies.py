@@ -89,6 +89,7 @@ def test_packages_that_cannot_be_searched_say_why(findspot: Program, make: MakeF
     absent = findspot("search", "--dependency", "absent", "x", cwd=project)
     assert absent.code != 0
     assert "pypi/absent cannot be searched: not installed." in absent.err
+    assert "findspot deps --missing" in absent.err
     unknown = findspot("search", "--dependency", "httpkitt", "x", cwd=project)
     assert "Did you mean httpkit?" in unknown.err
     other_version = findspot("search", "--dependency", "httpkit@9", "x", cwd=project)
