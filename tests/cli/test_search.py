@@ -149,7 +149,7 @@ class TestListing:
         assert "No results." in done.err
 
     def test_filters_that_leave_nothing_are_a_warning(self, ask: Ask) -> None:
-        done = ask("search", "order", "--languages", "cobol")
+        done = ask("search", "order", "--languages", "fortran")
         assert done.code == 0
         assert "warning: No indexed file passes the filters." in done.err
 
