@@ -12,7 +12,7 @@ from benchmarks.start import OURS, Server
 from findspot.indexing.workers import KEEP_S
 
 _SETTLE_S = KEEP_S + 5
-"""The spare worker is ended after a minute without work."""
+"""The spare worker is ended by then."""
 
 _TURNS = 3
 

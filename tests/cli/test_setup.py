@@ -21,6 +21,7 @@ from findspot.serve.cli.clients.config_files import (
     command_in,
     with_server,
 )
+from findspot.serve.cli.setup_command import findspot_repository
 from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
 from trust.conftest import run_git
@@ -460,8 +461,8 @@ class TestProject:
 
         done = desk("--project", "--yes", cwd=root / "src")
         assert done.code == 0, done.err
-        assert f"Commit {', '.join(TEAM_WRITTEN)}, and everybody" in done.out
-        assert "uv tool install ." in done.out
+        assert f"Commit {', '.join(TEAM_WRITTEN)}: " in done.out
+        assert f"clone {findspot_repository()}, and run `uv tool install .` or `pip install .`" in done.out
         after = {name: (root / name).read_bytes() for name in TEAM_WRITTEN}
         for name in TEAM_WRITTEN[:-1]:
             client = next(client for client in BY_NAME.values() if client.project_file == name)
@@ -471,7 +472,9 @@ class TestProject:
             assert str(tmp_path).encode() not in after[name]
         assert b"// ours" in after[".vscode/mcp.json"]
         assert b"// web" in after[".vscode/mcp.json"]
-        assert b"needs the command `findspot`" in after["AGENTS.md"]
+        assert (
+            f"needs the command `findspot`: clone {findspot_repository()}, and".encode() in after["AGENTS.md"]
+        )
 
         again = desk("--project", "--yes", "--json", cwd=root)
         assert {step["action"] for step in again.json["steps"]} == {"unchanged"}

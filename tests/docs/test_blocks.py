@@ -71,7 +71,8 @@ TOOLS = '[{"name": "send_message", "description": "Send a message.", "inputSchem
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an indexed project and a catalogue of tools, as the pages suppose them."""
     folder = tmp_path_factory.mktemp("desk")
-    write_files(folder / "path" / "to" / "project", PROJECT)
+    for name in ("project", "new-project"):
+        write_files(folder / "path" / "to" / name, PROJECT)
     (folder / "tools.json").write_text(TOOLS)
     for command in ("index path/to/project", "tools index tools.json --no-embeddings"):
         done = run(folder, "-m", "findspot", *command.split())

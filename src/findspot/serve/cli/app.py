@@ -39,7 +39,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "watch": ("index_commands", "Keep a project's index up to date until stopped."),
         "status": ("project_commands", "Show what the index holds and whether it is current."),
         "files": ("project_commands", "List indexed files that match a glob."),
-        "deps": ("dependency_commands", "List what a project depends on, and where it lies."),
+        "deps": ("dependency_commands", "List what a project depends on, and where it is installed."),
         "projects": ("project_commands", "List every indexed project."),
         "reindex": ("index_commands", "Rebuild the index from scratch."),
         "delete": ("project_commands", "Delete a project's index."),

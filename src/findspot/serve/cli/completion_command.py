@@ -57,7 +57,7 @@ add_completion_class(PowerShellComplete)
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script by which SHELL completes commands and options of Findspot.
+    """Print the completion script for SHELL.
 
     \b
     Put one of these lines into the file that your shell reads at its start:

@@ -1,4 +1,4 @@
-"""`findspot deps`: what a project depends on and where it lies; `deps diff`: what a version changed."""
+"""`findspot deps`: what a project depends on, and where it is installed; `deps diff`: compare versions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def deps(ctx: click.Context, reply: Reply, project: str | None, *, direct: bool,
 def diff(reply: Reply, package: str, old: str, new: str, project: str | None) -> None:
     """Show which public names of PACKAGE differ between two versions, and where the project uses them.
 
-    A version can be compared if it is installed, or if it was searched before.
+    A version can be compared if it is installed, or if it was searched while it was installed.
     """
     from findspot.package_changes import ADDED, compare_versions, with_uses
 

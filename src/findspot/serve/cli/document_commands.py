@@ -109,8 +109,8 @@ def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: i
 def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
     """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
 
-    All are added or, where one fails, none. What is no text, holds a secret or is ignored by the folder's
-    ignore files is left out and named. `secretScan` decides about secrets, as in projects.
+    If adding one fails, none is added. Files that are not text, contain a secret or match the folder's ignore
+    files are skipped and listed. `secretScan` decides about secrets, as in projects.
     """
     left_out: list[tuple[str, str]] = []
     with open_engine() as engine:

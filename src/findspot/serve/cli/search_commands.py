@@ -38,7 +38,7 @@ def _shared_options(command: Command) -> Command:
     for option in reversed(
         [
             click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
-            click.option("--top-k", type=click.IntRange(1, 50), help="The same, up to 50."),
+            click.option("--top-k", type=click.IntRange(1, 50), help="Same as --limit, up to 50."),
             click.option("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
             click.option("--extensions", help="Only files with these endings, such as 'py,ts'."),
             click.option("--path-filter", metavar="GLOB", help="Only files that match."),
@@ -73,7 +73,9 @@ def _shared_options(command: Command) -> Command:
                 "--expand-query", is_flag=True, help="Search for related words too, by a model or the index."
             ),
             click.option(
-                "--synthesize", is_flag=True, help="Tell the results in a few sentences, with references."
+                "--synthesize",
+                is_flag=True,
+                help="Summarise the results in a few sentences, with references.",
             ),
             click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
             click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
@@ -86,7 +88,7 @@ def _shared_options(command: Command) -> Command:
                 metavar="[N]",
                 help="Open the first result, or the one with the number N, in your editor at its line.",
             ),
-            click.option("--pager/--no-pager", default=True, help="Show long answers by the page, or not."),
+            click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
         ]
     ):
         command = option(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def setup(
     calls their tools: the assistant reads three tools instead of all of theirs.
 
     With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
-    AGENTS.md. Once they are committed, the assistants of all who work on it find Findspot.
+    AGENTS.md. Commit them to connect the assistants of everybody who clones the project.
     """
     machine, journal, failed = Machine(), Journal(home_folder()), False
     if team and (show or gateway):
@@ -155,7 +156,7 @@ def _team_steps(root: Path, names: tuple[str, ...], toolsets: str, *, instruct: 
 def _tell_team(root: Path, written: list[Path]) -> None:
     if written:
         listed = ", ".join(path.relative_to(root).as_posix() for path in written)
-        output.line(f"Commit {listed}, and everybody who works on the project has Findspot.")
+        output.line(f"Commit {listed}: they connect the assistants of everybody who clones the project.")
         output.line(_needs(Python()))
         for name in ignored_files(root, [path.relative_to(root).as_posix() for path in written]):
             output.warn(f"Git ignores {name}, so it is not committed unless you add it with `git add -f`.")
@@ -165,7 +166,18 @@ def _needs(python: Python) -> str:
     """Return what the committed command needs on the machines of others."""
     if python.released:
         return "It needs uv, whose `uvx` fetches Findspot: https://docs.astral.sh/uv/"
-    return "It needs the command `findspot`: run `uv tool install .` in a checkout of Findspot."
+    install = "`uv tool install .` or `pip install .`"
+    return f"It needs the command `findspot`: clone {findspot_repository()}, and run {install} in the clone."
+
+
+def findspot_repository() -> str:
+    """Return the address of Findspot's repository, or words for it if the package does not name one."""
+    try:
+        listed = metadata.metadata("findspot").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        listed = []
+    addresses: dict[str, str] = dict(entry.split(", ", 1) for entry in listed)
+    return addresses.get("Source", "Findspot's repository")
 
 
 def _required_root(given: str | None) -> Path:

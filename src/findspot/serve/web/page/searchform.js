@@ -37,7 +37,7 @@ export function searchForm(project, parameters, onCorpus) {
     type: "search",
     name: "q",
     "data-search": "",
-    placeholder: "Ask, name, or describe what you look for",
+    placeholder: "Ask a question or type a name",
     autocomplete: "off",
     spellcheck: "false",
     autocapitalize: "off",

@@ -1,4 +1,4 @@
-// Why a result ranks where it does: in words, and as bars for who wants the figures.
+// Why a result ranks where it does: in words, and as bars for those who want the figures.
 
 import { h } from "./dom.js";
 
@@ -10,7 +10,7 @@ const SIGNALS = {
   fileName: ["File name", "The file is called like what it defines"],
   path: ["Path", "File or folder say what the question asks about"],
   mentioned: ["Mentioned", "The question names this file"],
-  coherence: ["Same file", "Other parts of the file match too"],
+  coherence: ["Same file", "Other parts of the file match as well"],
 };
 const FACTORS = {
   roleFactor: ["Kind of file", "Tests, examples, declarations and data count less"],
@@ -56,14 +56,14 @@ function reasons(why) {
   const told = [];
   if (why.definition > 0) told.push("It defines what the question names.");
   if (why.mentioned > 0) told.push("The question names this file.");
-  if (why.words >= 0.8) told.push("It has nearly all words of the question.");
-  else if (why.words >= 0.3) told.push("It has some words of the question.");
-  else if (why.words !== undefined) told.push("It has few words of the question.");
-  if (why.cosine >= 0.55) told.push("It means much the same.");
-  else if (why.cosine >= 0.35) told.push("Its meaning is related.");
-  else if (why.cosine !== undefined) told.push("Its meaning is not very close.");
-  if (why.fileName > 0 || why.path > 0) told.push("The file or folder is called so, too.");
-  if (why.coherence > 0) told.push("Other parts of the file fit as well.");
+  if (why.words >= 0.8) told.push("It contains nearly all words of the question.");
+  else if (why.words >= 0.3) told.push("It contains some words of the question.");
+  else if (why.words !== undefined) told.push("It contains few words of the question.");
+  if (why.cosine >= 0.55) told.push("The text means something similar.");
+  else if (why.cosine >= 0.35) told.push("The text is about something related.");
+  else if (why.cosine !== undefined) told.push("The text is only loosely related.");
+  if (why.fileName > 0 || why.path > 0) told.push("The file or folder has this name.");
+  if (why.coherence > 0) told.push("Other parts of the file match as well.");
   if (why.roleFactor < 1) told.push("It counts less because it is a test, an example, a declaration or data.");
   if (why.sameFileFactor < 1) told.push("It counts less because the file has better results already.");
   return told.length ? told : ["It matches the pattern."];
