@@ -14,13 +14,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 
 from findspot.core.config import home_folder
 from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
-from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
+from findspot.core.files import folder_bytes, make_private_dir, read_below, remove_folder, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
+from findspot.core.paths import DOCUMENT_SETS
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import NPM, PYPI, SCHEME, Dependency, normalised
 from findspot.embed.provider_registry import OpenEmbedder
@@ -52,6 +52,9 @@ _INSTALL = (
     "Install the project's packages (Findspot looks into `.venv`, `node_modules` and the like, and into the "
     "active environment); `findspot deps --missing` lists what is missing."
 )
+_HASHED_BYTES = 2_000_000
+_OTHERS_S, _LOOK_S = 20.0, 0.1
+"""How long another process that indexes the same package is waited for, and how often it is looked at."""
 _FEW = 3
 _MOST_SUGGESTED = 5
 """Packages that are asked where the project itself has no answer."""
@@ -76,6 +79,9 @@ class PackageIndexes:
         self._guard = threading.Lock()
         self._listed: tuple[float, tuple[int, ...], list[Dependency]] | None = None
         self._open: dict[Path, Indexer] = {}
+        self._asked: dict[str, Dependency] = {}
+        """The packages that were searched, the last one at the end."""
+        self._contents: dict[Path, tuple[float, str]] = {}
 
     def search(
         self,
@@ -104,19 +110,18 @@ class PackageIndexes:
     def suggest(self, query: Query) -> str | None:
         """Return a sentence about a direct dependency that fits where the project does not.
 
-        Nothing is indexed for it: of packages that nobody asked about, only the name is compared.
+        Nothing is indexed for it: of packages that this process was not asked about, only the name counts.
         """
         words = set(_WORDS.findall(query.text.lower()))
         packages = [each for each in self.listed() if each.direct and each.folder]
+        direct = {package.label for package in packages}
         for package in packages:
             if normalised(package.name) in words or package.name.lower() in words:
                 return _suggestion(package)
-        used = [(index_of(home_folder(), package) / _USED, package) for package in packages]
-        recent = sorted(
-            ((-_last_use(file.parent), p) for file, p in used if file.exists()), key=itemgetter(0)
-        )
-        for _, package in recent[:_MOST_SUGGESTED]:
-            if not _is_complete(self._index(package)):
+        with self._guard:
+            asked = list(self._asked.values())
+        for package in asked[-_MOST_SUGGESTED:]:
+            if package.label not in direct or not _is_complete(self._index(package)):
                 continue
             answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
             if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
@@ -147,7 +152,7 @@ class PackageIndexes:
 
         with self._guard:
             known = self._listed
-        telling = (*(self._root / name for name in _TELLING), home_folder() / "document_sets")
+        telling = (*(self._root / name for name in _TELLING), home_folder() / DOCUMENT_SETS)
         stamps = tuple(info.st_mtime_ns for path in telling if (info := stat_of(path)))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
             known = time.monotonic(), stamps, [*list_dependencies(self._root), *list_sets(home_folder())]
@@ -228,31 +233,67 @@ class PackageIndexes:
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
 
     def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
-        if not _is_complete(index):
-            with contextlib.suppress(IndexBusyError):  # another process indexes it: ask what is there
-                index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
-            remove_unused(home_folder(), keep=index.store.folder)
+        if _is_complete(index):
+            return
+        try:
+            index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
+        except IndexBusyError:  # another process indexes it
+            deadline = time.monotonic() + _OTHERS_S
+            while not _is_complete(index) and time.monotonic() < deadline:
+                cancel.check()
+                cancel.wait(_LOOK_S)
+        remove_unused(home_folder(), keep=index.store.folder)
 
     def _index(self, package: Dependency) -> Indexer:
-        root, options = _place(package)
-        folder = index_of(home_folder(), package)
+        folder = index_of(home_folder(), package, self._content(package))
         with self._guard:
+            self._asked.pop(package.label, None)
+            self._asked[package.label] = package
             if folder not in self._open:
+                root, options = _place(package)
                 make_private_dir(folder.parent)
                 self._open[folder] = Indexer(root, options, self._open_embedder, folder=folder)
             return self._open[folder]
 
+    def _content(self, package: Dependency) -> str:
+        """Return a hash of a package's files: two that differ never share an index."""
+        assert package.folder is not None
+        with self._guard:
+            known = self._contents.get(package.folder)
+        if known is None or time.monotonic() - known[0] > _LIST_S:
+            known = time.monotonic(), content_of(package.folder)
+            with self._guard:
+                self._contents[package.folder] = known
+        return known[1]
 
-def index_of(home: Path, package: Dependency) -> Path:
+
+def index_of(home: Path, package: Dependency, content: str) -> Path:
     """Return where the index of a package lies: by ecosystem, name, version and content."""
-    key = hashlib.sha256(f"{package.label}\n{_content(package)}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{package.label}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     name = f"{_spelled(package.name)}@{_spelled(package.version)}"
     return home / "dependencies" / package.ecosystem / f"{name}-{key}"
 
 
 def _spelled(name: str) -> str:
     """Return a name as a part of a file name."""
-    return "".join(c if c.isalnum() or c in "-_." else "+" for c in name)[:80]
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "+" for c in name)[:80]
+
+
+def content_of(package: Path) -> str:
+    """Return a hash of the files of a package, large ones and those that Python compiled left out."""
+    found = hashlib.sha256()
+    for path in sorted(_files_of(package)) if package.is_dir() else [package]:
+        with contextlib.suppress(OSError):
+            data = read_below(path.parent, path.name, _HASHED_BYTES)
+            found.update(f"{os.path.relpath(path, package)}\0".encode("utf-8", "surrogatepass"))
+            found.update(hashlib.sha256(data).digest())
+    return found.hexdigest()
+
+
+def _files_of(package: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(package):
+        folders[:] = [name for name in folders if name not in ("__pycache__", "node_modules")]
+        yield from (Path(folder) / name for name in names)
 
 
 def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
@@ -260,6 +301,9 @@ def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
     folders = [f for f in (home / "dependencies").glob("*/*") if f.is_dir() and f != keep]
     by_use = sorted(folders, key=_last_use, reverse=True)
     oldest = time.time() - UNUSED_DAYS * 86_400
+    for archive in (home / DOCUMENT_SETS).glob(".*/*"):
+        if archive.stat().st_mtime < oldest:  # unpacked again if it is asked for
+            remove_folder(archive)
     kept_bytes = folder_bytes(keep) if keep is not None and keep.is_dir() else 0
     removed = []
     for number, folder in enumerate(by_use, 2):
@@ -270,15 +314,6 @@ def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
         else:
             kept_bytes += size
     return removed
-
-
-def _content(package: Dependency) -> str:
-    """Return the names and sizes of a package's top files: a patched copy is another package."""
-    folder = package.folder
-    if folder is None or folder.is_file():
-        return str(folder.stat().st_size) if folder is not None else ""
-    entries = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
-    return "\n".join(f"{name} {size}" for name, size in entries)
 
 
 def _place(package: Dependency) -> tuple[Path, dict[str, object]]:

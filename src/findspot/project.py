@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.errors import IndexCorruptError, IndexNotFoundError
+from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
 from findspot.core.locks import is_locked
 from findspot.core.model import (
@@ -250,7 +250,9 @@ def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -
     is_question = query.mode is not Mode.REGEX and query.similar_to is None and not query.offset
     if not is_question or query.only is not None or (results.hits and not results.nothing_fits):
         return results
-    suggestion = packages.suggest(query)
+    suggestion = None
+    with contextlib.suppress(FindspotError, OSError, ValueError):  # the answer itself is there
+        suggestion = packages.suggest(query)
     return replace(results, warning=" ".join(filter(None, (results.warning, suggestion))) or None)
 
 

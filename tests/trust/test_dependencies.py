@@ -178,3 +178,44 @@ def test_the_sources_of_a_java_package(findspot: Program, make: MakeFolder, tmp_
     ).json["results"]
     assert [hit["path"] for hit in found] == ["dep://maven/org.tea:brew@1.2/org/tea/Kettle.java"]
     assert not list(tmp_path.rglob("outside.java"))
+
+
+def test_packages_that_differ_never_share_an_index(findspot: Program, make: MakeFolder) -> None:
+    """A repository could commit a package whose text another project was then shown as its own."""
+    files = {
+        "requirements.txt": "httpkit\n",
+        "app.py": "from httpkit import retry\n\ndef main():\n    retry.wait()\n",
+        ".venv/pyvenv.cfg": "",
+        f"{SITE}/httpkit-2.1.0.dist-info/METADATA": "Name: httpkit\nVersion: 2.1.0\n",
+        f"{SITE}/httpkit/__init__.py": "",
+    }
+    texts = ("def wait():\n    'Wait for good.'\n", "def wait():\n    'Wait for evil.'\n")
+    for name, text in zip(("first", "second"), texts, strict=True):
+        project = make(files | {f"{SITE}/httpkit/retry.py": text}, name, git=True)
+        assert findspot("index", cwd=project).code == 0
+        word = "good" if name == "first" else "evil"
+        assert f"Wait for {word}." in findspot("callees", "main", cwd=project).err
+        answer = findspot("search", "--dependency", "httpkit", "wait", "--json", cwd=project)
+        assert word in answer.json["results"][0]["text"]
+
+
+def test_a_name_that_cannot_be_written_spoils_no_search(findspot: Program, make: MakeFolder) -> None:
+    odd = json.dumps({"name": "odd", "version": "\ud800", "workspaces": ["."]})
+    long = json.dumps({"name": "é" * 200, "version": "1"})
+    project = make(
+        {
+            "package.json": json.dumps(
+                {"dependencies": {"odd": "1", "é" * 200: "1"}, "workspaces": [".", ""]}
+            ),
+            "node_modules/odd/package.json": odd,
+            "node_modules/odd/index.js": "export function hello() {}\n",
+            "node_modules/long/package.json": long,
+            "node_modules/long/index.js": "export function good_bye() {}\n",
+            "app.js": "function greet() {}\n",
+        },
+        git=True,
+    )
+    assert findspot("index", cwd=project).code == 0
+    assert findspot("search", "unrelated zebra quantum", cwd=project).code == 0
+    assert "hello" in findspot("search", "--dependency", "odd", "hello", cwd=project).out
+    assert "good_bye" in findspot("search", "--dependency", "é" * 200, "good bye", cwd=project).out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -11,7 +12,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -26,6 +27,7 @@ from findspot.dependencies.package import DOCS, Dependency
 MAX_DOCUMENTS = 50_000
 MAX_DOCUMENT_BYTES = 4_000_000
 MAX_SET_BYTES = 1_000_000_000
+_LONGEST_NAME, _LONGEST_PATH = 200, 1_000
 
 MAN, INFO = "man", "info"
 _SYSTEM_FOLDERS = {
@@ -56,28 +58,57 @@ def add_set(home: Path, source: str, name: str, version: str) -> tuple[Dependenc
         if not _NAME.fullmatch(given):
             raise InvalidArgumentError(f"'{given}' cannot be a name or version: use letters, digits, . + - _")
     folder = home / DOCUMENT_SETS / f"{name}@{version}"
-    remove_folder(folder)
-    make_private_dir(folder)
-    count = size = 0
+    with _building(folder) as beginning:
+        count = _write(beginning, _documents(source))
+        if not count:
+            raise InvalidArgumentError(
+                f"{source} holds no documents that can be read.",
+                hint="HTML, Markdown, reStructuredText, plain text, manual pages and info files are.",
+            )
+    return Dependency(DOCS, name, version, False, folder), count
+
+
+@contextlib.contextmanager
+def _building(folder: Path) -> Iterator[Path]:
+    """Provide a new folder that takes the place of another one once it is complete."""
+    beginning = folder.with_name(f".{folder.name}.new")
+    remove_folder(beginning)
+    make_private_dir(beginning)
+    try:
+        yield beginning
+        remove_folder(folder)
+        beginning.rename(folder)
+    finally:
+        remove_folder(beginning)
+
+
+def _write(folder: Path, documents: Iterable[tuple[str, bytes]]) -> int:
+    """Write files into a folder and return how many; names that clash or are too long are left out."""
+    files: set[str] = set()
+    folders: set[str] = set()
+    size = 0
+    for path, data in documents:
+        parents = [str(parent) for parent in PurePosixPath(path).parents][:-1]
+        too_long = any(len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in path.split("/"))
+        if too_long or len(path) > _LONGEST_PATH or path in folders or files.intersection(parents):
+            continue
+        size += len(data)
+        if len(files) >= MAX_DOCUMENTS or size > MAX_SET_BYTES:
+            limits = f"{MAX_DOCUMENTS:,} files or {MAX_SET_BYTES // 1_000_000:,} MB"
+            raise InvalidArgumentError(f"There are more than {limits}.", hint="Add a part of it.")
+        write_below(folder, path, data)
+        files.add(path)
+        folders.update(parents)
+    return len(files)
+
+
+def _documents(source: str) -> Iterator[tuple[str, bytes]]:
     for path, read in _members(source):
         text = _text(path, read)
         if text.strip():
-            count, size = count + 1, size + len(text)
-            if count > MAX_DOCUMENTS or size > MAX_SET_BYTES:
-                remove_folder(folder)
-                limits = f"{MAX_DOCUMENTS:,} documents or {MAX_SET_BYTES // 1_000_000:,} MB"
-                raise InvalidArgumentError(f"{source} has more than {limits}.", hint="Add a part of it.")
             place = PurePosixPath(_without_packing(path))
             place = place if path.endswith(_TEXT_ENDINGS) else place.with_name(f"{place.name}.md")
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            write_below(folder, place, text.encode("utf-8", "replace"))
-    if not count:
-        remove_folder(folder)
-        raise InvalidArgumentError(
-            f"{source} holds no documents that can be read.",
-            hint="HTML, Markdown, reStructuredText, plain text, manual pages and info files are.",
-        )
-    return Dependency(DOCS, name, version, False, folder), count
+            yield place.as_posix(), text.encode("utf-8", "replace")
 
 
 def remove_set(home: Path, name: str) -> bool:
@@ -94,17 +125,17 @@ def unpacked_sources(home: Path, package: Dependency) -> Path:
     assert package.folder is not None
     name = re.sub(r"[^\w.+-]", "+", f"{package.name}@{package.version}")[:100]
     folder = home / DOCUMENT_SETS / f".{package.ecosystem}" / f"{name}-{package.folder.stat().st_size}"
-    if folder.is_dir():
-        return folder
-    beginning = folder.with_name(f"{folder.name}.new")
-    remove_folder(beginning)
-    make_private_dir(beginning)
-    for count, (path, read) in enumerate(_members(str(package.folder))):
-        if count < MAX_DOCUMENTS and row(language_of(path)).grammar:
-            (beginning / path).parent.mkdir(parents=True, exist_ok=True)
-            write_below(beginning, path, read())
-    beginning.rename(folder)
+    if not folder.is_dir():
+        make_private_dir(folder.parent)
+        with _building(folder) as beginning:
+            _write(beginning, _sources(str(package.folder)))
     return folder
+
+
+def _sources(archive: str) -> Iterator[tuple[str, bytes]]:
+    for path, read in _members(archive):
+        if row(language_of(path)).grammar:
+            yield path, read()
 
 
 def _members(source: str) -> Iterator[Member]:
@@ -147,7 +178,7 @@ def _in_archive(path: Path) -> Iterator[Member]:
             for member in files:
                 if member.isreg() and _is_safe(member.name) and member.size <= MAX_DOCUMENT_BYTES:
                     held = files.extractfile(member)
-                    yield member.name.removeprefix("./"), held.read if held is not None else bytes
+                    yield str(PurePosixPath(member.name)), held.read if held is not None else bytes
 
 
 def _is_safe(name: str) -> bool:

@@ -20,6 +20,9 @@ from findspot.dependencies.package import (
 
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
 _GRADLE = re.compile(r"[\"']([\w.-]+):([\w.-]+):([\w.+-]+)(?:@\w+)?[\"']")
+_MOST_CHARS = 200
+_PLAIN = re.compile(r"(?!\.+$)[\w.+-]*")
+"""What can be a group, a name or a version: nothing that leads to another folder."""
 _LOCKED = re.compile(r"^([\w.-]+):([\w.-]+):([\w.+-]+)=", re.MULTILINE)
 _BUILD_FILES = ("build.gradle", "build.gradle.kts", "app/build.gradle", "app/build.gradle.kts")
 _SOURCES_MISSING = "only compiled classes are on this machine: its sources were not downloaded"
@@ -38,7 +41,7 @@ def java_packages(manifests: Manifests, environ: dict[str, str], home: Path) -> 
     locked = [_Artifact(*found) for found in _LOCKED.findall(manifests.text("gradle.lockfile"))]
     versions = {(each.group, each.name): each.version for each in locked}
     exact = [each._replace(version=versions.get(each[:2], each.version)) for each in direct]
-    listed = dict.fromkeys([*exact, *locked])
+    listed = dict.fromkeys(each for each in (*exact, *locked) if all(map(_PLAIN.fullmatch, each)))
     stores = real_folders(
         home / ".m2" / "repository",
         Path(environ.get("GRADLE_USER_HOME") or home / ".gradle") / "caches" / "modules-2" / "files-2.1",
@@ -88,8 +91,8 @@ def _maven(text: str) -> Iterator[_Artifact]:
 def _filled(text: str, properties: dict[str, str]) -> str:
     """Return a text with the properties of the same file put in; nothing where one is unknown."""
     for _ in range(3):
-        text = _PROPERTY.sub(lambda found: properties.get(found[1], ""), text)
-    return text
+        text = _PROPERTY.sub(lambda found: properties.get(found[1], "")[:_MOST_CHARS], text[:_MOST_CHARS])
+    return text[:_MOST_CHARS]
 
 
 def _gradle(manifests: Manifests) -> Iterator[_Artifact]:

@@ -12,6 +12,7 @@ from findspot.dependencies.package import (
     NPM,
     Dependency,
     Manifests,
+    matching_folders,
     real_folders,
     stored,
     strings,
@@ -20,10 +21,9 @@ from findspot.dependencies.package import (
 
 _SECTIONS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MOST_FOLDERS = 50_000
-_PNPM_PACKAGE = re.compile(r"^  ['\"]?/?((?:@[^/@'\"]+/)?[^/@'\"]+)[@/]([^('\":_]+)", re.MULTILINE)
-_YARN_PACKAGE = re.compile(
-    r"^\"?((?:@[^/@\"]+/)?[^@\"\s]+)@[^\n]*:\n(?:[ ]{2}[^\n]*\n)*?[ ]{2}version:? \"?([^\"\n]+)", re.MULTILINE
-)
+_PNPM_PACKAGE = re.compile(r"^  ['\"]?/?((?:@[^/@'\"\n]+/)?[^/@'\"\n]+)[@/]([^('\":_\n]+)", re.MULTILINE)
+_YARN_NAME = re.compile(r"\"?((?:@[^/@\"\s]+/)?[^@\"\s]+)@")
+_YARN_VERSION = re.compile(r"  version:? \"?([^\"\s]+)")
 
 
 def npm_packages(manifests: Manifests) -> list[Dependency]:
@@ -66,15 +66,14 @@ def _workspaces(manifests: Manifests) -> Iterator[str]:
     """Yield the folders of the workspaces, relative to the project."""
     given: Any = manifests.json("package.json").get("workspaces")
     patterns = strings(table(given).get("packages")) if isinstance(given, dict) else strings(given)
-    pnpm = manifests.text("pnpm-workspace.yaml")
-    patterns += re.findall(r"^\s*-\s*['\"]?([^'\"#\n]+?)['\"]?\s*$", pnpm, re.MULTILINE)
+    for line in manifests.text("pnpm-workspace.yaml").splitlines():
+        mark, _, pattern = line.strip().partition("-")
+        if not mark and pattern:
+            patterns.append(pattern.strip().strip("'\""))
     for pattern in patterns:
-        parts = pattern.strip("/").split("/")
-        if pattern.startswith(("!", "/")) or ".." in parts or "**" in parts:
-            continue
-        for folder in sorted(manifests.root.glob("/".join(parts))):
-            if (folder / "package.json").is_file() and not folder.is_symlink():
-                yield folder.relative_to(manifests.root).as_posix()
+        for folder in matching_folders(manifests.root, pattern):
+            if manifests.text(f"{folder}/package.json"):
+                yield folder
 
 
 def _installed(root: Path, members: list[str]) -> Iterator[tuple[str, str, Path]]:
@@ -134,9 +133,14 @@ def _locked(manifests: Manifests) -> dict[str, str]:
     _, _, packages = manifests.text("pnpm-lock.yaml").partition("\npackages:\n")
     for name, version in _PNPM_PACKAGE.findall(packages.partition("\nsnapshots:\n")[0]):
         found.setdefault(name, version)
-    for name, version in _YARN_PACKAGE.findall(manifests.text("yarn.lock")):
-        if version != "0.0.0-use.local":
-            found.setdefault(name, version)
+    locked = ""
+    for line in manifests.text("yarn.lock").splitlines():
+        if (begins := _YARN_NAME.match(line)) is not None and line.endswith(":"):
+            locked = begins[1]
+        elif locked and (given := _YARN_VERSION.match(line)) is not None:
+            if given[1] != "0.0.0-use.local":
+                found.setdefault(locked, given[1])
+            locked = ""
     return found
 
 

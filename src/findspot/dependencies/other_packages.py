@@ -15,14 +15,15 @@ from findspot.dependencies.package import (
     Dependency,
     Manifests,
     located,
+    matching_folders,
     real_folders,
+    strings,
     table,
     tables,
 )
 
-_GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+(?:/[\w.~/-]+)?)\s+(v[\w.+-]+)(.*)$")
-_GO_REPLACE = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\S+)(?:\s+(v\S+))?")
-_GEM = re.compile(r"^    ([\w.-]+) \(([^)]+)\)$", re.MULTILINE)
+_MOST_WORDS = 6
+_GEM = re.compile(r"^    ([\w.-]+) \(([^)\n]+)\)$", re.MULTILINE)
 _DIRECT_GEM = re.compile(r"^  ([\w.-]+)", re.MULTILINE)
 _PLATFORM_PACKAGE = re.compile(r"^(?:php|hhvm|composer|ext-.*|lib-.*)$")
 
@@ -32,14 +33,14 @@ def go_modules(manifests: Manifests, environ: dict[str, str], home: Path) -> lis
     replaced: dict[str, tuple[str, str]] = {}
     required: dict[str, tuple[str, bool]] = {}
     for line in manifests.text("go.mod").splitlines():
-        if "=>" in line:
-            found = _GO_REPLACE.match(line)
-            if found:
-                replaced[found[1]] = (found[2], found[3] or "")
-        elif not line.startswith(("module", "go ", "toolchain")):
-            found = _GO_REQUIRE.match(line.partition("//")[0])
-            if found:
-                required.setdefault(found[1], (found[2], "// indirect" not in line))
+        words = line.partition("//")[0].split()[:_MOST_WORDS]
+        words = words[1:] if words[:1] in (["require"], ["replace"]) else words
+        if "=>" in words:
+            at = words.index("=>")
+            if at and len(words) > at + 1:
+                replaced[words[0]] = (words[at + 1], words[at + 2] if len(words) > at + 2 else "")
+        elif len(words) == 2 and "." in words[0] and words[1].startswith("v"):
+            required.setdefault(words[0], (words[1], "// indirect" not in line))
     paths = [Path(part) / "pkg" / "mod" for part in environ.get("GOPATH", "").split(os.pathsep) if part]
     cache = Path(environ["GOMODCACHE"]) if environ.get("GOMODCACHE") else None
     stores = real_folders(*([cache] if cache else []), *paths, home / "go" / "pkg" / "mod")
@@ -67,12 +68,11 @@ def cargo_crates(manifests: Manifests, environ: dict[str, str], home: Path) -> l
     direct = set(_named_crates(manifests, "Cargo.toml"))
     members = table(manifests.toml("Cargo.toml").get("workspace")).get("members")
     own: set[str] = set()
-    for pattern in members if isinstance(members, list) else ():
-        if isinstance(pattern, str) and ".." not in pattern and not pattern.startswith("/"):
-            for folder in sorted(manifests.root.glob(pattern)):
-                place = f"{folder.relative_to(manifests.root).as_posix()}/Cargo.toml"
-                direct.update(_named_crates(manifests, place))
-                own.add(str(table(manifests.toml(place).get("package")).get("name", "")))
+    for pattern in strings(members):
+        for folder in matching_folders(manifests.root, pattern):
+            place = f"{folder}/Cargo.toml"
+            direct.update(_named_crates(manifests, place))
+            own.add(str(table(manifests.toml(place).get("package")).get("name", "")))
     cargo = Path(environ.get("CARGO_HOME") or home / ".cargo")
     stores = real_folders(*sorted((cargo / "registry" / "src").glob("*")))
     vendor = [folder for folder in real_folders(manifests.root / "vendor") if _is_inside(folder, manifests)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,32 @@ def located(dependency: Dependency, candidates: Iterable[Path], stores: Iterable
     return Dependency(
         dependency.ecosystem, dependency.name, dependency.version, dependency.direct, missing=reason
     )
+
+
+_MOST_FOLDERS, _MOST_PARTS = 2_000, 10
+"""Folders that the patterns of a manifest may mean."""
+
+
+def matching_folders(root: Path, pattern: str) -> list[str]:
+    """Return the folders below a root that a pattern of a manifest means, such as `packages/*`.
+
+    No link is followed, and a pattern that leads out of the root means nothing.
+    """
+    parts = [part for part in pattern.strip().strip("/").split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or "**" in parts or len(parts) > _MOST_PARTS or "\0" in pattern:
+        return []
+    found = [""]
+    for part in parts:
+        inner: list[str] = []
+        for folder in found:
+            try:
+                with os.scandir(root / folder) as entries:
+                    names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            except (OSError, ValueError):
+                continue
+            inner += [f"{folder}/{name}".lstrip("/") for name in names if fnmatchcase(name, part)]
+        found = sorted(inner)[:_MOST_FOLDERS]
+    return found
 
 
 def real_folders(*folders: Path) -> list[Path]:

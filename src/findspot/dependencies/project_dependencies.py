@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from findspot.core.log import get_logger
 from findspot.dependencies.java_packages import java_packages
 from findspot.dependencies.npm_packages import npm_packages
 from findspot.dependencies.other_packages import cargo_crates, composer_packages, go_modules, ruby_gems
 from findspot.dependencies.package import Dependency, Manifests
 from findspot.dependencies.python_packages import python_packages
+
+_log = get_logger("dependencies")
 
 
 def list_dependencies(
@@ -20,15 +24,21 @@ def list_dependencies(
     environ = dict(os.environ) if environ is None else environ
     home = Path.home() if home is None else home
     manifests = Manifests(root)
-    found = [
-        *python_packages(manifests, environ, home),
-        *npm_packages(manifests),
-        *go_modules(manifests, environ, home),
-        *cargo_crates(manifests, environ, home),
-        *java_packages(manifests, environ, home),
-        *composer_packages(manifests),
-        *ruby_gems(manifests, environ, home),
-    ]
+    readers: tuple[Callable[[], list[Dependency]], ...] = (
+        lambda: python_packages(manifests, environ, home),
+        lambda: npm_packages(manifests),
+        lambda: go_modules(manifests, environ, home),
+        lambda: cargo_crates(manifests, environ, home),
+        lambda: java_packages(manifests, environ, home),
+        lambda: composer_packages(manifests),
+        lambda: ruby_gems(manifests, environ, home),
+    )
+    found: list[Dependency] = []
+    for read in readers:
+        try:
+            found += read()
+        except Exception:  # noqa: BLE001  whatever a repository contains, the rest is listed
+            _log.warning("%s: some dependencies could not be read", root, exc_info=True)
     return sorted(found, key=lambda each: (not each.direct, each.ecosystem, each.name.lower(), each.version))
 
 

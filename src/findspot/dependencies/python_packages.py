@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import base64
-import contextlib
 import hashlib
 import os
 import re
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.core.files import ContentError, read_json
 from findspot.dependencies.package import (
     NOT_INSTALLED,
     OUTSIDE,
@@ -36,6 +34,7 @@ _LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 _OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
 _CONDA_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda", "micromamba")
 _MOST_INCLUDED = 20
+_MOST_TOPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +226,10 @@ def _site_packages(root: Path, name: str, environ: dict[str, str], home: Path) -
         real = real_folders(folder)
         if not real or (is_own and not real[0].is_relative_to(root.resolve())):
             continue  # a link of the repository leads elsewhere
-        yield from real_folders(
+        sites = real_folders(
             *sorted(real[0].glob("lib/python3*/site-packages")), real[0] / "Lib" / "site-packages"
         )
+        yield from (site for site in sites if site.is_relative_to(real[0]))
 
 
 def _managed(root: Path, name: str, environ: dict[str, str], home: Path) -> Iterator[Path]:
@@ -264,10 +264,7 @@ def _distributions(site: Path) -> Iterator[_Installed]:
 
 
 def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]:
-    try:
-        head = (info / metadata).read_text("utf-8", "replace").partition("\n\n")[0]
-    except OSError:
-        return
+    head = Manifests(site).text(f"{info.name}/{metadata}").partition("\n\n")[0]
     fields: dict[str, list[str]] = {}
     for line in head.splitlines():
         key, colon, value = line.partition(":")
@@ -286,11 +283,8 @@ def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]
 
 def _place(site: Path, info: Path, name: str) -> tuple[Path | None, str]:
     """Return where the code of a distribution lies: its package folder or module."""
-    try:
-        direct_url = read_json(info / "direct_url.json")
-    except (OSError, ContentError):
-        direct_url = {}
-    if table(table(direct_url).get("dir_info")).get("editable"):
+    direct_url = Manifests(site).json(f"{info.name}/direct_url.json")
+    if table(direct_url.get("dir_info")).get("editable"):
         return None, "installed in editable form from a folder"
     for top in _tops(info, name):
         for candidate in (site / top, site / f"{top}.py"):
@@ -313,16 +307,13 @@ def top_names(name: str, package: Path) -> list[str]:
 def _tops(info: Path, name: str) -> Iterator[str]:
     """Yield the names of what a distribution puts into the package folder, the likeliest first."""
     yield normalised(name).replace("-", "_")
-    with contextlib.suppress(OSError):
-        yield from (info / "top_level.txt").read_text("utf-8", "replace").split()
-    try:
-        record = (info / "RECORD").read_text("utf-8", "replace")
-    except OSError:
-        return
+    files = Manifests(info.parent)
+    yield from files.text(f"{info.name}/top_level.txt").split()[:_MOST_TOPS]
+    record = files.text(f"{info.name}/RECORD")
     counted: dict[str, int] = {}
     for line in record.splitlines():
         path = line.partition(",")[0]
         top = path.partition("/")[0]
         if path.endswith((".py", ".pyi")) and not top.endswith((".dist-info", ".data")) and top != "..":
             counted[top.removesuffix(".py")] = counted.get(top.removesuffix(".py"), 0) + 1
-    yield from sorted(counted, key=lambda top: (-counted[top], top))
+    yield from sorted(counted, key=lambda top: (-counted[top], top))[:_MOST_TOPS]

@@ -289,6 +289,8 @@ class Leftovers:
         fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
         if fact is None:
             return None
+        if fact.original == WHOLE and fact.module.startswith(f"{fact.local}."):  # `import a.b` binds `a`
+            return fact.local, rest
         own = [] if fact.original in ("", WHOLE) else [fact.original]
         return fact.module, [*own, *rest]
 

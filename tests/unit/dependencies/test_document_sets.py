@@ -101,3 +101,28 @@ def test_what_cannot_be_added_is_said(tmp_path: Path, source: str, name: str, sa
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidArgumentError, match=said):
         add_set(tmp_path / "home", str(tmp_path / source), name, "1")
+
+
+def test_a_set_that_cannot_be_read_leaves_the_old_one(tmp_path: Path) -> None:
+    home, packed = tmp_path / "home", tmp_path / "set.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("a", "a/b.md", "a/b.md/c.md", "x" * 300 + ".md", "good.md", "a.md"):
+            archive.writestr(name, "text")
+    added, count = add_set(home, str(packed), "kept", "1")
+    assert count == 3
+    packed.write_bytes(packed.read_bytes()[:-40])
+    with pytest.raises(InvalidArgumentError):
+        add_set(home, str(packed), "kept", "1")
+    assert [each.label for each in list_sets(home)] == [added.label]
+    assert (added.folder or home).joinpath("good.md").read_text() == "text"
+
+
+def test_an_archive_makes_no_folder_outside(tmp_path: Path) -> None:
+    tarred = tmp_path / "set.tar"
+    with tarfile.open(tarred, "w") as files:
+        for name in (f".//{tmp_path}/made/q.md", "good.md"):
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            files.addfile(member, io.BytesIO(b"text"))
+    add_set(tmp_path / "home", str(tarred), "tarred", "1")
+    assert not (tmp_path / "made").exists()

@@ -299,3 +299,40 @@ def test_composer_and_bundler(project: Path, home: Path) -> None:
     assert found["gem/rack@3.1.0"].direct
     assert not found["gem/webrick@1.8.1"].direct
     assert len(found) == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links and FIFOs")
+def test_hostile_files_are_passed_over(project: Path, home: Path) -> None:
+    """Links to devices, FIFOs and folders elsewhere, odd names and patterns: the rest is listed."""
+    write(project, {"requirements.txt": "endless\nwaiting\ngood\nprivate\n"})
+    write(project, {"go.mod": "module x\nrequire a.b/c v1.0.0\n"})
+    site = site_of(project / ".venv")
+    install(site, "good", "1.0")
+    write(site, {"endless-1.0.dist-info/RECORD": "", "waiting-1.0.dist-info/top_level.txt": "/etc\n..\n"})
+    (site / "endless-1.0.dist-info" / "METADATA").symlink_to("/dev/zero")
+    os.mkfifo(site / "waiting-1.0.dist-info" / "METADATA")
+    install(home / "elsewhere", "private", "1.0")
+    (project / "venv" / "lib" / "python3.12").mkdir(parents=True)
+    write(project, {"venv/pyvenv.cfg": "home = /usr/bin\n"})
+    (project / "venv" / "lib" / "python3.12" / "site-packages").symlink_to(home / "elsewhere")
+    for number in range(9):
+        (project / f"l{number}").symlink_to(project)
+    patterns = ["", ".", "./", "**b", "../*", "/etc", "*/" * 9 + "*", "\0"]
+    manifest = {"workspaces": patterns, "dependencies": {"left": "1", "\ud800": "1"}}
+    write(project, {"package.json": json.dumps(manifest), "node_modules/left/package.json": '{"name": 1}'})
+    write(project, {"Cargo.toml": f"[workspace]\nmembers = {json.dumps(patterns[:-1])}\n"})
+    many = "".join(f"<a{n}>{'${a' + str(n - 1) + '}' * 1500}</a{n}>" for n in range(1, 4))
+    artifact = "<groupId>${a3}</groupId><artifactId>/etc</artifactId><version>**</version>"
+    pom = (
+        f"<project><properties><a0>x</a0>{many}</properties><dependencies><dependency>{artifact}</dependency>"
+    )
+    write(project, {"pom.xml": f"{pom}</dependencies></project>"})
+    write(
+        project,
+        {"pnpm-workspace.yaml": "-" + " " * 3_000 + "x" + "\n" * 3_000, "Gemfile.lock": "    a (" * 50_000},
+    )
+    found = listed(project, home)
+    assert found["pypi/good@1.0"].folder
+    assert {label for label in found if not found[label].missing} == {"pypi/good@1.0"}
+    assert found["pypi/private"].missing == "not installed"
+    assert found["go/a.b/c@v1.0.0"].missing == "not installed"

@@ -25,6 +25,8 @@ _MAX_MARKS = 500
 _SEARCHERS = frozenset(("grep", "egrep", "rg", "ag", "ack"))
 _SEPARATORS = frozenset(("&&", "||", ";", "&", "|", "|&", "(", ")", "\n"))
 _PIPES = frozenset(("|", "|&"))
+_MOST_CHARS = 10_000
+"""Of a command line that is looked at: nobody searches by a longer one."""
 _RUNNERS = frozenset(("xargs", "command", "sudo", "time", "nice", "exec"))
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive$|--include")
 _VALUE_OPTIONS = frozenset(
@@ -58,7 +60,7 @@ def is_concept_search(payload: dict[str, Any]) -> bool:
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
     if isinstance(arguments.get("command"), str):
-        return any(map(_is_concept, _patterns(arguments["command"])))
+        return any(map(_is_concept, _patterns(arguments["command"][:_MOST_CHARS])))
     path = str(arguments.get("path") or "")
     return _is_concept(str(arguments.get("pattern") or "")) and not _FILE.fullmatch(path)
 
