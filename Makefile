@@ -14,11 +14,13 @@ help:  ## Show the targets
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Findspot needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else 0'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(PIP) .
+	@echo "Installing Findspot into $(VENV); this takes a minute or two"
+	@$(PIP) .
 	@touch $@
 
 $(STAMP): $(READY)
-	$(PIP) '.[dev]'
+	@echo "Installing what development needs into $(VENV)"
+	@$(PIP) '.[dev]'
 	@touch $@
 
 try: $(READY)  ## Install, index this repository, and ask it two questions

@@ -39,6 +39,10 @@ def test_a_file_in_place_of_a_folder(findspot: Program, make_project: Make) -> N
 )
 def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
+    alone = findspot.on_terminal(answers={}, whole=True)
+    assert (alone.code, alone.err.count("\n")) == (0, 1)
+    assert "Not indexed. Run `findspot index`." in alone.err
+
     done = findspot("index", "--json")
     assert done.code == 1
     assert done.json["code"] == "PROJECT_NOT_DETECTED"

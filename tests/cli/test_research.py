@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from findspot.serve.cli.app import run
+from findspot.serve.cli.research_commands import _one_per_file
 from program import Outcome, Program
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "research" / "python"
@@ -105,10 +106,14 @@ class TestVerbs:
     @pytest.mark.parametrize("name", ["app/auth/login.py", "app.auth.login"])
     def test_importers(self, ask: Ask, name: str) -> None:
         assert ask("importers", name).out.splitlines() == [
-            "app/auth/login.py  app/auth/login.py:1",
-            "  app/http/handlers.py  app/http/handlers.py:3",
-            "  app/mail/sender.py  app/mail/sender.py:3",
+            "app/auth/login.py",
+            "  app/http/handlers.py:3",
+            "  app/mail/sender.py:3",
         ]
+
+    def test_a_file_that_imports_twice_is_listed_once(self) -> None:
+        places = [("a.py", "a.py:1"), ("f", "b.py:4"), ("a.py", "a.py:9"), ("f", "b.py:5")]
+        assert list(_one_per_file(places)) == [("a.py", "a.py:1, 9"), ("f", "b.py:4"), ("f", "b.py:5")]
 
     def test_importers_of_a_folder(self, ask: Ask) -> None:
         found = json.loads(ask("importers", "app.auth", "--json").out)
@@ -124,6 +129,7 @@ class TestVerbs:
         found = ask(verb, "nothing_here")
         assert found.code == 1
         assert found.err == "No definition named nothing_here in the index.\n"
+        assert ask(verb, "app/nosuch.py").err == "No indexed file app/nosuch.py.\n"
         found = ask(verb, "nothing_here", "--json")
         assert found.code == 1
         assert json.loads(found.out)["nodes"] == []

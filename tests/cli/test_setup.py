@@ -218,6 +218,13 @@ def test_the_command_that_is_written_answers(desk: Desk) -> None:
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "findspot"
 
 
+def test_a_misspelt_client_gets_a_suggestion(desk: Desk) -> None:
+    done = desk("--client", "curser")
+    assert done.code == 2
+    assert "Did you mean cursor?" in done.err
+    assert "windsurf" not in done.err
+
+
 def test_it_shows_what_it_would_write_and_writes_nothing(desk: Desk) -> None:
     desk.fill("vscode", "codex")
     before = desk.contents()
@@ -323,6 +330,8 @@ def test_a_malformed_file_is_left_alone(desk: Desk, name: str, broken: bytes, li
     assert str(desk.path(name)) in done.err
     assert line in done.err
     assert "was not touched" in done.err
+    assert "Not set up: " in done.err.splitlines()[-1]
+    assert "Gemini CLI will change: " in done.out
     assert desk.path(name).read_bytes() == broken
     assert "findspot" in servers("gemini", desk.path("gemini").read_bytes()), "the others are set up"
 

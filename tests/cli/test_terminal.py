@@ -113,12 +113,6 @@ def test_esc_leaves_and_opens_nothing(shared: Program, script: tuple[Path, Path]
     assert not seen.exists()
 
 
-def test_without_an_index_the_help_is_shown(findspot: Program) -> None:
-    outcome = findspot.on_terminal(answers={}, whole=True)
-    assert outcome.code == 0
-    assert "Usage: findspot" in outcome.err
-
-
 @pytest.mark.parametrize(
     ("typed", "keys"),
     [

@@ -119,6 +119,23 @@ def is_test(path: str) -> bool:
     return role_of(path) is Role.TEST
 
 
+_COLLECTED = {
+    "python": re.compile(r"(?:^|/)(?:test[^/]*|[^/]*_tests?|conftest)\.py$"),
+    "go": re.compile(r"_test\.go$"),
+    "ruby": re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|(?:spec|test)_helper)\.rb$"),
+    "java": re.compile(r"(?:^|/)(?:Tests?[^/]*|[^/]*(?:Tests?|TestCase|Spec|IT))\.java$"),
+}
+"""Language → the names of files that its test runners collect, where they agree on names."""
+
+
+def is_collected(path: str) -> bool:
+    """Return whether a test runner may collect a file, rather than only read or import it."""
+    language = row(language_of(path))
+    if pattern := _COLLECTED.get(language.name):
+        return bool(pattern.search(path))
+    return not (language.data or language.docs) or bool(_GHERKIN.search(path))
+
+
 def declares_only(path: str, others: Collection[str]) -> bool:
     """Return whether a header has an implementation file next to it."""
     if not path.endswith(HEADERS):

@@ -13,7 +13,7 @@ from findspot.core.languages import language_of, row
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, Node
 from findspot.graph.edges import FILE_KIND
-from findspot.rank.roles import Role, role_of
+from findspot.rank.roles import Role, is_collected, role_of
 from findspot.research.changes import Change
 from findspot.research.impact import impact_of
 from findspot.store.keywords import KeywordReader
@@ -92,7 +92,7 @@ def rank_tests(
     history: Sequence[Sequence[str]],
     cancel: CancelToken | None = None,
 ) -> list[Candidate]:
-    """Return the test files that a change may concern, the likeliest first."""
+    """Return the test files that a change may concern, the likeliest first; helpers come after tests."""
     files = (file.path for file in snapshot.files.files if role_of(file.path) is Role.TEST)
     paths = [path for path in files if not _NO_TESTS.match(path)]
     candidates = {path: Candidate(path) for path in paths}
@@ -103,7 +103,9 @@ def rank_tests(
     _follow_imports(candidates, graph, change)
     _read_history(candidates, change, history)
     _search_text(candidates, snapshot, change)
-    ranked = sorted(candidates.values(), key=lambda each: (-each.score, each.path))
+    ranked = sorted(
+        candidates.values(), key=lambda each: (not is_collected(each.path), -each.score, each.path)
+    )
     return [each for each in ranked if each.score > 0]
 
 

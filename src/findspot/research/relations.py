@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from findspot.core.languages import language_of as file_language
+from findspot.core.languages import row
 from findspot.core.model import Corpus
 from findspot.graph import Node, Relation
 from findspot.graph.edges import FILE_KIND, Unresolved
@@ -83,10 +85,18 @@ def _functions_named(view: ResearchView, name: str) -> list[Node]:
 
 
 def unknown_symbol(view: ResearchView, name: str) -> str:
-    """Return that a symbol is not in the index, and the names that are close to it."""
+    """Return that a symbol or file is not in the index, and the names that are close to it."""
     near = view.graph.symbols.near(name)
     close = f" Did you mean {sentences.named(near)}?" if near else ""
-    return f"No definition named {name} in the index.{_in_packages(view, name) or close}"
+    missing = f"No indexed file {name}." if _names_file(name) else f"No definition named {name} in the index."
+    return f"{missing}{_in_packages(view, name) or close}"
+
+
+def _names_file(name: str) -> bool:
+    """Return whether a name is a file's: it has an ending of source files. `Point.c` may be a member."""
+    stem, _, ending = name.rpartition(".")
+    is_path = "/" in name or len(ending) > 1
+    return bool(stem) and is_path and bool(row(file_language(name)).grammar)
 
 
 def _in_packages(view: ResearchView, name: str) -> str:

@@ -34,7 +34,9 @@ _TIDY_EVERY = 20
 _QUESTIONS = ("query", "pattern", "symbol", "similar_to", "name")
 """Arguments that hold a question; no other argument is stored."""
 _LISTS = ("results", "matches", "tools", "citations", "nodes")
-_TOTALS = ("totalResults", "totalMatches", "total_matches", "total")
+_TOTALS = ("totalMatches", "total_matches", "total")
+"""Not `totalResults`: a search counts every candidate, of which the answer names the best."""
+
 
 _COLUMNS = "time, client, project, tool, question, answers, found, outcome, duration_ms, tokens"
 _RECORDS = SharedRecords(

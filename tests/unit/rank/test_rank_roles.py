@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
+from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, is_collected, role_of
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,24 @@ def test_a_header_declares_only_beside_its_implementation() -> None:
     paths = {"src/idna.c", "src/idna.h", "include/uv.h", "src/list.h", "test/list.c"}
     assert declares_only("src/idna.h", paths)
     assert not any(declares_only(path, paths) for path in ("src/idna.c", "include/uv.h", "src/list.h"))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tests/test_apps/app.py", False),
+        ("tests/test_apps/test_app.py", True),
+        ("tests/blog/tests.py", True),
+        ("tests/conftest.py", True),
+        ("pkg/store_test.go", True),
+        ("pkg/testdata/store.go", False),
+        ("src/test/java/Helper.java", False),
+        ("src/test/java/StoreTest.java", True),
+        ("spec/store_spec.rb", True),
+        ("test/store.js", True),
+        ("tests/login.feature", True),
+        ("tests/data/prices.csv", False),
+    ],
+)
+def test_what_a_test_runner_collects(path: str, expected: bool) -> None:
+    assert is_collected(path) is expected

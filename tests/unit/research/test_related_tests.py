@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from findspot.graph import Graph
+from findspot.rank.roles import is_collected
 from findspot.research.changes import Change, FileChange
 from findspot.research.related_tests import Candidate, rank_tests
 from graphs import stored
@@ -20,6 +21,7 @@ PROJECT = {
     "tests/test_far.py": "from shop.carts import Cart\n\n\ndef test_cart():\n    assert Cart().sum() == 1\n",
     "tests/test_mail.py": "from shop.mail import send\n\n\ndef test_send():\n    assert send('x')\n",
     "tests/data/prices.csv": "1,2\n",
+    "tests/apps/prices.py": "from shop.prices import total\n\n\ndef run(): return total([1, 2])\n",
 }
 
 
@@ -46,6 +48,12 @@ def test_callers_names_and_imports_count(tmp_path: Path) -> None:
     assert "reaches what changed through Cart.sum" in found["tests/test_far.py"]
     assert "tests/test_mail.py" not in found
     assert set(list(found)[:2]) == {"tests/test_direct.py", "tests/test_prices.py"}
+
+
+def test_files_that_no_runner_collects_come_last(tmp_path: Path) -> None:
+    collected = [is_collected(each.path) for each in ranked(tmp_path, "total")]
+    assert collected == sorted(collected, reverse=True)
+    assert not all(collected)
 
 
 def test_functions_are_named_with_the_way_to_the_change(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def entry(question: str, **others: str) -> activity.Entry:
 @pytest.mark.parametrize(
     ("values", "places", "found"),
     [
-        ({"results": [{"path": "a.py", "startLine": 3}], "totalResults": 12}, ("a.py:3",), 12),
+        ({"results": [{"path": "a.py", "startLine": 3}], "totalResults": 12}, ("a.py:3",), 1),
         ({"matches": ["a.py", "b.py"], "totalMatches": 2}, ("a.py", "b.py"), 2),
         ({"tools": [{"name": "fs__read"}], "total": 1}, ("fs__read",), 1),
         ({"citations": [{"file": "a.py", "line": 7}]}, ("a.py:7",), 1),

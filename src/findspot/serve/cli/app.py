@@ -130,7 +130,7 @@ def findspot(ctx: click.Context) -> None:
 
 
 def _search_as_you_type() -> bool:
-    """Run the picker, on a terminal inside a project; offer to index it first. Returns False elsewhere."""
+    """Run the picker on a terminal, after an offer to index the project; returns False in a pipe."""
     from findspot.core.errors import ProjectNotDetectedError
     from findspot.serve.cli.project_choice import open_project
 
@@ -139,13 +139,15 @@ def _search_as_you_type() -> bool:
             from findspot.serve.cli.index_commands import index_if_wanted, prepare_index
             from findspot.serve.cli.picker import pick
 
-            if not index_if_wanted(project, Reply()) or not can_offer():
-                return False
-            prepare_index(project, Reply(), update=True)
-            pick(project)
+            if index_if_wanted(project, Reply()) and can_offer():
+                prepare_index(project, Reply(), update=True)
+                pick(project)
     except ProjectNotDetectedError:
-        return False
-    return True
+        if can_offer():
+            from findspot.serve.cli.index_commands import NOT_INDEXED
+
+            output.note(NOT_INDEXED)
+    return can_offer()
 
 
 def run(arguments: Sequence[str]) -> int:

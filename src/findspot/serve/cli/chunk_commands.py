@@ -10,7 +10,15 @@ import click
 from findspot.core.model import ChunkType
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
-from findspot.serve.cli.options import Group, Reply, common, limit_option, path_or_project, project_option
+from findspot.serve.cli.options import (
+    Choice,
+    Group,
+    Reply,
+    common,
+    limit_option,
+    path_or_project,
+    project_option,
+)
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
@@ -53,7 +61,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
 @click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
 @click.option(
     "--chunk-types",
-    type=click.Choice([str(kind) for kind in ChunkType]),
+    type=Choice([str(kind) for kind in ChunkType]),
     multiple=True,
     help="Only chunks of this type; repeatable.",
 )

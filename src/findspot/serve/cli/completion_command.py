@@ -14,7 +14,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-from findspot.serve.cli.options import COMPLETION_VARIABLE
+from findspot.serve.cli.options import COMPLETION_VARIABLE, Choice
 
 _PROGRAM = "findspot"
 _SHELLS = ("bash", "zsh", "fish", "powershell")
@@ -54,7 +54,7 @@ add_completion_class(PowerShellComplete)
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
-from findspot.core.model import IndexReport, IndexStatus
+from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -37,6 +37,8 @@ _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _LOOK_S = 0.5
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
+_MOST_SECRETS = 3
+NOT_INDEXED = "Not indexed. Run `findspot index`. `findspot --help` lists all commands."
 _MANY_FILES = 1_000
 """Fewer are indexed before anyone has read a line about it."""
 
@@ -137,7 +139,12 @@ def _index(
     if reply.json:
         output.emit(report_object(report, forced=force) | warned | (extra or {}))
     else:
-        summarise(report, project.status(check_disk=False), _questions(project) if report.created else ())
+        status = project.status(check_disk=False)
+        summarise(report, status, _questions(project) if report.created else ())
+        if SkipReason.SECRET in status.skipped:
+            output.note(
+                _about_secrets([skip.path for skip in project.skipped(SkipReason.SECRET)], project.root)
+            )
     _read_again(project, reply)
 
 
@@ -165,7 +172,7 @@ def offer_index(project: Project, reply: Reply) -> None:
 
 
 def index_if_wanted(project: Project, reply: Reply) -> bool:
-    """Return whether there is an index, after an offer to make one; in a pipe, say that there is none."""
+    """Return whether there is an index, after an offer to make one; say so if there is none."""
     if project.store.exists:
         return True
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
@@ -174,6 +181,7 @@ def index_if_wanted(project: Project, reply: Reply) -> bool:
         return False
     output.note(str(project.root), bold=True)
     if not agreed(missing.user_message):
+        output.note(NOT_INDEXED)
         return False
     _index(project, None, reply, force=False, yes=False)
     return True
@@ -297,6 +305,15 @@ def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str]
         output.warn(f"{skip.path}: {skip.detail or skip.reason}")
     if len(report.errors) > _MOST_ERRORS:
         output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
+
+
+def _about_secrets(paths: Sequence[str], root: Path) -> str:
+    """Return which files were left out because of a secret, and how to index them."""
+    rest = len(paths) - _MOST_SECRETS
+    named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
+    elsewhere = "" if Path.cwd() == root else f" --path {shlex.quote(str(root))}"
+    command = f"findspot config set secretScan mask{elsewhere}"
+    return f"Left out because of a secret: {named}. To index them without it: run `{command}`, index again."
 
 
 def _headline(report: IndexReport) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import click
@@ -42,6 +43,34 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names what resembles a misspelt name; empty if nothing does."""
     close = get_close_matches(name, list(known))
     return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+class Choice(click.Choice[str]):
+    """A choice that answers a misspelt value with what resembles it, instead of all values."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        known = [str(choice) for choice in self.choices]
+        suggestion = did_you_mean(str(value).lower(), known)
+        if ctx is not None and any(
+            "--project" in each.opts and each.name == "project" for each in ctx.command.params
+        ):
+            suggestion = folder_question(str(value)) or suggestion
+        if suggestion:
+            return f"'{value}' is none of the {len(known)} known values.{suggestion}"
+        return super().get_invalid_choice_message(value, ctx)
+
+
+def folder_question(word: str) -> str:
+    """Return whether `--project` was meant, for a word that is the path of a folder; else nothing."""
+    is_path = Path(word).is_absolute() or word in (".", "..") or word.startswith(("./", "../"))
+    return f" Did you mean --project {word}?" if is_path and Path(word).is_dir() else ""
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return the words of a query as one text; warn if the last is a folder."""
+    if question := folder_question(words[-1]) if words else "":
+        output.warn(f"{words[-1]} is searched for as a word.{question}")
+    return " ".join(words)
 
 
 class Group(click.Group):

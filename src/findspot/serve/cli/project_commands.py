@@ -14,6 +14,7 @@ from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import (
+    Choice,
     Reply,
     common,
     limit_option,
@@ -37,7 +38,7 @@ _DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
     "--skipped",
     is_flag=False,
     flag_value=_EVERY_REASON,
-    type=click.Choice([_EVERY_REASON, *map(str, SkipReason)]),
+    type=Choice([_EVERY_REASON, *map(str, SkipReason)]),
     metavar="[REASON]",
     help="List each file that is not in the index, and why; all of them, or those of one reason.",
 )

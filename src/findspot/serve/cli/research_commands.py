@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
+from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.research_answers import (
     draw,
     findings_object,
@@ -62,14 +62,12 @@ def _limits(command: Command) -> Command:
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[QUESTION]...")
-@click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
+@click.option("--relation", type=Choice(RELATIONS), help="Ask for this relation, without a question.")
 @click.option("--symbol", help="Whose relation: a name, a qualified name, or PATH:LINE.")
 @click.option("--to", help="The symbol where a path ends.")
 @_limits
 @depth_option(DEFAULT_DEPTH)
-@click.option(
-    "--focus", type=click.Choice([focus.value for focus in Focus]), help="The aspect to concentrate on."
-)
+@click.option("--focus", type=Choice([focus.value for focus in Focus]), help="The aspect to concentrate on.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(MIN_TOKENS),
@@ -92,7 +90,7 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     if not words and not relation:
         raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
     inquiry = Inquiry(
-        " ".join(words),
+        joined(words),
         options["depth"],
         Focus(options["focus"]) if options["focus"] else None,
         relation=Aim(relation) if relation else None,
@@ -225,7 +223,8 @@ def _show_tree(findings: Findings) -> None:
         near, far = sorted((edge.source, edge.target), key=lambda node: hop[node])
         below.setdefault(near, []).append((far, f"{edge.path}:{edge.line}"))
     for start in starts:
-        output.line(f"{findings.names.get(start.id, start.id)}  {start.path}:{start.start_line}", bold=True)
+        location = "" if start.id == start.path else f"  {start.path}:{start.start_line}"
+        output.line(f"{findings.names.get(start.id, start.id)}{location}", bold=True)
         _show_below(findings, start.id, below, hop, set())
     if not findings.edges:
         output.note(findings.summary)
@@ -246,14 +245,29 @@ def _show_below(
 ) -> None:
     """Print what led to a node, deeper by a step; what is reached again is not followed again."""
     shown.add(node)
-    for far, location in below.get(node, ()):
+    for far, location in _one_per_file(below.get(node, ())):
         if far == node:
             output.line(f"{'  ' * (hop[node] + 1)}itself  {location}")
         elif hop[far] == hop[node] + 1:
             again = "  (see above)" if far in shown and below.get(far) else ""
-            output.line(f"{'  ' * hop[far]}{findings.names.get(far, far)}  {location}{again}")
+            name = "" if location.startswith(f"{far}:") else f"{findings.names.get(far, far)}  "
+            output.line(f"{'  ' * hop[far]}{name}{location}{again}")
             if far not in shown:
                 _show_below(findings, far, below, hop, shown)
+
+
+def _one_per_file(places: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield each node that refers to another, and where; a file once, with all its lines."""
+    lines: dict[str, list[str]] = {}
+    for far, location in places:
+        if location.startswith(f"{far}:"):
+            lines.setdefault(far, []).append(location.removeprefix(f"{far}:"))
+    for far, location in places:
+        if far not in lines:
+            yield far, location
+        elif own := lines[far]:
+            yield far, f"{far}:{', '.join(dict.fromkeys(own))}"
+            lines[far] = []
 
 
 @click.command()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query
 from findspot.core.shared_records import later
@@ -19,7 +20,7 @@ from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
-from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
+from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
 
@@ -59,11 +60,11 @@ def _shared_options(command: Command) -> Command:
             ),
             click.option(
                 "--mode",
-                type=click.Choice([mode.value for mode in Mode]),
+                type=Choice([mode.value for mode in Mode]),
                 default=Mode.HYBRID.value,
                 help="Search by meaning and keywords (hybrid), one of them, or a pattern. Default: hybrid.",
             ),
-            click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the answer."),
+            click.option("--format", "form", type=Choice(FORMATS), help="How to print the answer."),
             click.option(
                 "--max-tokens",
                 type=click.IntRange(MIN_TOKENS),
@@ -108,13 +109,13 @@ def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: st
 @click.option("--languages", callback=_known_languages, help="Only these languages, such as 'python,go'.")
 @click.option(
     "--include-tests",
-    type=click.Choice([choice.value for choice in IncludeTests]),
+    type=Choice([choice.value for choice in IncludeTests]),
     default=IncludeTests.AUTO.value,
     help="Rank tests down unless asked for (auto), like other files (yes), or leave them out (no).",
 )
 @click.option(
     "--group-by",
-    type=click.Choice([choice.value for choice in GroupBy]),
+    type=Choice([choice.value for choice in GroupBy]),
     help="One result per file, or per definition.",
 )
 @project_option
@@ -133,7 +134,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
 
 def _text_of(words: Sequence[str]) -> str:
     """Return the query; `-` is the standard input, for the text of an issue or a stack trace."""
-    return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
+    return sys.stdin.read() if tuple(words) == ("-",) else joined(words)
 
 
 @click.command()
@@ -143,10 +144,14 @@ def _text_of(words: Sequence[str]) -> str:
 @common
 def docs(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the documentation of a project for QUERY."""
-    _answer(reply, Corpus.DOCS, " ".join(words), project, options)
+    _answer(reply, Corpus.DOCS, _text_of(words), project, options)
 
 
 def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
+    if not text.strip() and not options["similar_to"]:
+        command = "docs" if corpus is Corpus.DOCS else "search"
+        hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
+        raise InvalidArgumentError("Query cannot be empty", hint=hint)
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
     result_number, pager, update = options.pop("result_number"), options.pop("pager"), options.pop("update")
     limit, top_k = options.pop("limit"), options.pop("top_k")
@@ -192,7 +197,7 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
             tool="docs" if corpus is Corpus.DOCS else "search",
             question=results.query,
             answers=places,
-            found=results.total,
+            found=len(results.hits),
             outcome="ok",
             duration_ms=results.elapsed_ms,
             tokens=shown // activity.CHARS_PER_TOKEN,

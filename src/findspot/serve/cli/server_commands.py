@@ -25,7 +25,7 @@ from findspot.core.utc_time import utc_day
 from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Command, Reply, common, toolsets_option
+from findspot.serve.cli.options import Choice, Command, Reply, common, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import activity_object, summary_object
 
@@ -216,7 +216,7 @@ def _has_screen() -> bool:
 @click.command()
 @click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, help="Lines. Default: 50.")
 @click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
-@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
+@click.option("--level", type=Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
 @common
 def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
@@ -351,6 +351,4 @@ def _show_entry(entry: activity.Entry) -> None:
 def _sum_up(summed: activity.Summary) -> str:
     questions = output.count(summed.questions, "question")
     tokens = output.count(summed.tokens, "token")
-    return (
-        f"{questions}, {summed.answered:,} answered, {tokens}, half of them within {summed.median_ms:,.0f} ms"
-    )
+    return f"{questions}, {summed.answered:,} answered, {tokens}, median {summed.median_ms:,.0f} ms"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -26,6 +26,7 @@ from findspot.serve.cli.clients.config_files import (
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import (
     ALL_TOOLSETS,
+    Choice,
     Reply,
     common,
     toolsets_option,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--project", "team", is_flag=True, help="Write the files that a team commits, instead of your own."
 )
-@click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
+@click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
@@ -105,7 +106,8 @@ def setup(
     With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
     AGENTS.md. Commit them to connect the assistants of everybody who clones the project.
     """
-    machine, journal, failed = Machine(), Journal(home_folder()), False
+    machine, journal = Machine(), Journal(home_folder())
+    failed: list[Step] = []
     if team and (show or gateway):
         raise click.UsageError("--project goes with neither --print nor --gateway.")
     if show:
@@ -142,7 +144,15 @@ def setup(
                 _offer_instructions(root, journal)
             _offer_index(root, index_now)
     if failed:
-        raise click.exceptions.Exit(1)
+        _end_with_failures(failed, reply)
+
+
+def _end_with_failures(failed: list[Step], reply: Reply) -> NoReturn:
+    """End with an error; its last line names what was not set up."""
+    if not reply.json:
+        names = ", ".join(step.title for step in failed)
+        output.warn(f"Not set up: {names}; the configuration could not be read (see above).")
+    raise click.exceptions.Exit(1)
 
 
 def _team_steps(root: Path, names: tuple[str, ...], toolsets: str, *, instruct: bool) -> list[Step]:
@@ -263,7 +273,7 @@ def _move_servers(
     chosen, unreadable = _choose_servers(gateway, targets, reply, sure=yes or dry_run)
     steps = unreadable + _moving_steps(chosen)
     if not reply.json:
-        show_steps(steps)
+        show_steps(steps, sure=yes and not dry_run)
     errors: dict[str, str] = {}
     if chosen and not dry_run:
         files = output.count(len(steps) - len(unreadable), "file")

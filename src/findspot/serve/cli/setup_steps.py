@@ -136,8 +136,8 @@ def _is_used_in(root: Path, client: Client) -> bool:
     return client.name in TEAM or bool(client.project_file and (root / client.project_file).is_file())
 
 
-def carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> bool:
-    """Show, ask and write; returns whether a configuration could not be read."""
+def carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> list[Step]:
+    """Show, ask and write; returns the steps whose configuration could not be read."""
     if not steps:
         raise InvalidArgumentError(
             "No assistant was found on this machine.",
@@ -145,7 +145,7 @@ def carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: boo
         )
     needed = [step for step in steps if step.change.needed]
     if not reply.json:
-        show_steps(steps)
+        show_steps(steps, sure=yes and not dry_run)
     if needed and not dry_run:
         confirm(f"Write {output.count(len(needed), 'file')}?", yes, reply)
         with journal.locked():
@@ -155,16 +155,21 @@ def carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: boo
         output.emit({"status": "dry_run" if dry_run else "success", "steps": [as_object(s) for s in steps]})
     elif needed and not dry_run:
         _tell_next(needed, journal)
-    return any(step.problem for step in steps)
+    return [step for step in steps if step.problem]
 
 
-def show_steps(steps: list[Step]) -> None:
+def show_steps(steps: list[Step], *, sure: bool) -> None:
+    """Print what each step writes; `sure` if nobody is asked first."""
     for step in steps:
         if step.problem:
             output.warn(f"{step.title}: {step.problem.user_message}")
             output.note(f"hint: {step.problem.hint}")
             continue
-        state = "is already set up" if step.state == "unchanged" else f"would {step.state}"
+        state = (
+            "is already set up"
+            if step.state == "unchanged"
+            else f"{'will' if sure else 'would'} {step.state}"
+        )
         output.line(f"{step.title} {state}: {step.path}", bold=True)
         show_diff(step.change)
 

@@ -20,7 +20,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.call_command import call as call_command
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.options import Group, Reply, common, limit_option, project_option, yes_option
+from findspot.serve.cli.options import Choice, Group, Reply, common, limit_option, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.tool_server_commands import (
     add,
@@ -140,7 +140,7 @@ def index(
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @click.option(
     "--mode",
-    type=click.Choice([str(mode) for mode in SearchMode]),
+    type=Choice([str(mode) for mode in SearchMode]),
     help=f"What to search by. Default: {DEFAULT_MODE}; bm25 if there are no embeddings.",
 )
 @limit_option(MAX_TOP_K, DEFAULT_TOP_K, "Tools", "--top-k")
