@@ -62,6 +62,7 @@ class TestResources:
             "findspot://outline/{+path}",
             "findspot://chunk/{line}/{+path}",
             "file:///{+path}",
+            "dep://{+path}",
         ]
 
     def test_the_status(self, server: Connection, shop: Path) -> None:

@@ -54,10 +54,14 @@ def describe_symbol(
     """Return the definition of a chain of names, and its signature with the first line of its comment."""
     graph = Graph(snapshot)
     paths = frozenset(file.path for file in snapshot.files.files)
-    for path in dict.fromkeys(_module_files(package, language, module, paths)):
-        node = graph.exported(path, names)
-        if node is not None:
-            return node, _shown(snapshot, node)
+    for count in range(len(names)):  # the first names may be modules inside of the module
+        inner = ".".join((module, *names[:count])) if package.ecosystem == PYPI else module
+        for path in dict.fromkeys(_module_files(package, language, inner, paths)):
+            node = graph.exported(path, names[count:])
+            if node is not None:
+                return node, _shown(snapshot, node)
+        if package.ecosystem != PYPI:
+            break
     return None
 
 

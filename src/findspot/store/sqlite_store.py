@@ -277,7 +277,11 @@ class SqliteStore:
         self._readers.forget()
 
     def close(self) -> None:
-        """Close what is open and not in use; the rest is closed when its user is done."""
+        """Close what is open and not in use; the rest is closed when its user is done.
+
+        What was found to be whole is checked again after that: somebody else may have the files meanwhile.
+        """
+        self.detector.forget()
         self._readers.close()
 
 

@@ -83,7 +83,7 @@ def test_every_mode_filters(mode: Mode) -> None:
 @pytest.mark.parametrize(
     ("filters", "corpus"),
     [
-        ({"languages": ("pyhton",)}, Corpus.CODE),
+        ({"languages": ("haskell",)}, Corpus.CODE),
         ({"extensions": ("docx",)}, Corpus.CODE),
         ({"path_filter": "nowhere/**"}, Corpus.DOCS),
         ({"under": "no/such/folder"}, Corpus.DOCS),

@@ -68,7 +68,7 @@ _ARGUMENTS: dict[str, Schema] = {
         "type": "number",
         "minimum": 0,
         "maximum": 1,
-        "description": "0 keyword, 1 semantic; default: by query",
+        "description": "0 keyword, 1 semantic",
         "$comment": "Weight of semantic search: 0 is keyword, 1 is semantic. Default: chosen by the query",
     },
     "extensions": {
@@ -85,7 +85,6 @@ _ARGUMENTS: dict[str, Schema] = {
     "exclude": {
         "type": "string",
         "minLength": 1,
-        "description": "Glob",
         "$comment": "Leave out paths that match this glob",
     },
     "changed_since": {
@@ -111,13 +110,12 @@ _ARGUMENTS: dict[str, Schema] = {
     "similar_to": {
         "type": "string",
         "minLength": 1,
-        "description": "'path:start-end', instead of a query",
+        "description": "'path:start-end'",
         "$comment": "Find passages like this one instead of a query: 'path:start-end'",
     },
     "dependency": {
         "type": "string",
-        "minLength": 1,
-        "description": "Package to search instead",
+        "description": "Package to search",
         "$comment": "Search an installed package instead: 'requests', 'requests@2.32.3', or '*' for all that "
         "the project names",
     },

@@ -273,10 +273,7 @@ GET_INDEX_STATUS = Tool(
             "languages": COUNTS,
             "skipped": COUNTS,
             "notes": TEXTS,
-            "dependencies": {
-                "type": "object",
-                "properties": {"direct": TEXTS, "indirect": COUNT, "missing": TEXTS},
-            },
+            "dependencies": {"type": "object"},
         }
     ),
     annotations=READ_ONLY,
