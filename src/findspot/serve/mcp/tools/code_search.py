@@ -115,7 +115,7 @@ _ARGUMENTS: dict[str, Schema] = {
     },
     "dependency": {
         "type": "string",
-        "description": "Package to search",
+        "description": "Package",
         "$comment": "Search an installed package instead: 'requests', 'requests@2.32.3', or '*' for all that "
         "the project names",
     },
