@@ -90,7 +90,7 @@ _ARGUMENTS: dict[str, Schema] = {
     "changed_since": {
         "type": "string",
         "minLength": 1,
-        "description": "Git revision",
+        "description": "Git ref",
         "$comment": "Only files that differ from this git revision, uncommitted changes included",
     },
     "mode": {
