@@ -82,7 +82,7 @@ def nursery() -> None:
 
 
 class _Watching:
-    """Has projects watched by the writer, and paused; in the nursery nobody is told."""
+    """Asks the writer to watch projects and to pause; the process that forks readers asks nobody."""
 
     def __init__(self) -> None:
         self.send: Callable[[Kind, int, Path | None], object] = lambda *_: None
@@ -153,7 +153,7 @@ def _run_child(reader: _Reader, end: socket.socket) -> None:
 
 
 class _Reader:
-    """Answers what comes over a channel; the writer only watches the projects that it is told of."""
+    """Answers requests from a channel; the writer answers none, and watches the projects named to it."""
 
     def __init__(self, number: int, plan: Plan, preloaded: Library, watching: _Watching) -> None:
         self._number = number

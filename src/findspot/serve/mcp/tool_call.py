@@ -76,7 +76,7 @@ class Library:
     """The engine, imported and made by the first call that needs it."""
 
     def __init__(self, mark: str = "", watch_elsewhere: Callable[[Path], Pause] | None = None) -> None:
-        """With `watch_elsewhere`, another process watches the projects: it is told of each that is opened."""
+        """With `watch_elsewhere`, another process watches; it is called with each project that is opened."""
         self.mark = mark
         """Begins the ids that clients come back with, so that they name the process that knows them."""
         self._watch_elsewhere = watch_elsewhere

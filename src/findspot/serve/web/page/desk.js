@@ -4,7 +4,7 @@ import { get } from "./api.js";
 
 const SECTIONS = new Set(["search", "projects", "project", "activity", "tools", "servers"]);
 
-/** The id that stands for every indexed project together. */
+/** The id that means all indexed projects. */
 export const ALL = "all";
 
 export const desk = {

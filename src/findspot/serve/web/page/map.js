@@ -85,7 +85,7 @@ export function moduleMap(panel, project) {
     if (problem.code !== "OFFLINE") fill(links, errorState(problem));
   }
 
-  /** As many parts as can be hit, the largest first; one cell stands for the others and leads to them. */
+  /** The largest parts that are big enough to click; one cell groups the rest and links to them. */
   function draw() {
     const wide = field.clientWidth || 760;
     const high = field.clientHeight || 400;
