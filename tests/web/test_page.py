@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -98,6 +99,19 @@ class TestSearch:
 
 class TestHistory:
     """first-impression B8: the address names what is shown, and Back goes to what was shown before."""
+
+    def test_what_is_chosen_at_once_stays_in_the_address(self, visit: Visit) -> None:
+        """The address follows typing after a pause; a result chosen within the pause must not be lost."""
+        window = visit()
+        window.clock.install()
+        window.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+        search(window, "price")
+        window.keyboard.press("ArrowDown")
+        expect(window).to_have_url(re.compile(r"q=price&result=\w"))
+        window.keyboard.press("Enter")
+        expect(window).to_have_url(re.compile(r"q=price&result=\w.*&open=\w"))
+        window.clock.run_for(5000)
+        expect(window).to_have_url(re.compile(r"q=price&result=\w.*&open=\w"))
 
     def test_back_and_forward_through_questions_and_files(self, visit: Visit, page: Served) -> None:
         window = visit()

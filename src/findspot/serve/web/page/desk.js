@@ -79,8 +79,13 @@ export function route(hash = location.hash) {
   };
 }
 
+/** The order of parameters in an address: the same view has the same address, however somebody came to it. */
+const ORDER = ["project", "corpus", "q", "similar", "languages", "tests", "path", "mode", "result", "open", "line", "of"];
+
 export function addressOf(page, parameters = {}) {
-  const given = Object.entries(parameters).filter(([, value]) => value);
+  const given = Object.entries(parameters)
+    .filter(([, value]) => value)
+    .sort(([one], [other]) => ORDER.indexOf(one) - ORDER.indexOf(other));
   const query = new URLSearchParams(given).toString();
   return `#/${page}${query ? `?${query}` : ""}`;
 }

@@ -28,7 +28,10 @@ export function searchPage(main) {
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
   const list = resultList({
     onChoose: (hit, at, typing) => chosenNow(hit, at, typing),
-    onOpen: (hit) => panel.open(hit),
+    onOpen: (hit) => {
+      writeAddress();
+      panel.open(hit);
+    },
     onMore: () => ask(list.length),
   });
   const columns = h("div", { class: "columns" }, h("div", { class: "found" }, list.element), pane);
@@ -36,6 +39,7 @@ export function searchPage(main) {
   fill(main, h("h1", { class: "unseen" }, "Search"), form, notice, columns);
 
   let resting = 0;
+  let unwritten = null; // a question that the address does not have yet
   let settling = 0;
   let speaking = 0;
   let similar = parameters.get("similar") || "";
@@ -116,6 +120,7 @@ export function searchPage(main) {
 
   function chosenNow(hit, at, typing) {
     if (hit?.path && !typing) {
+      writeAddress(); // the result belongs to the question that is on the page
       state.settled = true;
       readdress({ result: `${hit.path}:${hit.startLine}` });
     }
@@ -241,13 +246,16 @@ export function searchPage(main) {
   /** The address follows once typing rests: to change it with every key would cost more than the search. */
   function remember(values) {
     clearTimeout(resting);
-    resting = setTimeout(() => writeAddress(values), REST_MS);
+    unwritten = values;
+    resting = setTimeout(writeAddress, REST_MS);
   }
 
   /** A question that somebody rested on stays in the history; what was typed in between does not. */
-  function writeAddress(values) {
-    const { limit, offset, ...asked } = values;
-    const named = ["languages", "tests", "path", "mode", "similar", "q"].map((name) => [name, asked[name] || ""]);
+  function writeAddress() {
+    if (!unwritten) return;
+    const values = unwritten;
+    unwritten = null;
+    const named = ["languages", "tests", "path", "mode", "similar", "q"].map((name) => [name, values[name] || ""]);
     const changes = { ...Object.fromEntries(named), corpus: state.corpus === "code" ? "" : state.corpus };
     const { parameters: now } = route();
     if (Object.entries(changes).every(([name, value]) => (now.get(name) || "") === value)) return;
