@@ -7,6 +7,7 @@ A question is stored with its secrets masked; of an answer, only the places that
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ COMMAND_LINE = "command line"
 UNNAMED = "unnamed client"
 
 CHARS_PER_TOKEN = 4
+_ASSIGNED = re.compile(r"(?i)(\b\w*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key)\s*[=:]\s*)\S+")
+"""A password that somebody typed into a question looks like any other word; its name gives it away."""
+
 _QUESTION_CHARS = 500
 _NAME_CHARS = 200
 _MOST_ANSWERS = 5
@@ -105,10 +109,10 @@ def note_call(
 
 def note(entry: Entry) -> None:
     """Store an entry; this never fails."""
-    from findspot.discover.secrets import masked  # a server starts without it
+    from findspot.discover.secrets import MASK, masked  # a server starts without it
 
     cut = [text[:_NAME_CHARS] for text in (entry.client, entry.project, entry.tool)]
-    question = masked(entry.question)[:_QUESTION_CHARS]
+    question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(entry.question))[:_QUESTION_CHARS]
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
     figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
     row = (entry.time, *cut, question, answers, *figures)

@@ -70,3 +70,16 @@ def test_entries_by_client_and_their_sum() -> None:
     assert [each.question for each in activity.entries(client="another")] == ["two"]
     summed = activity.summary(activity.entries())
     assert (summed.questions, summed.answered, summed.median_ms, summed.tokens) == (2, 2, 2.0, 200)
+
+
+@pytest.mark.parametrize(
+    ("question", "stored"),
+    [
+        ("where is password=hT7#kk used", "where is password=******** used"),
+        ("DB_PASSWORD: 'short' in compose", "DB_PASSWORD: ******** in compose"),
+        ("the token bucket of the limiter", "the token bucket of the limiter"),
+    ],
+)
+def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: str) -> None:
+    activity.note(entry(question))
+    assert [each.question for each in activity.entries()] == [stored]

@@ -53,20 +53,20 @@ const remember = (event) => localStorage.setItem(OPENED, event.target.open ? "1"
 
 /** The signals as sentences, those that count most first. */
 function reasons(why) {
-  const told = [];
-  if (why.definition > 0) told.push("It defines what the question names.");
-  if (why.mentioned > 0) told.push("The question names this file.");
-  if (why.words >= 0.8) told.push("It contains nearly all words of the question.");
-  else if (why.words >= 0.3) told.push("It contains some words of the question.");
-  else if (why.words !== undefined) told.push("It contains few words of the question.");
-  if (why.cosine >= 0.55) told.push("The text means something similar.");
-  else if (why.cosine >= 0.35) told.push("The text is about something related.");
-  else if (why.cosine !== undefined) told.push("The text is only loosely related.");
-  if (why.fileName > 0 || why.path > 0) told.push("The file or folder has this name.");
-  if (why.coherence > 0) told.push("Other parts of the file match as well.");
-  if (why.roleFactor < 1) told.push("It counts less because it is a test, an example, a declaration or data.");
-  if (why.sameFileFactor < 1) told.push("It counts less because the file has better results already.");
-  return told.length ? told : ["It matches the pattern."];
+  const sentences = [];
+  if (why.definition > 0) sentences.push("It defines what the question names.");
+  if (why.mentioned > 0) sentences.push("The question names this file.");
+  if (why.words >= 0.8) sentences.push("It contains nearly all words of the question.");
+  else if (why.words >= 0.3) sentences.push("It contains some words of the question.");
+  else if (why.words !== undefined) sentences.push("It contains few words of the question.");
+  if (why.cosine >= 0.55) sentences.push("The text means something similar.");
+  else if (why.cosine >= 0.35) sentences.push("The text is about something related.");
+  else if (why.cosine !== undefined) sentences.push("The text is only loosely related.");
+  if (why.fileName > 0 || why.path > 0) sentences.push("The file or folder has this name.");
+  if (why.coherence > 0) sentences.push("Other parts of the file match as well.");
+  if (why.roleFactor < 1) sentences.push("It counts less because it is a test, an example, a declaration or data.");
+  if (why.sameFileFactor < 1) sentences.push("It counts less because the file has better results already.");
+  return sentences.length ? sentences : ["It matches the pattern."];
 }
 
 function bar(label, what, value, scale, text, kind) {
