@@ -2,7 +2,8 @@
 
 A tokens file holds hashes, not tokens, each with projects by path or id:
 `{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` in the place of the list
-stands for every project. Edits count with the next request.
+stands for every project. `"oidc"` names an issuer whose tokens are accepted too, and the projects of its
+groups. Edits count with the next request.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings
 from findspot.serve.mcp.sdk import Context
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ IN_SCOPE = "findspot.grant"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
 """The id of an index, in its long or its older short form."""
+_SIGNED_IN = "oidc:"
+"""Begins the names of those whose tokens an issuer signed, so that no name of the file is the same."""
 _EXAMPLE = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects": ["/srv/shop"]}, or "*"'
 
 
@@ -90,6 +94,16 @@ def grant_of(context: Context) -> Grant | None:
     return grant
 
 
+@dataclass(frozen=True, slots=True)
+class AccessFile:
+    """What a tokens file says."""
+
+    tokens: tuple[Grant, ...] = ()
+    oidc: OidcSettings | None = None
+    groups: Mapping[str, Grant] = field(default_factory=dict)
+    """What each group of the issuer allows."""
+
+
 class Grants:
     """All tokens that are accepted."""
 
@@ -97,16 +111,36 @@ class Grants:
         self._fixed = tuple(fixed)
         self._file = file
         self._stamp = _stamp(file)
-        self._listed = read_grants(file) if file else ()
+        self._issuer: Issuer | None = None
+        self._take(read_access(file) if file else AccessFile())
 
     def of(self, token: bytes) -> Grant | None:
         """Return the grant of a token; every known one is compared, in the same time whichever it is."""
         self._refresh()
         given, granted = _digest(token), None
-        for grant in (*self._fixed, *self._listed):
+        for grant in (*self._fixed, *self._listed.tokens):
             if hmac.compare_digest(grant.digest, given):
                 granted = grant
         return granted if token else None  # whatever the file says, nothing is no token
+
+    @property
+    def issuer(self) -> Issuer | None:
+        """The issuer whose tokens are accepted too, if there is one."""
+        self._refresh()
+        return self._issuer
+
+    def of_identity(self, identity: Identity) -> Grant | None:
+        """Return what the groups of somebody allow together; None if no group of theirs is listed."""
+        groups = [grant for name, grant in self._listed.groups.items() if name in identity.groups]
+        if not groups:
+            return None
+        return Grant(
+            _SIGNED_IN + identity.subject,
+            b"",
+            frozenset().union(*(group.paths for group in groups)),
+            frozenset().union(*(group.ids for group in groups)),
+            everything=any(group.everything for group in groups),
+        )
 
     def _refresh(self) -> None:
         """Read the file again if it changed; while it cannot be read, none of its tokens is accepted."""
@@ -114,25 +148,49 @@ class Grants:
             return
         self._stamp = stamp
         try:
-            self._listed = read_grants(self._file)
+            self._take(read_access(self._file))
         except FindspotError as error:
-            self._listed = ()
+            self._take(AccessFile())
             _log.error("no token of the file is accepted: %s", error.developer_message)
 
+    def _take(self, listed: AccessFile) -> None:
+        """Use what the file says; the keys of an issuer that stays the same are kept."""
+        self._listed = listed
+        if listed.oidc is None:
+            self._issuer = None
+        elif self._issuer is None or self._issuer.settings != listed.oidc:
+            self._issuer = Issuer(listed.oidc)
 
-def read_grants(file: Path) -> tuple[Grant, ...]:
-    """Return the grants that a tokens file lists."""
+
+def read_access(file: Path) -> AccessFile:
+    """Return the tokens that a file lists, and the issuer and groups that it names."""
     try:
         content = read_json(file)
     except (OSError, ValueError) as error:
         raise InvalidArgumentError(f"The tokens file {file} cannot be read.", str(error)) from None
-    entries = content.get("tokens") if isinstance(content, dict) else None
+    content = content if isinstance(content, dict) else {}
+    oidc = content.get("oidc")
+    entries = content.get("tokens", None if oidc is None else [])
     if not isinstance(entries, list):
         raise _invalid(file, "it has no list 'tokens'")
-    grants = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
-    if len({grant.name for grant in grants}) < len(grants):
+    tokens = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
+    if len({grant.name for grant in tokens}) < len(tokens):
         raise _invalid(file, "two entries have the same name")
-    return grants
+    if oidc is None:
+        return AccessFile(tokens)
+    try:
+        settings = read_settings(oidc)
+    except ValueError as error:
+        raise _invalid(file, str(error)) from None
+    return AccessFile(tokens, settings, _groups(file, oidc.get("groups")))
+
+
+def _groups(file: Path, listed: Any) -> dict[str, Grant]:
+    if not isinstance(listed, dict):
+        raise _invalid(file, "'oidc' has no object 'groups' of groups and their projects")
+    return {
+        name: _of_projects(file, name, b"", projects, f"group {name}") for name, projects in listed.items()
+    }
 
 
 def _grant(file: Path, number: int, entry: Any) -> Grant:
@@ -143,11 +201,16 @@ def _grant(file: Path, number: int, entry: Any) -> Grant:
         raise _invalid(file, f"entry {number} has no name or no sha256")
     if not _SHA256.fullmatch(sha256.lower()):
         raise _invalid(file, f"the sha256 of entry {number} is not 64 hexadecimal digits")
-    digest = bytes.fromhex(sha256)
+    if name.startswith(_SIGNED_IN):
+        raise _invalid(file, f"the name of entry {number} begins with '{_SIGNED_IN}'")
+    return _of_projects(file, name, bytes.fromhex(sha256), projects, f"entry {number}")
+
+
+def _of_projects(file: Path, name: str, digest: bytes, projects: Any, where: str) -> Grant:
     if projects == "*":
         return Grant(name, digest, everything=True)
     if not isinstance(projects, list) or not all(isinstance(project, str) for project in projects):
-        raise _invalid(file, f"the projects of entry {number} are not a list of paths and ids")
+        raise _invalid(file, f"the projects of {where} are not a list of paths and ids")
     return Grant(name, digest, *_paths_and_ids(projects))
 
 

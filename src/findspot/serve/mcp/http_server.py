@@ -10,6 +10,7 @@ import secrets
 import socket
 import sys
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from findspot.serve.mcp.http_backend import (
 )
 from findspot.serve.mcp.limits import LimitReachedError, Limits
 from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
+from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.server import OFFERS, settings_here
 from findspot.serve.mcp.tool import Registry
@@ -62,6 +64,7 @@ TOKEN_SESSIONS = 100
 _SESSION_WAIT_S = 60
 
 _BEARER = b"bearer "
+_DOTS_OF_JWT = 2
 
 
 class Bodies:
@@ -174,13 +177,43 @@ class Gate:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
         elif self._grants is None:
             await self._pass(scope, receive, send, None)
-        elif (grant := self._grants.of(_token(scope))) is not None:
-            await self._pass(scope, receive, send, grant)
+        elif is_metadata_path(scope["path"]) and (issuer := self._grants.issuer) is not None:
+            await JSONResponse(issuer.settings.metadata)(scope, receive, send)
         else:
+            await self._identify(self._grants, scope, receive, send)
+
+    async def _identify(self, grants: Grants, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let in whoever has a token of the file, or one that the issuer has signed."""
+        token = _token(scope)
+        grant, issuer = grants.of(token), grants.issuer
+        refusal: Response | None = None
+        if grant is None and issuer is not None and token.count(b".") == _DOTS_OF_JWT:
+            try:
+                grant = grants.of_identity(await issuer.identity(token))
+                refusal = None if grant else self._refusal("group", 403, "your groups have no project here")
+            except TokenRefusedError as error:
+                refusal = self._refusal(error.code, 401, str(error), issuer.settings.metadata_address)
+            except IssuerUnavailableError as error:
+                refusal = self._refusal("issuer_unavailable", 503, f"tokens cannot be checked: {error}")
+        if grant is not None:
+            await self._pass(scope, receive, send, grant)
+            return
+        if refusal is None:
             self._meter.refused("token")
-            challenge = {"WWW-Authenticate": "Bearer"}
+            address = f' resource_metadata="{issuer.settings.metadata_address}"' if issuer else ""
+            challenge = {"WWW-Authenticate": f"Bearer{address}"}
             refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
-            await refusal(scope, receive, send)
+        await refusal(scope, receive, send)
+
+    def _refusal(self, code: str, status: int, why: str, metadata: str = "") -> Response:
+        """Return why a token of the issuer does not let its holder in."""
+        self._meter.refused(f"oidc_{code}")
+        headers = {"Retry-After": "10"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+        if metadata:
+            headers["WWW-Authenticate"] = (
+                f'Bearer error="invalid_token", error_description="{why}", resource_metadata="{metadata}"'
+            )
+        return JSONResponse({"error": why}, status, headers)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
         if grant is not None:

@@ -16,7 +16,7 @@ import pytest
 from findspot import Engine
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import index_key
-from findspot.serve.mcp.access import AllowedEngine, Grants, granted_all, read_grants
+from findspot.serve.mcp.access import AllowedEngine, Grants, granted_all, read_access
 from findspot.serve.mcp.http_server import LimitReachedError, Limits
 
 LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
@@ -56,7 +56,7 @@ def test_what_is_not_granted_takes_no_other_steps_than_what_does_not_exist(tmp_p
     for folder in (shop, secret):
         folder.mkdir()
     entry = {"name": "a", "sha256": digest("t"), "projects": [str(shop)]}
-    (grant,) = read_grants(listed(tmp_path, entry))
+    (grant,) = read_access(listed(tmp_path, entry)).tokens
     engine = AllowedEngine(Engine(), grant)
     for ask in (engine.folder, engine.project, lambda path: engine.with_id(index_key(path))):
         for _ in range(2):  # the first time, what is remembered is made
@@ -72,7 +72,7 @@ class TestGrants:
         real.mkdir()
         link.symlink_to(real)
         entry = {"name": "a", "sha256": digest("t").upper(), "projects": [str(link), index_key(other)]}
-        (grant,) = read_grants(listed(tmp_path, entry))
+        (grant,) = read_access(listed(tmp_path, entry)).tokens
         assert all(map(grant.allows, (real, link, other)))
         assert grant.covers(other / "deep" / "down")
         assert not grant.allows(other / "deep")
@@ -102,15 +102,15 @@ class TestGrants:
     )
     def test_what_is_wrong_is_told_without_the_hash(self, tmp_path: Path, entry: Any) -> None:
         with pytest.raises(InvalidArgumentError, match="not valid") as refused:
-            read_grants(listed(tmp_path, entry))
+            read_access(listed(tmp_path, entry))
         assert digest("t") not in f"{refused.value.user_message}{refused.value.developer_message}"
 
     def test_names_are_told_apart(self, tmp_path: Path) -> None:
         entry = {"name": "a", "sha256": digest("t"), "projects": "*"}
         with pytest.raises(InvalidArgumentError, match="two entries"):
-            read_grants(listed(tmp_path, entry, entry))
+            read_access(listed(tmp_path, entry, entry))
         with pytest.raises(InvalidArgumentError, match="cannot be read"):
-            read_grants(tmp_path / "missing.json")
+            read_access(tmp_path / "missing.json")
 
 
 class TestLimits:

@@ -1,0 +1,237 @@
+"""Tokens of an issuer: what is accepted, what is refused and why, and which keys are fetched when."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from starlette.responses import JSONResponse, Response
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.serve.mcp.access import Grants, read_access
+from findspot.serve.mcp.oidc import (
+    FETCHES,
+    FETCHES_S,
+    KEYS_S,
+    Identity,
+    Issuer,
+    IssuerUnavailableError,
+    OidcSettings,
+    TokenRefusedError,
+    read_settings,
+)
+from oidc_issuer import DISCOVERY, KEYS, OidcIssuer
+
+AUDIENCE = "https://findspot.example.com/mcp"
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[OidcIssuer]:
+    with OidcIssuer(audience=AUDIENCE) as issuer:
+        yield issuer
+
+
+def settings(issuer: OidcIssuer, **changed: Any) -> OidcSettings:
+    return read_settings({"issuer": issuer.origin, "audience": AUDIENCE, "groups": {}, **changed})
+
+
+def verify(checker: Issuer, token: str | bytes) -> Identity:
+    return asyncio.run(checker.identity(token.encode() if isinstance(token, str) else token))
+
+
+def why(checker: Issuer, token: str | bytes) -> str:
+    with pytest.raises(TokenRefusedError) as refused:
+        verify(checker, token)
+    return refused.value.code
+
+
+def unsigned(claims: dict[str, Any], header: dict[str, Any], signature: bytes = b"") -> str:
+    parts = (json.dumps(header).encode(), json.dumps(claims).encode(), signature)
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+
+
+class TestTokens:
+    @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+    def test_every_common_algorithm_is_accepted(self, algorithm: str) -> None:
+        with OidcIssuer(audience=AUDIENCE, algorithm=algorithm) as issuer:
+            checker = Issuer(settings(issuer))
+            assert verify(checker, issuer.token("alice", ["a", "b"])) == Identity("alice", frozenset("ab"))
+
+    def test_claims_of_groups_may_be_nested_and_audiences_several(self, issuer: OidcIssuer) -> None:
+        nested = Issuer(settings(issuer, groupsClaim="realm_access.roles", audience=["x", AUDIENCE],
+                                 resource=AUDIENCE))  # fmt: skip
+        token = issuer.token("alice", [], realm_access={"roles": ["dev", 7]}, aud=["other", AUDIENCE])
+        assert verify(nested, token).groups == {"dev"}
+        single = Issuer(settings(issuer, groupsClaim="https://example.com/team"))
+        assert verify(single, issuer.token("a", [], **{"https://example.com/team": "dev"})).groups == {"dev"}
+
+    def test_attacks_are_refused_and_say_why(self, issuer: OidcIssuer) -> None:
+        """No signature, the public key as a secret, another key under a known id, changed claims, size."""
+        checker, claims = Issuer(settings(issuer)), issuer.claims("mallory", ["admins"])
+        good = issuer.token("alice", ["dev"])
+        assert verify(checker, good).subject == "alice"
+        for algorithm in ("none", "None", "NONE", "HS256", "HS512", "ES256K", "", 7):
+            assert why(checker, unsigned(claims, {"alg": algorithm, "kid": issuer.key_id})) in (
+                "algorithm",
+                "format",
+            )
+        public = issuer.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        signer = jwt.PyJWS()
+        signer._algorithms["HS256"].prepare_key = lambda key: key  # type: ignore[method-assign]
+        forged = signer.encode(json.dumps(claims).encode(), public, "HS256", {"kid": issuer.key_id})
+        assert why(checker, forged) == "algorithm"
+        with OidcIssuer(audience=AUDIENCE) as other:
+            stolen = jwt.encode(claims, other.key, "RS256", {"kid": issuer.key_id})
+            assert why(checker, stolen) == "signature"
+            embedded = {"kid": issuer.key_id, "jwk": other.published["key-1"], "jku": f"{other.origin}{KEYS}"}
+            assert why(checker, jwt.encode(claims, other.key, "RS256", embedded)) == "signature"
+            assert not other.seen
+        head, _, signature = good.split(".")
+        body = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+        assert why(checker, f"{head}.{body}.{signature}") == "signature"
+        assert why(checker, f"{head}.{body}.") == "signature"
+        assert why(checker, jwt.encode(claims, issuer.key, "RS512", {"kid": issuer.key_id})) == "algorithm"
+        assert why(checker, issuer.token("alice", ["x" * 20_000])) == "size"
+        assert why(checker, "a.b.c") == why(checker, b"\xff.\xff.\xff") == "format"
+
+    def test_claims_are_checked(self, issuer: OidcIssuer) -> None:
+        checker, now = Issuer(settings(issuer)), int(time.time())
+        refused = {
+            "audience": {"aud": "https://other.example.com"},
+            "issuer": {"iss": "https://evil.example.com"},
+            "expired": {"exp": now - 3_600},
+            "early": {"nbf": now + 3_600},
+        }
+        for code, claims in refused.items():
+            assert why(checker, issuer.token("alice", [], **claims)) == code
+        for missing in ("aud", "iss", "exp", "sub"):
+            assert why(checker, issuer.token("alice", [], **{missing: None})) in ("claims", "audience")
+        assert why(checker, issuer.token("x" * 300, [])) == "claims"
+        verify(checker, issuer.token("alice", [], exp=now - 30, nbf=now + 30))  # clocks differ a little
+
+
+class TestKeys:
+    def test_a_new_key_is_fetched_and_an_old_one_forgotten(self) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            checker, old = Issuer(settings(issuer)), issuer.token("alice", [])
+            verify(checker, old)
+            verify(checker, old)
+            assert issuer.paths() == [DISCOVERY, KEYS]
+            issuer.rotate()
+            verify(checker, issuer.token("alice", []))
+            assert why(checker, old) == "key"
+
+    def test_unknown_keys_make_few_requests(self, issuer: OidcIssuer) -> None:
+        now = [0.0]
+        checker = Issuer(settings(issuer), lambda: now[0])
+        issuer.seen.clear()
+        guesses = [
+            jwt.encode(issuer.claims("a", []), issuer.key, "RS256", {"kid": f"guess-{number}"})
+            for number in range(3 * FETCHES)
+        ]
+        assert {why(checker, guess) for guess in guesses} == {"key"}
+        assert issuer.paths().count(KEYS) == FETCHES
+        verify(checker, issuer.token("alice", []))
+        now[0] = FETCHES_S + 1
+        assert why(checker, guesses[0]) == "key"
+        assert issuer.paths().count(KEYS) == FETCHES + 1
+
+    def test_known_keys_work_while_the_issuer_is_away(self) -> None:
+        now = [0.0]
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            checker, token = Issuer(settings(issuer), lambda: now[0]), issuer.token("alice", [])
+            verify(checker, token)
+        now[0] = KEYS_S + 1
+
+        async def twice() -> None:
+            await checker.identity(token.encode())
+            assert checker._refreshing is not None
+            await checker._refreshing
+            await checker.identity(token.encode())
+
+        asyncio.run(twice())
+        assert checker.fetches == {"ok": 1, "error": 1}
+        fresh = Issuer(settings(issuer))
+        with pytest.raises(IssuerUnavailableError, match=issuer.origin):
+            verify(fresh, token)
+
+    @pytest.mark.parametrize(
+        ("path", "answer"),
+        [
+            (DISCOVERY, JSONResponse({"issuer": "https://other.example.com", "jwks_uri": "https://x/keys"})),
+            (DISCOVERY, Response("x" * (2 << 20))),
+            (DISCOVERY, Response(status_code=302, headers={"Location": "https://other.example.com"})),
+            (DISCOVERY, JSONResponse([])),
+            (KEYS, JSONResponse({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "key-1"}]})),
+            (KEYS, JSONResponse({"keys": "many"})),
+            (KEYS, Response(status_code=500)),
+        ],
+    )
+    def test_what_an_issuer_may_not_answer(self, path: str, answer: Response) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            issuer.answers[path] = answer
+            with pytest.raises(IssuerUnavailableError):
+                verify(Issuer(settings(issuer)), issuer.token("alice", []))
+
+    def test_an_unsafe_address_of_keys_is_not_asked(self) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            metadata = {"issuer": issuer.origin, "jwks_uri": "http://example.com/keys"}
+            issuer.answers[DISCOVERY] = JSONResponse(metadata)
+            with pytest.raises(IssuerUnavailableError, match="no https address"):
+                verify(Issuer(settings(issuer)), issuer.token("alice", []))
+
+
+class TestFile:
+    def test_groups_allow_together(self, tmp_path: Path) -> None:
+        file = tmp_path / "tokens.json"
+        oidc: dict[str, Any] = {"issuer": "https://login.example.com", "audience": AUDIENCE}
+        groups = {"shop": [str(tmp_path / "shop")], "docs": ["0" * 32], "ops": "*"}
+        file.write_text(json.dumps({"oidc": oidc | {"groups": groups}}))
+        grants = Grants(file=file)
+        assert grants.of_identity(Identity("eve", frozenset({"other"}))) is None
+        both = grants.of_identity(Identity("alice", frozenset({"shop", "docs"})))
+        assert both is not None
+        assert (both.name, both.everything) == ("oidc:alice", False)
+        assert both.allows(tmp_path / "shop")
+        assert both.knows("0" * 32)
+        assert not both.allows(tmp_path / "other")
+        everything = grants.of_identity(Identity("root", frozenset({"ops"})))
+        assert everything is not None
+        assert everything.everything
+        assert grants.of(b"") is None
+
+    @pytest.mark.parametrize(
+        "oidc",
+        [
+            "https://login.example.com",
+            {"issuer": "http://login.example.com", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "ftp://login.example.com", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "https://login.example.com", "groups": {}},
+            {"issuer": "https://login.example.com", "audience": "api://findspot", "groups": {}},
+            {"issuer": "https://login.example.com", "audience": AUDIENCE},
+            {"issuer": "https://login.example.com", "audience": AUDIENCE, "groups": {"a": "/srv"}},
+            {"issuer": "https://login.example.com", "audience": AUDIENCE, "groups": {}, "algorithm": "HS256"},
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, tmp_path: Path, oidc: Any) -> None:
+        file = tmp_path / "tokens.json"
+        file.write_text(json.dumps({"tokens": [], "oidc": oidc}))
+        with pytest.raises(InvalidArgumentError, match=r"tokens\.json is not valid"):
+            read_access(file)
+
+    def test_metadata_names_the_issuer(self) -> None:
+        oidc = {"issuer": "https://login.example.com", "audience": "api://x", "resource": AUDIENCE}
+        read = read_settings(oidc | {"scopes": ["openid"], "groups": {}})
+        assert read.metadata_address == (
+            "https://findspot.example.com/.well-known/oauth-protected-resource/mcp"
+        )
+        assert read.metadata["authorization_servers"] == ["https://login.example.com"]
+        assert read.metadata["scopes_supported"] == ["openid"]
