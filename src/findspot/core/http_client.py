@@ -1,4 +1,4 @@
-"""The one HTTP client of embedding services, language models and downloads of weights.
+"""The one HTTP client of embedding services, language models and downloads of weights and indexes.
 
 A request has a time limit and a size limit, and uses neither proxies nor redirects: text goes where the
 configuration says and nowhere else. It is the standard library's client; httpx2, which the MCP SDK brings,
@@ -60,17 +60,18 @@ class Address:
         headers: Mapping[str, str] | None = None,
         *,
         timeout_s: float,
+        silence_s: float | None = None,
         max_bytes: int = MAX_ANSWER_BYTES,
         sink: Callable[[bytes], object] | None = None,
     ) -> Answer:
         """Return the answer to one request; `RequestFailedError` when there is none in time.
 
-        An answer of more than `max_bytes` is refused. With a `sink`, the body of an answer with status 200
-        goes there piece by piece.
+        An answer of more than `max_bytes` is refused, and so is one that pauses for `silence_s`. With a
+        `sink`, the body of an answer with status 200 goes there piece by piece.
         """
         deadline = time.monotonic() + timeout_s
         make = HTTPSConnection if self._secure else HTTPConnection
-        connection = make(self.host, self._port, timeout=timeout_s)
+        connection = make(self.host, self._port, timeout=min(timeout_s, silence_s or timeout_s))
         try:
             connection.request(method, self.path + path, body, dict(headers or {}))
             response = connection.getresponse()
@@ -86,7 +87,8 @@ class Address:
                 take(piece)
             missing = response.length or 0
         except TimeoutError as error:
-            raise RequestFailedError(f"no answer within {timeout_s:g} seconds") from error
+            waited = timeout_s if silence_s is None or time.monotonic() > deadline else silence_s
+            raise RequestFailedError(f"no answer within {waited:g} seconds") from error
         except (OSError, HTTPException) as error:
             raise RequestFailedError(str(error) or type(error).__name__) from error
         except ValueError:  # of a header; the error's text would show the key in it

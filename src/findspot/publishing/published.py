@@ -84,7 +84,11 @@ class PublishedIndex(Protocol):
 
 
 def open_published(address: str) -> PublishedIndex:
-    """Return the published index at an address, with nothing contacted yet."""
+    """Return the published index at an address or in a folder, with nothing contacted yet."""
+    if "://" not in address or address.startswith(("http://", "https://", "file://")):
+        from findspot.publishing.static_files import StaticIndex
+
+        return StaticIndex(address)
     raise InvalidArgumentError(
         f"'{address}' is not an address of a published index.",
         hint="Name an https:// address, a folder, or one on an object store such as s3://bucket/prefix.",

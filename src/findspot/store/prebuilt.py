@@ -13,7 +13,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -21,6 +21,7 @@ from typing import IO, Any
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
 from findspot.core.files import (
+    PRIVATE_FILE_MODE,
     disk_full,
     make_private_dir,
     open_named,
@@ -30,7 +31,15 @@ from findspot.core.files import (
     translated_os_errors,
 )
 from findspot.core.sqlite import Connection, remove_database
-from findspot.store.database import FILE_NAME, FORMAT_VERSION, MIGRATIONS, connect, write_meta
+from findspot.store.database import (
+    FILE_NAME,
+    FORMAT_VERSION,
+    MIGRATIONS,
+    connect,
+    connect_reader,
+    read_meta,
+    write_meta,
+)
 from findspot.store.index_meta import COMPLETE
 from findspot.store.store_protocol import Store
 
@@ -73,30 +82,39 @@ class Imported:
 
 def pack(store: Store, target: Path, project: str) -> Manifest:
     """Write the index to one file, which is there whole or not at all."""
-    meta, counts = store.figures()
-    if meta.get("build") != COMPLETE:
+    with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
+        path = Path(folder, _WORKING)
+        copy_complete(store, path)
+        return pack_database(path, target, project)
+
+
+def copy_complete(store: Store, path: Path) -> None:
+    """Write a finished index to one database file, fit for others."""
+    if store.meta().get("build") != COMPLETE:
         raise InvalidArgumentError(
             "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
         )
-    with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
-        path = Path(folder, _WORKING)
-        store.maintenance.copy_to(path)
-        manifest = _describe(path, project, meta, counts.values())
-        with (
-            replacing(target) as out,
-            zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-        ):
-            archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
-            archive.write(path, FILE_NAME)
+    store.maintenance.copy_to(path)
+    with contextlib.closing(connect(path)) as db:
+        db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
+
+
+def pack_database(path: Path, target: Path, project: str, mode: int = PRIVATE_FILE_MODE) -> Manifest:
+    """Write a database file, as `copy_complete` writes it, to an archive."""
+    manifest = _describe(path, project)
+    with (
+        replacing(target, mode) as out,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+    ):
+        archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+        archive.write(path, FILE_NAME)
     return manifest
 
 
-def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[tuple[int, int]]) -> Manifest:
-    """Make a copy of an index fit for others, and say what it is."""
-    with contextlib.closing(connect(path)) as db:
-        db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-        version = sqlite.version_of(db)
-    held = list(counts)
+def _describe(path: Path, project: str) -> Manifest:
+    with contextlib.closing(connect_reader(path)) as db:
+        version, meta = sqlite.version_of(db), read_meta(db)
+        files, chunks = db.execute("SELECT count(*), coalesce(sum(chunks), 0) FROM files").fetchone()
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     return Manifest(
@@ -105,8 +123,8 @@ def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[t
         project=project,
         model=meta.get("model", ""),
         pipeline=meta.get("pipeline", ""),
-        files=sum(files for files, _ in held),
-        chunks=sum(chunks for _, chunks in held),
+        files=files,
+        chunks=chunks,
         bytes=path.stat().st_size,
         sha256=digest,
     )
@@ -124,13 +142,29 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
     `check` drops from the database what the files of the project do not confirm.
     """
     path = store.folder / _WORKING
-    remove_database(path)
     try:
-        with _opened(source) as archive:
-            manifest = _manifest(archive)
-            with translated_os_errors(path), archive.open(FILE_NAME) as packed:
-                _extract(packed, path, manifest)
-        _check_database(path, manifest)
+        manifest = extract(source, path)
+        take_checked(path, store, root, check)
+    finally:
+        remove_database(path)
+    counts = store.figures()[1].values()
+    return Imported(manifest, sum(files for files, _ in counts), sum(chunks for _, chunks in counts))
+
+
+def extract(source: Path, path: Path) -> Manifest:
+    """Write the database of an archive to a file, once it is what its manifest says."""
+    remove_database(path)
+    with _opened(source) as archive:
+        manifest = _manifest(archive)
+        with translated_os_errors(path), archive.open(FILE_NAME) as packed:
+            _extract(packed, path, manifest)
+    check_database(path, manifest.model)
+    return manifest
+
+
+def take_checked(path: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> None:
+    """Make a database that `check_database` passed the index of a store, without what `check` drops."""
+    try:
         with sqlite.translated(path), contextlib.closing(connect(path)) as db:
             sqlite.migrate(db, MIGRATIONS)
             check(db)
@@ -140,10 +174,6 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
         raise
     except IndexCorruptError as error:  # found by reading all of it; what was there before still is
         raise _not_an_index(error.developer_message) from error
-    finally:
-        remove_database(path)
-    counts = store.figures()[1].values()
-    return Imported(manifest, sum(files for files, _ in counts), sum(chunks for _, chunks in counts))
 
 
 @contextlib.contextmanager
@@ -200,16 +230,19 @@ def _extract(packed: IO[bytes], path: Path, manifest: Manifest) -> None:
         raise _not_an_index("its content is not what its manifest says")
 
 
-def _check_database(path: Path, manifest: Manifest) -> None:
-    """Our tables and nothing else: a trigger or a view would run as ours."""
+def check_database(path: Path, model: str) -> None:
+    """Check that a file holds our tables and nothing else: a trigger or a view would run as ours."""
     try:
         with contextlib.closing(sqlite.connect_reader(path)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
-            if sqlite.version_of(db) != manifest.format or _tables(db) != _expected_tables(manifest.format):
+            version = sqlite.version_of(db)
+            if version > FORMAT_VERSION:
+                raise IndexFormatError(version, FORMAT_VERSION)
+            if _tables(db) != _expected_tables(version):
                 raise _not_an_index("its tables are not those of an index")
             lengths = set(db.execute("SELECT DISTINCT typeof(vector), length(vector) FROM chunks"))
-            if not lengths <= {("blob", _dimensions(manifest.model))}:
+            if not lengths <= {("blob", _dimensions(model))}:
                 raise _not_an_index("its vectors are not of its model")
             paths = [path for (path,) in db.execute("SELECT path FROM files")]
     except sqlite.Error as error:

@@ -1,0 +1,108 @@
+"""Which version of a published index fits a checkout, and which versions are no longer worth keeping.
+
+A version fits if it has the checkout's model and pipeline revision. Of those that fit, the nearest ancestor
+of HEAD has most of the checkout's files. Git may not know the published commits: the clone may be shallow, or
+the folder may be no checkout at all. Then the newest version of the default branch is likely to be near.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.git import run_git
+from findspot.core.utc_time import age
+from findspot.publishing.published import Version
+
+MOST_ANCESTORS = 20_000
+"""Commits of the history that are compared: git lists so many in about 0.2 seconds."""
+
+_USUAL_BRANCHES = ("main", "master", "trunk", "develop")
+
+KEEP_DAYS = 30
+KEEP_VERSIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What git says about a folder; empty where it says nothing."""
+
+    ancestors: Sequence[str] = ()
+    """The commit of HEAD and its ancestors, the nearest first."""
+    branch: str = ""
+    default_branch: str = ""
+
+    @property
+    def commit(self) -> str:
+        return self.ancestors[0] if self.ancestors else ""
+
+
+def read_checkout(root: Path) -> Checkout:
+    """Return what git says about a folder; nothing where there is no git, or no commit."""
+    with contextlib.suppress(InvalidArgumentError):
+        listed = run_git(root, "log", "--format=%H", "--no-show-signature", f"--max-count={MOST_ANCESTORS}")
+        default = _branch_of(root, "origin/HEAD").removeprefix("origin/")
+        return Checkout(tuple((listed or "").split()), _branch_of(root, "HEAD"), default)
+    return Checkout()
+
+
+def _branch_of(root: Path, reference: str) -> str:
+    """Return the branch that a reference names; nothing for a commit without a branch."""
+    name = (run_git(root, "rev-parse", "--abbrev-ref", reference) or "").strip()
+    return "" if name == reference else name
+
+
+def choose(versions: Iterable[Version], checkout: Checkout, model: str, pipeline: str) -> Version | None:
+    """Return the version to begin a checkout's index from; None where none fits."""
+    fitting = newest_first(v for v in versions if (v.model, v.pipeline) == (model, pipeline))
+    by_commit = {version.commit: version for version in reversed(fitting)}
+    for commit in checkout.ancestors:
+        if commit in by_commit:
+            return by_commit[commit]
+    default = default_branch(checkout, {version.branch for version in fitting})
+    of_default = [version for version in fitting if version.branch == default]
+    return next(iter(of_default or fitting), None)
+
+
+def outdated(
+    versions: Iterable[Version], checkout: Checkout, keep_days: int, keep_versions: int
+) -> list[Version]:
+    """Return the versions to remove: older than some days, or with so many newer ones of their branch.
+
+    The newest version of the default branch always stays.
+    """
+    ordered = newest_first(versions)
+    default = default_branch(checkout, {version.branch for version in ordered})
+    newer: dict[str, int] = {}
+    removed = []
+    for version in ordered:
+        before = newer.setdefault(version.branch, 0)
+        newer[version.branch] += 1
+        if version.branch == default and not before:
+            continue
+        if before >= keep_versions or age(version.published_at) > timedelta(days=keep_days):
+            removed.append(version)
+    return removed
+
+
+def default_branch(checkout: Checkout, published: Collection[str]) -> str:
+    """Return the branch that most checkouts are near to: the remote's default, or one with a usual name."""
+    named = (checkout.default_branch, *_USUAL_BRANCHES)
+    return next((name for name in named if name and name in published), checkout.default_branch)
+
+
+def newest_first(versions: Iterable[Version]) -> list[Version]:
+    """Return versions in the order in which they are listed; at the same time, by commit and branch."""
+    ordered = sorted(versions, key=lambda version: (version.commit, version.branch))
+    return sorted(ordered, key=lambda version: version.published_at, reverse=True)
+
+
+def matching(versions: Iterable[Version], name: str) -> list[Version]:
+    """Return the versions that a commit, the beginning of one, or a branch names."""
+    if not name:
+        return []
+    return [v for v in versions if v.branch == name or v.commit.startswith(name.lower())]

@@ -1,0 +1,108 @@
+"""Choosing a version for a checkout, and cleaning up old ones."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from findspot.publishing.choosing import Checkout, choose, matching, outdated, read_checkout
+from findspot.publishing.published import Version
+
+MODEL, PIPELINE = "m@1/64", "7:1"
+
+
+def version(commit: str, branch: str = "main", days_ago: float = 0, **changed: str) -> Version:
+    published_at = (datetime.now(UTC) - timedelta(days=days_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    made_by = {"model": MODEL, "pipeline": PIPELINE} | changed
+    return Version(commit, branch, published_at, files=1, chunks=1, **made_by)
+
+
+def chosen(versions: list[Version], checkout: Checkout) -> str | None:
+    found = choose(versions, checkout, MODEL, PIPELINE)
+    return found.commit if found else None
+
+
+A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
+
+
+@pytest.mark.parametrize(
+    ("versions", "ancestors", "expected"),
+    [
+        ([version(A), version(B), version(C)], (D, B, C), B),
+        ([version(A, days_ago=3), version(B)], (A,), A),
+        ([version(A, days_ago=3), version(B, days_ago=1)], (), B),
+        ([version(A, "topic"), version(B, days_ago=1)], (D,), B),
+        ([version(A, "topic", 3), version(B, "other", 1)], (D,), B),
+        ([version(A, "trunk-2"), version(B, "stable", 1)], (D,), B),
+        ([version(A, model="other"), version(B, pipeline="6")], (A, B), None),
+        ([version(A, model="other"), version(B)], (A, B), B),
+        ([], (A,), None),
+    ],
+    ids=["nearest", "exact", "no-git", "default-branch", "newest-of-all", "remote-default", "unfit",
+         "unfit-nearest", "none"],
+)  # fmt: skip
+def test_the_nearest_ancestor_that_fits_is_chosen(
+    versions: list[Version], ancestors: tuple[str, ...], expected: str | None
+) -> None:
+    assert chosen(versions, Checkout(ancestors, default_branch="stable")) == expected
+    assert chosen(versions[::-1], Checkout(ancestors, default_branch="stable")) == expected
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def commit(root: Path, subject: str) -> str:
+    git(root, "commit", "-q", "--allow-empty", "-m", subject)
+    return git(root, "rev-parse", "HEAD")
+
+
+def test_git_says_which_versions_are_near(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    assert read_checkout(origin) == Checkout()
+    git(origin, "init", "-q", "-b", "stable")
+    assert read_checkout(origin).commit == ""
+    first, second = commit(origin, "first"), commit(origin, "second")
+    git(origin, "checkout", "-q", "-b", "topic")
+    third = commit(origin, "third")
+    git(origin, "checkout", "-q", "stable")
+    fourth = commit(origin, "fourth")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    clone = tmp_path / "clone"
+    git(clone, "checkout", "-q", "topic")
+    here = read_checkout(clone)
+    assert (here.ancestors, here.branch, here.default_branch) == ((third, second, first), "topic", "stable")
+    published = [version(fourth, "stable"), version(first, "stable", 2), version(second, "stable", 1)]
+    assert chosen(published, here) == second
+    git(clone, "checkout", "-q", "--detach")
+    assert read_checkout(clone).branch == ""
+    git(tmp_path, "clone", "-q", "--depth", "1", "-b", "topic", f"file://{origin}", "shallow")
+    assert chosen(published, read_checkout(tmp_path / "shallow")) == fourth  # the newest of its default
+
+
+def test_old_versions_are_cleaned_by_age_and_count() -> None:
+    main = [version(f"{n:07x}", "main", n) for n in range(5)]
+    topic = [version(f"{n + 16:07x}", "topic", n + 20) for n in range(3)]
+    here = Checkout()
+    assert outdated([*main, *topic], here, 30, 20) == []
+    assert outdated([*main, *topic], here, 30, 2) == [*main[2:], topic[2]]
+    assert outdated([*main, *topic], here, 10, 20) == topic
+    assert outdated([version(A, "main", 400)], here, 10, 1) == []  # the last of the default branch
+    assert outdated([version(A, "main", 400), version(B, "topic", 400)], here, 10, 1) == [
+        version(B, "topic", 400)
+    ]
+
+
+def test_a_commit_or_a_branch_names_versions() -> None:
+    versions = [version(A, "main"), version(B, "main"), version(B, "topic")]
+    assert matching(versions, "BBBB") == versions[1:]
+    assert matching(versions, "topic") == versions[2:]
+    assert matching(versions, "") == matching(versions, "x") == []
