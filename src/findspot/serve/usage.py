@@ -5,9 +5,10 @@ They stay in one file beside the indexes. No query, path or text is ever written
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from findspot.core.files import stat_of
 from findspot.core.model import Hit
 from findspot.core.roots import Roots
 from findspot.core.shared_records import SharedRecords
@@ -18,7 +19,6 @@ FILE_NAME = "usage.sqlite"
 
 LINES_READ = 40
 """What a reader with grep reads around each match."""
-_MAX_FILE_BYTES = 2 << 20
 
 _RECORDS = SharedRecords(
     FILE_NAME,
@@ -54,23 +54,27 @@ class Usage:
 
 def note(surface: str, roots: Roots, hits: Iterable[Hit], shown_chars: int) -> None:
     """Count one search; counting never fails an answer."""
-    places: dict[str, set[int]] = {}
+    by_path: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_path.setdefault(hit.path, []).append(hit)
+    baseline = sum(_chars_around(roots, path, listed) for path, listed in by_path.items())
+    figures = shown_chars // CHARS_PER_TOKEN, baseline // CHARS_PER_TOKEN
+    _RECORDS.add(_ADD, (utc_day(), surface, bool(by_path), *figures))
+
+
+def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
+    """Return about how long the lines around the hits of a file are; nothing if the file is gone.
+
+    They are taken to be as long as the hits' own lines: reading files would cost more than a search.
+    """
+    info = stat_of(roots / path)
+    near: set[int] = set()
     for hit in hits:
         line = hit.focus or hit.span.start
-        places.setdefault(hit.path, set()).update(range(line - LINES_READ // 2, line + LINES_READ // 2))
-    baseline = sum(_chars_around(roots, path, lines) for path, lines in places.items())
-    figures = shown_chars // CHARS_PER_TOKEN, baseline // CHARS_PER_TOKEN
-    _RECORDS.add(_ADD, (utc_day(), surface, bool(places), *figures))
-
-
-def _chars_around(roots: Roots, path: str, lines: set[int]) -> int:
-    """Return how long these lines of a file are; nothing if the file is gone."""
-    try:
-        with (roots / path).open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES)
-    except OSError:
-        return 0
-    return sum(len(line) for number, line in enumerate(data.split(b"\n"), 1) if number in lines)
+        near.update(range(max(1, line - LINES_READ // 2), line + LINES_READ // 2))
+    lines = sum(hit.text.count("\n") + 1 for hit in hits)
+    chars = sum(len(hit.text) + 1 for hit in hits) - lines
+    return min(len(near) * chars // lines, info.st_size) if info else 0
 
 
 def usage(since: str = "") -> list[Usage]:
