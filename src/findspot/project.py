@@ -28,7 +28,7 @@ from findspot.core.model import (
 )
 from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.roots import Roots
+from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer, require_index
@@ -164,7 +164,8 @@ class Project:
             partial(index.open_embedder, settings),
             partial(index.slower_model.open_reader, index.store, settings.embed),
         )
-        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        roots = configured_roots(self.root, settings)
+        disk = Disk(roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         with index.store.snapshot() as snapshot:
             on_stale = supervisor.note if supervisor else None
             yield IndexReader(snapshot, index.store, disk, models, on_stale, self.packages.describe)

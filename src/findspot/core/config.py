@@ -310,10 +310,15 @@ class RememberedSettings:
         self._flags = flags
         self._guard = threading.Lock()
         self._kept: tuple[tuple[Any, ...], Settings] | None = None
+        self._files: tuple[Path, tuple[Path, ...]] | None = None
+        """With the home folder that they are of: making paths costs as much as looking at them."""
 
     def now(self) -> Settings:
         environment = {name: os.environ[name] for name in os.environ if name.startswith(_PREFIXES)}
-        stamps = tuple(map(_stamp, settings_files(self._root, self._index)))
+        home, files = home_folder(), self._files
+        if files is None or files[0] != home:
+            files = self._files = home, settings_files(self._root, self._index)
+        stamps = tuple(map(_stamp, files[1]))
         with self._guard:
             if self._kept is not None and self._kept[0] == (environment, stamps):
                 return self._kept[1]

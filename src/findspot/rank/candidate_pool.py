@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -166,7 +168,7 @@ class Ranking:
     def candidate(self, rank: int) -> Candidate:
         """Return the candidate of a rank with its signals."""
         pool, row = self.pool, int(self.order[rank])
-        file = next(file for file in pool.files if file.start <= row < file.stop)
+        file = pool.files[bisect_right(pool.files, row, key=attrgetter("start")) - 1]
         number = self.numbers[rank]
         return Candidate(
             number,
@@ -200,8 +202,9 @@ def _scaled(scores: Column, floor: float | None = None) -> Column:
     here = ~np.isnan(scores)
     if not here.any():
         return np.zeros(scores.size)
-    low = float(np.nanmin(scores)) if floor is None else floor
-    spread = float(np.nanmax(scores)) - low
+    known = scores[here]
+    low = float(known.min()) if floor is None else floor
+    spread = float(known.max()) - low
     return np.where(here, (scores - low) / spread if spread > 0 else 1.0, 0.0)
 
 
@@ -218,7 +221,9 @@ def add_coherence(pool: Pool) -> None:
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    score = pool.score.tolist()
+    order = (-pool.score).tolist()
+    repeat = pool.repeat.tolist()
     for _, _, start, stop in pool.crowded():
-        for place, row in enumerate(sorted(range(start, stop), key=lambda row: -score[row])):
-            pool.repeat[row] = decay**place
+        for place, row in enumerate(sorted(range(start, stop), key=order.__getitem__)):
+            repeat[row] = decay**place
+    pool.repeat = np.array(repeat)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from findspot.core.model import Span, Symbol
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
-from findspot.text.tokens import spellings, tokens
+from findspot.text.tokens import runs, spellings, word_tokens
 
 SIGNATURE_LINES = 8
 """A longer list of parameters is cut: it is there to recognise a definition by."""
@@ -56,7 +56,7 @@ class Described:
     """Whether the query holds its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Extent:
     """A name with the lines of the passage that define it, as indexes."""
 
@@ -73,38 +73,71 @@ class _Extent:
         return self is not other and self.first <= other.first and other.last <= self.last
 
 
+class QueryTerms(dict[str, int]):
+    """The terms of a query, by weight; as a mapping, which of them a word has, as a set of bits."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self.weights = weights
+        self.beginnings = tuple(beginning for term in weights for beginning in spellings(term))
+        """One of which each line with one of the terms holds."""
+        self._bits = {term: 1 << place for place, term in enumerate(weights)}
+        self._shares: dict[int, float] = {}
+
+    def __missing__(self, word: str) -> int:
+        bits = 0
+        for token in word_tokens(word):
+            bits |= self._bits.get(token, 0)
+        self[word] = bits
+        return bits
+
+    def held(self, text: str) -> int:
+        """Return the terms that a text holds."""
+        bits = 0
+        for word in runs(text):
+            bits |= self[word]
+        return bits
+
+    def share(self, bits: int) -> float:
+        """Return the share of the query, by weight, that some terms are."""
+        if bits not in self._shares:
+            self._shares[bits] = coverage(
+                self.weights, {term for term, bit in self._bits.items() if bits & bit}
+            )
+        return self._shares[bits]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query, by weight, and those of them that each line of a passage holds."""
+    """The terms of a query, and those of them that each line of a passage holds."""
 
-    weights: Mapping[str, float]
-    by_line: Sequence[Set[str]]
+    terms: QueryTerms
+    by_line: Sequence[int]
 
     @classmethod
-    def in_lines(cls, lines: Sequence[str], weights: Mapping[str, float]) -> QueryWords:
-        terms = weights.keys()
+    def in_lines(cls, lines: Sequence[str], terms: QueryTerms) -> QueryWords:
         whole = "\n".join(lines).lower()
-        looked_for = [beginning for term in terms for beginning in spellings(term) if beginning in whole]
-        by_line: list[Set[str]] = []
+        looked_for = [beginning for beginning in terms.beginnings if beginning in whole]
+        by_line: list[int] = []
         for line, lowered in zip(lines, whole.split("\n"), strict=True):
-            held: Set[str] = _NOTHING
+            held = 0
             for beginning in looked_for if line.isascii() else ("",):
                 if beginning in lowered:
-                    held = terms & tokens(line)
+                    held = terms.held(line)
                     break
             by_line.append(held)
-        return cls(weights, by_line)
+        return cls(terms, by_line)
 
     def coverage(self, places: Iterable[int]) -> float:
         """Return the share of the query that these lines hold."""
-        return coverage(self.weights, set().union(*(self.by_line[place] for place in places)))
+        bits = 0
+        for place in places:
+            bits |= self.by_line[place]
+        return self.terms.share(bits)
 
     def best(self, first: int, last: int) -> int:
         """Return the first of these lines that holds most of the words."""
-        return max(range(first, last + 1), key=lambda place: len(self.by_line[place]))
-
-
-_NOTHING: frozenset[str] = frozenset()
+        counts = [bits.bit_count() for bits in self.by_line[first : last + 1]]
+        return first + counts.index(max(counts))
 
 
 def describe(
@@ -143,7 +176,7 @@ def describe(
 
 
 def definitions_wanted(
-    chunk: StoredChunk, symbols: Sequence[Symbol], names: Sequence[str], weights: Mapping[str, float]
+    chunk: StoredChunk, symbols: Sequence[Symbol], names: Sequence[str], terms: QueryTerms
 ) -> list[tuple[Symbol, str]]:
     """Return what a chunk defines, with breadcrumbs: what a query asks for, then what holds its words.
 
@@ -153,7 +186,7 @@ def definitions_wanted(
     extents = _extents(lines, chunk.start_line, symbols)
     wanted = extents[:1]
     if len(extents) > 1:
-        words = QueryWords.in_lines(lines, weights)
+        words = QueryWords.in_lines(lines, terms)
         worth = _worths(extents, words)
         wanted = [_named(extents, names, words) or _worth_most(worth, chunk) or extents[0]]
         for extent in sorted(extents, key=lambda each: -worth[each]):
@@ -231,7 +264,7 @@ def _worth(extent: _Extent, extents: Sequence[_Extent], words: QueryWords) -> fl
     }
     own = (place for place in range(extent.first, extent.last + 1) if place not in inside)
     head = range(extent.first, min(extent.line + HEAD_LINES, extent.last + 1))
-    named = coverage(words.weights, set(tokens(extent.symbol.name)))
+    named = words.terms.share(words.terms.held(extent.symbol.name))
     return (words.coverage(own) + words.coverage(head)) / 2 + NAME_WORTH * named
 
 

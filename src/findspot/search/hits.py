@@ -6,12 +6,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import isnan
+from typing import Any
 
 from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.candidate_pool import Candidate, Ranking
 from findspot.rank.signals import coverage
-from findspot.search.definitions import Described, QueryWords, definitions_wanted, describe, header_overview
+from findspot.search.definitions import (
+    Described,
+    QueryTerms,
+    QueryWords,
+    definitions_wanted,
+    describe,
+    header_overview,
+)
 from findspot.search.questions import Question
 from findspot.store.records import (
     ORDINAL_BITS,
@@ -99,13 +107,13 @@ def _by_definition(snapshot: Snapshot, ranked: Sequence[int], question: Question
     """
     numbers = sorted(ranked)
     stored, symbols = snapshot.chunks.by_number(numbers), snapshot.symbols.of_chunks(numbers)
-    names = (question.text, *question.reading.names)
+    names, terms = (question.text, *question.reading.names), QueryTerms(question.term_weights)
     seen: set[tuple[int, str]] = set()
     continued: set[tuple[int, str]] = set()
     shown: list[tuple[int, Passage]] = []
     for rank, number in _without_copies(ranked, snapshot.files.copies):
         chunk, file_id = stored[number], number >> ORDINAL_BITS
-        wanted = definitions_wanted(chunk, symbols.get(number, ()), names, question.term_weights)
+        wanted = definitions_wanted(chunk, symbols.get(number, ()), names, terms)
         for place, (symbol, breadcrumb) in enumerate(wanted):
             if (file_id, breadcrumb) not in continued:
                 seen.add((file_id, breadcrumb))
@@ -257,24 +265,26 @@ def to_hits(
     leaders = [ranking.candidate(passage.rank) for passage in found[: max(end, 1)]]
     evidence = list(_evidence(found, leaders, stored, ranking, question))
     scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
+    terms = QueryTerms(question.term_weights)
 
-    def hit_of(passage: Passage, score: float) -> Hit:
+    def hit_of(passage: Passage, **others: Any) -> Hit:
         chunks = [stored[number] for number in passage.numbers]
         defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
         leader = stored[ranking.numbers[passage.rank]]
-        return _hit(chunks, leader, score, defined, question, only=passage.symbol)
+        return _hit(chunks, leader, defined, question, terms=terms, only=passage.symbol, **others)
 
     hits = []
     for place, passage in enumerate(page, query.offset):
-        hit, overview, why = hit_of(passage, scores[place]), None, None
-        more = tuple(_lines_and_name(hit_of(other, 0.0)) for other in passage.more)
-        outline = stored.get(_outline_number(passage))
-        if hit.kind == _HEADER and outline:
-            overview = header_overview(stored[passage.first].text, outline.text)
+        why = None
         if query.explain:
             why = leaders[place].why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
+        more = tuple(_lines_and_name(hit_of(other, score=0.0)) for other in passage.more)
         share = _share(ranking, passage, found[0])
-        hits.append(replace(hit, more=more, overview=overview, relative=share, why=why))
+        hit = hit_of(passage, score=scores[place], more=more, relative=share, why=why)
+        outline = stored.get(_outline_number(passage))
+        if hit.kind == _HEADER and outline:
+            hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
+        hits.append(hit)
     if belongs is not None:
         return hits, belongs < FITS_FROM
     return hits, query.similar_to is None and nothing_fits(recipe, evidence)
@@ -354,17 +364,18 @@ def _outline_number(passage: Passage) -> int:
 def _hit(
     chunks: Sequence[StoredChunk],
     leader: StoredChunk,
-    score: float,
     symbols: Sequence[Symbol],
     question: Question,
     *,
+    terms: QueryTerms,
     only: Symbol | None = None,
+    **others: Any,
 ) -> Hit:
-    """Return chunks as a hit; with `only`, the lines that define this symbol."""
+    """Return chunks as a hit; with `only`, the lines that define this symbol. `others` are fields of it."""
     text, weights = joined(chunks), question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
-    words = QueryWords.in_lines(lines, weights)
+    words = QueryWords.in_lines(lines, terms)
     about = describe(chunks, leader, lines, symbols, names=names, words=words, only=only)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
@@ -379,7 +390,6 @@ def _hit(
         path=leader.path,
         span=span,
         text=text,
-        score=score,
         kind=named.kind,
         language=leader.language,
         symbols=held,
@@ -390,4 +400,5 @@ def _hit(
         focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
         definition=about.span if about else None,
         is_named=about is not None and about.is_named,
+        **others,
     )

@@ -21,7 +21,7 @@ from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
 from findspot.slower_model import SlowerReader
-from findspot.store.index_meta import unfinished
+from findspot.store.index_meta import COMPLETE, unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -148,9 +148,10 @@ class IndexReader:
         raise ModelMismatchError(stored, model_name(embedder))
 
     def _unfinished(self) -> str | None:
-        return unfinished(
-            self.snapshot.meta(), len(self.snapshot.files.files), being_written=self.store.being_written
-        )
+        meta = self.snapshot.meta()
+        if meta.get("build") == COMPLETE:  # nobody needs to know who holds the lock, which is a file
+            return None
+        return unfinished(meta, len(self.snapshot.files.files), being_written=self.store.being_written)
 
 
 def _check_group_by(query: Query) -> None:

@@ -70,9 +70,10 @@ class Related:
 
     def add(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """Return the hits, the best with constants and callers."""
-        first = [replace(hit, constants=self._constants(hit)) for hit in hits[:HITS]]
-        if first:
-            first[0] = replace(first[0], callers=self._callers(first[0]))
+        first = [
+            replace(hit, constants=self._constants(hit), callers=() if place else self._callers(hit))
+            for place, hit in enumerate(hits[:HITS])
+        ]
         return (*first, *hits[HITS:])
 
     def _constants(self, hit: Hit) -> tuple[CodeReference, ...]:
@@ -86,9 +87,10 @@ class Related:
             for place in self.snapshot.symbols.constants_of(file.id)
             if place.kind == _CONSTANT or _SHOUTED.fullmatch(place.name)
         }
-        facts = self.snapshot.facts.of_file(file.id)
+        shouted = [name for name in used if _SHOUTED.fullmatch(name)]
+        facts = self.snapshot.facts.of_file(file.id) if shouted else None
         imported = {item.original for item in facts.imports} if facts else set()
-        elsewhere = (name for name in used if name in imported and _SHOUTED.fullmatch(name))
+        elsewhere = (name for name in shouted if name in imported)
         found = {name: place for name in elsewhere if (place := self._only_definition(name, file))} | own
         references = (self._reference(found[name], hit) for name in used if name in found)
         return tuple(filter(None, references))[:MAX_CONSTANTS]

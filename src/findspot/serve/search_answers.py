@@ -44,6 +44,8 @@ _ASIDE = "  "
 
 Render = Callable[[Results, Fitted], str]
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     """Return the structured answer for an assistant; where nothing fits, it says so first."""
@@ -178,7 +180,7 @@ def _warning(results: Results) -> dict[str, str]:
 
 def _rendered(results: Results, shown: Fitted, corpus: Corpus, form: str) -> str:
     if form == "json":
-        return json.dumps(flat_values(results, shown.hits, corpus), ensure_ascii=False)
+        return _encoded(flat_values(results, shown.hits, corpus))
     if form == "toon":
         import toon_format
 
@@ -239,7 +241,7 @@ def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) ->
 
     def measure(hit: Hit, code: bool) -> int:
         if form in ("json", "toon"):
-            return len(json.dumps(_flat_result(hit, corpus), ensure_ascii=False)) + 2
+            return len(_encoded(_flat_result(hit, corpus))) + 2
         return len(_block(hit, 99, code=code)) + 1
 
     lean = form == COMPACT
@@ -284,13 +286,13 @@ def _fitted_values(
         if slim:
             for result in values["results"]:
                 result.pop("text")
-        return json.dumps(values, ensure_ascii=False)
+        return _encoded(values)
 
     def measure(hit: Hit, code: bool) -> int:
         result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
-        return len(json.dumps(result, ensure_ascii=False)) + 2
+        return len(_encoded(result)) + 2
 
-    _fitted(results, max_tokens, render, measure, noted=full)
+    _fitted(results, max_tokens, render, measure, noted=full, carries_text=not slim)
     return values, *made_of
 
 
@@ -300,20 +302,33 @@ def without_tail(results: Results) -> Results:
     return results if count == len(results.hits) else replace(results, hits=results.hits[:count])
 
 
-def _fitted(results: Results, max_tokens: int, render: Render, measure: Measure, *, noted: bool) -> str:
+def _fitted(
+    results: Results,
+    max_tokens: int,
+    render: Render,
+    measure: Measure,
+    *,
+    noted: bool,
+    carries_text: bool = False,
+) -> str:
     """Return what `render` gives for as much as fits; that is its last call.
 
-    With `noted`, a warning counts what was shortened. A lean answer says by its form what it has.
+    With `noted`, a warning counts what was shortened. A lean answer says by its form what it has. What
+    `carries_text` whole is not rendered just to see that the texts alone are too long.
     """
     results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
-    text = render(results, whole(results.hits))
-    if token_count(text) <= max_tokens:
-        return text
+    everything = whole(results.hits)
+    if not carries_text or sum(len(hit.text) for hit in everything.hits) <= max_tokens * CHARS_PER_TOKEN:
+        text = render(results, everything)
+        if token_count(text) <= max_tokens:
+            return text
     longest = LONGEST_NOTE if noted else None
     nothing = Fitted((), 0)
-    if token_count(render(_with_note(results, longest), nothing)) > max_tokens:
+    around = render(_with_note(results, longest), nothing)
+    if token_count(around) > max_tokens:
         results = replace(without_assistance(results), suggestions=())
-    room = max_tokens * CHARS_PER_TOKEN - len(render(_with_note(results, longest), nothing))
+        around = render(_with_note(results, longest), nothing)
+    room = max_tokens * CHARS_PER_TOKEN - len(around)
     while True:
         shown = fit(results.hits, room, measure)
         text = render(_with_note(results, shown.note if noted else None), shown)
@@ -326,10 +341,10 @@ def _fitted(results: Results, max_tokens: int, render: Render, measure: Measure,
 def _echo(query: str, max_tokens: int) -> str:
     """Return the query as the answer repeats it: a pasted file must not fill the answer."""
     most = min(_SHOWN_QUERY_CHARS, max_tokens)
-    if len(json.dumps(query, ensure_ascii=False)) <= most + 2:
+    if len(_encoded(query)) <= most + 2:
         return query
     shown = query[: most - 1]
-    if len(json.dumps(shown, ensure_ascii=False)) > most + 2:
+    if len(_encoded(shown)) > most + 2:
         shown = query[: most // _MOST_ESCAPED]
     return shown + "…"
 

@@ -30,10 +30,12 @@ class Snapshot:
         self.facts = FactRows(db)
         self.edges = EdgeRows(db)
         self.skips = SkipRows(db)
+        self._meta: dict[str, str] = {}
 
     def meta(self) -> dict[str, str]:
         """Return what the index says about itself."""
-        return read_meta(self._db)
+        self._meta = self._meta or read_meta(self._db)
+        return self._meta
 
     def known_files(self) -> KnownFiles:
         """Return every file that the index has, and every file that was read and has a skip."""

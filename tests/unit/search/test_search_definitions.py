@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from findspot.core.model import Span, Symbol
-from findspot.search.definitions import Described, QueryWords, describe, header_overview
+from findspot.search.definitions import Described, QueryTerms, QueryWords, describe, header_overview
 from findspot.store.records import StoredChunk
 
 ERRORS = dedent(
@@ -62,7 +62,7 @@ def chunk(text: str, breadcrumb: str | None, *, start: int = 101, kind: str = "c
 def described(*names: str, words: str = "", text: str = ERRORS) -> Described | None:
     stored = chunk(text, "RemoteProtocolError")
     lines = text.split("\n")
-    held = QueryWords.in_lines(lines, dict.fromkeys(words.split(), 1.0))
+    held = QueryWords.in_lines(lines, QueryTerms(dict.fromkeys(words.split(), 1.0)))
     return describe([stored], stored, lines, SYMBOLS, names=names, words=held)
 
 
@@ -84,7 +84,7 @@ def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
     stored = chunk(text, "Heron", start=1)
     symbols = (Symbol("Heron", "class", 1), Symbol("stand", "method", 4), Symbol("fly", "function", 7))
     lines = text.split("\n")
-    words = QueryWords.in_lines(lines, {})
+    words = QueryWords.in_lines(lines, QueryTerms({}))
     stand = describe([stored], stored, lines, symbols, names=("stand",), words=words)
     fly = describe([stored], stored, lines, symbols, names=("fly",), words=words)
     assert stand is not None
