@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
+from findspot.graph.definitions import Def, SourceView, is_top
 from findspot.graph.members import Members
-from findspot.graph.modules import Modules, Packages, is_top
+from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Exports, Names
 from findspot.graph.shared_tables import Memo
-from findspot.graph.sources import Def, Sources, SourceView
+from findspot.graph.sources import Sources
 from findspot.graph.types import Types
 from findspot.graph.values import (
     EXTERNAL,
@@ -98,8 +99,8 @@ class Evaluator:
         for value in values:
             of = value.of
             if value.what is What.TYPE and isinstance(of, Def) and is_top(of):
-                same = self.sources.defining(of.name, of.file.language.family)
-                found |= dict.fromkeys(value._replace(of=d) for d in same if d.is_type and is_top(d))
+                same = self.sources.tops(of.name, of.file.language.family)
+                found |= dict.fromkeys(value._replace(of=d) for d in same if d.is_type)
         return list(found)[:MAX_PLACES]
 
     def _in_package(self, text: str, root: str, view: SourceView) -> tuple[str, Values]:
@@ -257,7 +258,7 @@ class Fixtures:
     def _in_plugins(self, name: str) -> list[Def]:
         """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
         if name not in self._plugins:
-            named = self._sources.defining(name)
+            named = self._sources.defining(name, at=lambda path: not _PRIVATE.search(path))
             self._plugins[name] = [d for d in named if _is_of_plugin(d)]
         return self._plugins[name]
 
@@ -266,7 +267,7 @@ def _is_of_plugin(fixture: Def) -> bool:
     """Return whether a definition is a fixture that tests elsewhere may be given; a class of tests keeps its
     own.
     """
-    if _PRIVATE.search(fixture.file.path) or fixture not in fixture.file.fixtures.values():
+    if fixture not in fixture.file.fixtures.values():
         return False
     return fixture.parent is None or not fixture.parent.name.startswith("Test")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ALIASED, FUNCTION, GETTER, OBJECT, PARAMETERS, RETURNED, split_outside
-from findspot.graph.modules import is_top
-from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.definitions import VALUE_KINDS, Def, SourceView
+from findspot.graph.languages.go import Go
 from findspot.graph.types import static_member
 from findspot.graph.values import (
     EXTERNAL,
@@ -330,8 +329,7 @@ def _in_folder(evaluator: Evaluator, folder: str, name: str) -> Values:
 
 def _tops_in(evaluator: Evaluator, folder: str, name: str) -> list[Def]:
     """Return the definitions of a package that is a folder."""
-    named = [d for d in evaluator.sources.defining(name) if d.file.language.folders_are_packages]
-    here = [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
+    here = evaluator.sources.tops(name, Go.family, folder)
     return [d for d in here if not d.file.package.endswith("_test")]
 
 

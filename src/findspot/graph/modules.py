@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 
 from findspot.core.facts import WHOLE, ImportFact
+from findspot.graph.definitions import Def, SourceView, dotted, is_top
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
-from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
+from findspot.graph.sources import Sources
 
 
 class Modules:
@@ -90,11 +91,10 @@ class Packages:
         return self._shared[key]
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
-        found = [d for d in self._sources.defining(name, view.language.family) if is_top(d)]
-        folder = posixpath.dirname(view.path)
         if shares == "folder":
-            here = [d for d in found if posixpath.dirname(d.file.path) == folder]
+            here = self._sources.tops(name, view.language.family, posixpath.dirname(view.path))
             return [d for d in here if d.file.package == view.package]  # several for several systems
+        found = self._sources.tops(name, view.language.family)
         if view.language.includes:
             return self._seen(found, view)
         if shares == "package":
@@ -138,8 +138,8 @@ class Packages:
             family = declaration.file.language.family
             found = [
                 d
-                for d in self._sources.defining(declaration.name, family)
-                if d.kind == declaration.kind and is_top(d) and not d.is_declaration
+                for d in self._sources.tops(declaration.name, family)
+                if d.kind == declaration.kind and not d.is_declaration
             ]
             folder = posixpath.dirname(declaration.file.path)
             found.sort(key=lambda d: (-len(posixpath.commonprefix([d.file.path, folder])), d.file.path))
@@ -152,7 +152,7 @@ class Packages:
             return []
         module = dotted(fact.module)
         found = []
-        for definition in self._sources.defining(fact.original, view.language.family):
+        for definition in self._sources.in_package(fact.original, module, view.language.family):
             package = package_of(definition)
             around = [outer.name for outer in definition.around if outer.kind != "module"]
             whole = ".".join([package, *reversed(around)]).strip(".")
@@ -177,8 +177,8 @@ class Packages:
             return [v for v in others if _defines_one(v, names)]
         found = {}
         for name in view.references.names:
-            for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
-                if d.file is not view and is_top(d) and package_of(d) == dotted(fact.module):
+            for d in self._sources.tops(name, view.language.family) if name.isidentifier() else ():
+                if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
 
@@ -206,22 +206,11 @@ def packages_of(view: SourceView) -> set[str]:
     return ({dotted(view.package)} | inside) - {""}
 
 
-def dotted(package: str) -> str:
-    return package.replace("\\", ".").replace("::", ".").strip(".")
-
-
 def package_of(definition: Def) -> str:
     """Return the package of its file, and the namespaces around it."""
     spaces = [outer.name for outer in definition.around if outer.kind == "module"]
     parts = (definition.file.package, *reversed(spaces))
     return ".".join(dotted(part) for part in parts if part)
-
-
-def is_top(definition: Def) -> bool:
-    """Return whether it stands in no type and no function, and adds to no type."""
-    if definition.scope or definition.kind in SATELLITE_KINDS:
-        return False
-    return all(outer.kind == "module" for outer in definition.around)
 
 
 def _starred(view: SourceView) -> set[str]:

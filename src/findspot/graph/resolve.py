@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
+from findspot.graph.definitions import VALUE_KINDS, Def, SourceView
 from findspot.graph.evaluate import Evaluator, root_of
 from findspot.graph.members import is_property
 from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED
-from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
@@ -285,10 +286,11 @@ class Methods:
         return self._unique[key]
 
     def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
-        defining = self._evaluator.sources.defining(name, family)
-        methods = [d for d in defining if _is_method(d) and not d.file.path.endswith(".d.ts")]
-        if not from_tests:
-            methods = [d for d in methods if role_of(d.file.path) is not Role.TEST]
+        def counts(path: str) -> bool:
+            return not path.endswith(".d.ts") and (from_tests or role_of(path) is not Role.TEST)
+
+        defined = filter(_is_method, self._evaluator.sources.methods(name, family, counts))
+        methods = list(islice(defined, MAX_CANDIDATES + 1))  # of a common name, few files are read
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
         roots = {self._root(method) for method in methods}

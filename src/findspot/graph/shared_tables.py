@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from findspot.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from findspot.graph.sources import SourceView
+    from findspot.graph.definitions import SourceView
+    from findspot.graph.summaries import Summary
 
 MOST_FILES = 3_000
 """Decoded files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
 
-MOST_REFERENCES = 300_000
-"""Resolved references that are kept, of 600 bytes each. With more, the next question begins with none."""
+MOST_ANSWERS = 300_000
+"""Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
 
 RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
-"""Tables by file, of which only the first counts: the others are smaller."""
-
-ADDED = "names of what files add members to"
-"""A table by file that is small, and costs much to make."""
+"""Tables by file."""
 
 OF_PROJECT = "facts of the project"
 """The table of what follows from paths and settings alone: it holds no numbers of files and no facts."""
@@ -38,8 +36,14 @@ class Tables:
     working out stays in the graph.
     """
 
-    def __init__(self, views: dict[int, SourceView | None], of_project: dict[Any, Any]) -> None:
+    def __init__(
+        self,
+        views: dict[int, SourceView | None],
+        of_project: dict[Any, Any],
+        summaries: dict[int, Summary],
+    ) -> None:
         self.views = views
+        self.summaries = summaries
         self._tables: dict[str, dict[Any, Any]] = {OF_PROJECT: of_project}
 
     def table(self, name: str) -> dict[Any, Any]:
@@ -48,14 +52,13 @@ class Tables:
 
     def emptied(self) -> Tables:
         """Return tables of the same generation with only what is small and costs much to make."""
-        fresh = Tables({}, self.table(OF_PROJECT))
-        fresh._tables[ADDED] = self.table(ADDED)
-        return fresh
+        return Tables({}, self.table(OF_PROJECT), self.summaries)
 
     @property
     def crowded(self) -> bool:
         """Whether more is kept than memory allows."""
-        return len(self.views) > MOST_FILES or len(self.table(RESOLVED)) > MOST_REFERENCES
+        answers = sum(map(len, self._tables.values())) - len(self._tables[OF_PROJECT])
+        return len(self.views) > MOST_FILES or answers > MOST_ANSWERS
 
 
 @dataclass(slots=True)
@@ -76,8 +79,29 @@ def tables_of(snapshot: Snapshot) -> Tables:
         kept = [(number, view) for number, view in known if number in snapshot.files.by_id]
         if len(kept) > MOST_FILES:
             kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
-        here.tables = lasting.tables = Tables(dict(kept), project_table(snapshot))
+        here.tables = lasting.tables = _tables(snapshot, dict(kept))
     return here.tables
+
+
+def empty_tables(snapshot: Snapshot) -> Tables:
+    """Return tables of a snapshot's generation for one user alone, without any decoded file."""
+    return _tables(snapshot, {})
+
+
+def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:
+    return Tables(views, project_table(snapshot), _summaries(snapshot))
+
+
+class _Summaries(dict[int, "Summary"]):
+    """The summaries of an index by file number, which stands for one content of the file."""
+
+
+def _summaries(snapshot: Snapshot) -> dict[int, Summary]:
+    held, files = snapshot.memo(_Summaries, lasting=True), snapshot.files.by_id
+    if len(held) > 2 * len(files):
+        for number in [number for number in list(held) if number not in files]:
+            held.pop(number, None)
+    return held
 
 
 class _ProjectTable:

@@ -1,427 +1,25 @@
-"""The stored facts of files as definitions that know their surroundings; decoded once a generation."""
+"""The files of one snapshot, decoded when they are asked for, and found by the names that they define."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterator
-from functools import cached_property
+import posixpath
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar, cast
 
-from findspot.core.facts import (
-    DECLARED,
-    FIXTURE,
-    FIXTURE_DECORATORS,
-    RETURNED,
-    WHOLE,
-    DefinitionFact,
-    Facts,
-    ImportFact,
-    ReferenceFact,
-    Relation,
-)
+from findspot.core.facts import Facts
 from findspot.core.model import SkipReason
-from findspot.graph.edges import FILE_KIND, Node
+from findspot.graph.definitions import Def, SourceView, dotted, is_top
 from findspot.graph.languages import language_of
-from findspot.graph.languages.language import Language
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
-from findspot.store.records import StoredFile
+from findspot.graph.summaries import Summary, summary_of
 from findspot.store.snapshot import Snapshot
 
 T = TypeVar("T")
 
-_TYPE_KINDS = (
-    "class struct enum interface trait protocol object record union mixin type module impl extension"
-)
-TYPE_KINDS = frozenset(_TYPE_KINDS.split())
-"""Kinds that have members."""
-SATELLITE_KINDS = frozenset({"impl", "extension"})
-"""Kinds that add members to a type defined elsewhere."""
-VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 
-_RELATION, _NAME, _ON, _LINE, _OWNER = (
-    ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
-)
-_MEMBER = re.compile(r"[.()\[\]]")
-
-
-Scope = dict[str, list[tuple[int, str]]]
-"""Name → the place of the definition in which its value is read, and the value."""
-
-_OWN_TYPES = frozenset({"Self", "self", "static", "this"})
-"""What any language may call the type around it."""
-
-_UNBOUND: Scope = {}
-_CHILDLESS: dict[str, list[Def]] = {}
-"""Of most definitions, shared; never written to."""
-
-
-class Def:
-    """One definition, linked to what encloses it and what it encloses."""
-
-    __slots__ = (
-        "children",
-        "end_line",
-        "file",
-        "kind",
-        "least",
-        "line",
-        "most",
-        "name",
-        "parent",
-        "place",
-        "scope",
-    )
-
-    def __init__(self, file: SourceView, place: int, parent: Def | None, fact: DefinitionFact) -> None:
-        self.file = file
-        self.place = place
-        self.parent = parent
-        self.name, self.kind, self.line, self.end_line, _, self.scope, self.least, self.most = fact
-        self.children = _CHILDLESS
-
-    def enclose(self, child: Def) -> None:
-        if self.children is _CHILDLESS:
-            self.children = {}
-        self.children.setdefault(child.written, []).append(child)
-
-    @property
-    def written(self) -> str:
-        """Its name as code would write it: titles are in quotes, so that none is taken for a name."""
-        return f'"{self.name}"' if self.titled else self.name
-
-    @property
-    def bindings(self) -> Scope:
-        return self.file.scope(self.place)
-
-    @property
-    def makes_its_type(self) -> bool:
-        """Whether it is a constructor, which is called by the name of its type."""
-        around = self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
-        named = self.file.language.constructors_have_type_names
-        return self.kind == "constructor" or (named and self.name == around and not self.is_type)
-
-    def takes(self, least: int, most: int) -> bool:
-        """Return whether it can be called with a number of arguments in this range."""
-        return self.most < 0 or (self.least <= most and least <= self.most)
-
-    @property
-    def is_declaration(self) -> bool:
-        """Whether it is a function that is only declared here."""
-        return DECLARED in self.bindings
-
-    @property
-    def is_type(self) -> bool:
-        return self.kind in TYPE_KINDS
-
-    @property
-    def is_object(self) -> bool:
-        """Whether it is an object with functions of its own."""
-        if self.kind not in VALUE_KINDS or not self.file.language.objects_are_types:
-            return False
-        return (
-            bool(self.children)
-            or bool(self.bindings)
-            or any(outside.scope == self.name for outside in self.file.outside)
-        )
-
-    @property
-    def around(self) -> Iterator[Def]:
-        """What encloses it, nearest first."""
-        outer = self.parent
-        while outer is not None:
-            yield outer
-            outer = outer.parent
-
-    @property
-    def qualified(self) -> str:
-        return self.file.qualified[self.place]
-
-    @property
-    def titled(self) -> bool:
-        """Whether its name is a title, as of `test("adds up", …)`: nothing that code could call."""
-        return self.kind == "test" and self.file.language.titled_tests
-
-    @property
-    def node(self) -> Node:
-        return self.file.node_at(self.place)
-
-    @property
-    def id_of_node(self) -> str:
-        """The id of its node, which need not be made for that."""
-        return self.file.ids[self.place]
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.qualified} {self.file.path}:{self.line}>"
-
-
-class References:
-    """The references of one file, by column: a question about one name makes tuples of few of them."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._columns = facts.columns
-
-    @property
-    def names(self) -> set[str]:
-        """Every name that the file refers to."""
-        return set(self._columns[_NAME])
-
-    def names_on(self, receiver: str) -> set[str]:
-        """Return the members of a package that the file refers to, by what it calls the package."""
-        receivers = self._columns[_ON]
-        found = {name for name, on in zip(self._columns[_NAME], receivers, strict=True) if on == receiver}
-        start = f"{receiver}."
-        return found.union(_MEMBER.split(on, maxsplit=2)[1] for on in receivers if on.startswith(start))
-
-    @property
-    def last_line(self) -> int:
-        """The last line with a reference."""
-        return max(self._columns[_LINE], default=1)
-
-    def to(self, name: str) -> list[ReferenceFact]:
-        """Return the references to a name."""
-        names = self._columns[_NAME]
-        references = []
-        row = -1
-        for _ in range(names.count(name)):
-            row = names.index(name, row + 1)
-            references.append(self._row(row))
-        return references
-
-    def inside(self, place: int) -> list[ReferenceFact]:
-        """Return the references in a definition, or, by -1, in none."""
-        return [self._row(row) for row in self._rows_by_owner.get(place, ())]
-
-    def decorate(self, definition: Def, names: frozenset[str]) -> bool:
-        """Return whether one of these names decorates a definition."""
-        relations, named = self._columns[_RELATION], self._columns[_NAME]
-        rows = self._rows_by_owner.get(definition.place, ())
-        return any(relations[row] == Relation.DECORATE and named[row] in names for row in rows)
-
-    def decorated_with(self, names: frozenset[str]) -> Iterator[int]:
-        """Yield the places of the definitions that one of these names decorates."""
-        columns = (self._columns[column] for column in (_RELATION, _NAME, _OWNER))
-        for relation, name, owner in zip(*columns, strict=True):
-            if relation == Relation.DECORATE and name in names and owner >= 0:
-                yield owner
-
-    def _row(self, row: int) -> ReferenceFact:
-        return ReferenceFact(*[column[row] for column in self._columns])
-
-    @cached_property
-    def _rows_by_owner(self) -> dict[int, list[int]]:
-        rows: dict[int, list[int]] = {}
-        for row, owner in enumerate(self._columns[_OWNER]):
-            rows.setdefault(owner, []).append(row)
-        return rows
-
-
-class FileNames:
-    """What the names of one file mean: nothing, the same everywhere, or something else in a definition."""
-
-    def __init__(self, view: SourceView) -> None:
-        self._view = view
-
-    @cached_property
-    def all(self) -> frozenset[str] | None:
-        """Every name that means something in the file; None where other files decide that too."""
-        view = self._view
-        if view.language.shares != "file" or WHOLE in view.imports:
-            return None
-        return frozenset((*self._inner, *view.bindings, *view.imports, *view.tops))
-
-    def is_global(self, name: str) -> bool:
-        """Return whether a name means the same everywhere in the file, inside of definitions too."""
-        return self.all is not None and name not in self._inner
-
-    @cached_property
-    def _inner(self) -> frozenset[str]:
-        """The names that mean something inside of a definition only, or another thing there."""
-        language = self._view.language
-        inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
-        definitions = self._view.definitions
-        inner.update(definition.written for definition in definitions if definition.parent is not None)
-        for definition in definitions:
-            inner.update(definition.bindings)
-        parameters = [name[1:-1] for name in inner if name[:1] == "["]
-        return frozenset((*inner, *parameters))
-
-
-class SourceView:
-    """One file of the project: its definitions, and what it imports, binds and refers to."""
-
-    def __init__(self, stored: StoredFile, facts: Facts) -> None:
-        self.id = stored.id
-        self.path = stored.path
-        self.facts = facts
-        self.package = facts.package
-        self.language: Language = language_of(stored.language)
-        self.references = References(facts)
-        self.names = FileNames(self)
-        self.module_scope = (self.language.family, self.language.module_scope(self.path))
-        """What the meaning of the module names in it depends on: its family, and mostly its folder."""
-        self.id_of_node = self.path
-        self._nodes: dict[int, Node] = {}
-
-    @cached_property
-    def definitions(self) -> list[Def]:
-        """Its definitions: the same objects to every thread, since they are compared by identity."""
-        found: list[Def] = []
-        for place, fact in enumerate(self.facts.definitions):
-            parent = found[fact.parent] if fact.parent >= 0 else None
-            definition = Def(self, place, parent, fact)
-            found.append(definition)
-            if parent is not None:
-                parent.enclose(definition)
-        return cast(list[Def], vars(self).setdefault("definitions", found))
-
-    @cached_property
-    def tops(self) -> dict[str, list[Def]]:
-        """The definitions that nothing encloses, by name."""
-        found: dict[str, list[Def]] = {}
-        for definition in self.definitions:
-            if definition.parent is None:
-                found.setdefault(definition.written, []).append(definition)
-        return found
-
-    @cached_property
-    def outside(self) -> list[Def]:
-        """The definitions that add members to a type or object from outside of it."""
-        return [d for d in self.definitions if d.scope or d.kind in SATELLITE_KINDS]
-
-    def scope(self, place: int) -> Scope:
-        """Return what is bound in a definition; outside of all of them, by -1."""
-        bound = self._bound.get(place)
-        if isinstance(bound, list):
-            scope: Scope = {}
-            for name, owner, value in bound:
-                scope.setdefault(name, []).append((owner, value))
-            bound = self._bound[place] = scope
-        return _UNBOUND if bound is None else bound
-
-    @cached_property
-    def _bound(self) -> dict[int, list[tuple[str, int, str]] | Scope]:
-        """By place what is bound there: as it is read at first, from the first question on by name."""
-        found: dict[int, list[tuple[str, int, str]]] = {}
-        for owner, target, value in self.facts.bindings:
-            name, dot, attribute = target.partition(".")
-            place = owner
-            if dot:  # an attribute of the object: it belongs to the type around the method
-                method = self.owner(owner)
-                around = next((outer for outer in method.around if outer.is_type), None) if method else None
-                if around is not None:
-                    name, place = attribute, around.place
-                elif (maker := _maker(self, method)) is not None:
-                    name, place = f"@{attribute}", maker.place  # its variables are bound there too
-                else:
-                    continue
-            found.setdefault(place, []).append((name, owner, value))
-        return dict(found)
-
-    @property
-    def bindings(self) -> Scope:
-        return self.scope(-1)
-
-    def owner(self, place: int) -> Def | None:
-        return self.definitions[place] if place >= 0 else None
-
-    @cached_property
-    def imports(self) -> dict[str, list[ImportFact]]:
-        """By local name; `*` are those that bring in all names."""
-        found: dict[str, list[ImportFact]] = {}
-        for fact in self.facts.imports:
-            found.setdefault(fact.local, []).append(fact)
-        return found
-
-    @cached_property
-    def qualified(self) -> list[str]:
-        """The names of its definitions with those of what encloses them."""
-        found: list[str] = []
-        for definition in self.definitions:
-            outer = found[definition.parent.place] if definition.parent is not None else ""
-            scope = definition.scope if definition.scope != "this" else ""
-            found.append(".".join(filter(None, (outer, scope, definition.name))))
-        return found
-
-    @cached_property
-    def ids(self) -> list[str]:
-        """The ids of its definitions: those of the same name are numbered."""
-        seen: dict[str, int] = {}
-        ids = []
-        for qualified in self.qualified:
-            seen[qualified] = number = seen.get(qualified, 0) + 1
-            ids.append(f"{self.path}#{qualified}~{number}" if number > 1 else f"{self.path}#{qualified}")
-        return ids
-
-    @cached_property
-    def by_id(self) -> dict[str, Def]:
-        return dict(zip(self.ids, self.definitions, strict=True))
-
-    @cached_property
-    def renamed(self) -> dict[str, set[str]]:
-        """What is called something else here, by what it is called elsewhere."""
-        found: dict[str, set[str]] = {}
-        for local, _, original, *_ in self.facts.imports:
-            if local != original:
-                found.setdefault(original, set()).add(local)
-        for place, target, value in self.facts.bindings if self.language.exports_default else ():
-            if place == -1 and "." not in target:
-                found.setdefault(value, set()).add(target)
-            elif target.startswith(RETURNED) or (place >= 0 and self.definitions[place].kind in VALUE_KINDS):
-                name, original = target.removeprefix(RETURNED), value.rpartition(".")[2]
-                if name != original:  # a property under another name
-                    found.setdefault(original, set()).add(name)
-        if any("fixture" in fact.original or "pytest" in fact.module for fact in self.facts.imports):
-            for (_, name), fixture in self.fixtures.items():  # what they return is called by their names
-                returned = (value for _, value in fixture.bindings.get(RETURNED, ()) if value.isidentifier())
-                for other in {fixture.name, *returned} - {name}:
-                    found.setdefault(other, set()).add(name)
-        return found
-
-    @cached_property
-    def fixtures(self) -> dict[tuple[int, str], Def]:
-        """The fixtures of tests that it defines, by the type around them (or -1) and what they are called."""
-        if not self.language.fixtures or FIXTURE_DECORATORS.isdisjoint(self.references.names):
-            return {}
-        bindings = self.facts.bindings
-        renamed = {(place, of): name[1:] for place, name, of in bindings if name.startswith(FIXTURE)}
-        fixtures = {}
-        for owner in self.references.decorated_with(FIXTURE_DECORATORS):
-            fixture, around = self.definitions[owner], self.definitions[owner].parent
-            if not fixture.is_type and (around is None or around.is_type):
-                place = around.place if around is not None else -1
-                fixtures[place, renamed.get((place, fixture.name), fixture.name)] = fixture
-        return fixtures
-
-    @cached_property
-    def node(self) -> Node:
-        """The file itself."""
-        last = max((definition.end_line for definition in self.definitions), default=1)
-        last = max(last, self.references.last_line)
-        name = self.path.rpartition("/")[2]
-        return Node(self.path, 1, last, name, self.path, FILE_KIND, self.path)
-
-    def node_at(self, place: int) -> Node:
-        """Return the node of a definition, or, by -1, of the file."""
-        if place < 0:
-            return self.node
-        node = self._nodes.get(place)
-        if node is None:
-            of, qualified, node_id = self.definitions[place], self.qualified[place], self.ids[place]
-            node = Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
-            self._nodes[place] = node
-        return node
-
-
-def _maker(view: SourceView, inside: Def | None) -> Def | None:
-    """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
-    if not view.language.functions_are_types:
-        return None
-    for definition in (inside, *inside.around) if inside is not None else ():
-        if definition.scope not in ("", "this"):
-            return next(iter(view.tops.get(definition.scope, ())), None)
-        if definition.kind == "function" and definition.name[:1].isupper():
-            return definition
-    return None
+def _anywhere(path: str) -> bool:
+    del path
+    return True
 
 
 class Sources:
@@ -451,8 +49,11 @@ class Sources:
         views = self.tables.views
         if file_id in views:
             return views[file_id]
-        stored, facts = self.files.by_id.get(file_id), self._snapshot.facts.of_file(file_id)
-        return views.setdefault(file_id, SourceView(stored, facts) if stored and facts else None)
+        return self._decoded(file_id, self.stored_facts.of_file(file_id))
+
+    def _decoded(self, file_id: int, facts: Facts | None) -> SourceView | None:
+        stored = self.files.by_id.get(file_id)
+        return self.tables.views.setdefault(file_id, SourceView(stored, facts) if stored and facts else None)
 
     def at(self, path: str) -> SourceView | None:
         """Return the facts of the file at a path."""
@@ -461,30 +62,94 @@ class Sources:
 
     def naming(self, name: str, among: Container[int] | None = None) -> list[SourceView]:
         """Return the files that define, import or refer to a name: all, or those of these numbers."""
-        numbers = (number for number, _, _ in self._snapshot.facts.files_naming(name))
-        views = (self.view(number) for number in numbers if among is None or number in among)
+        views = (self.view(number) for number in self._naming(name) if among is None or number in among)
         return [view for view in views if view is not None]
 
-    def defining(self, name: str, family: str | None = None) -> list[Def]:
-        """Return every definition of a name, in the languages of one family."""
+    def defining(
+        self, name: str, family: str | None = None, at: Callable[[str], bool] = _anywhere
+    ) -> list[Def]:
+        """Return every definition of a name, in the languages of one family and at some paths."""
         definitions = []
-        for file_id, defined, _ in self._snapshot.facts.files_naming(name):
-            view = self.view(file_id) if defined else None
-            if view is not None and (family is None or view.language.family == family):
-                definitions += [d for d in view.definitions if d.name == name and not d.titled]
+        for file_id in self._defining(name, at):
+            view = self.view(file_id) if family is None or self._family(file_id) == family else None
+            if view is not None:
+                definitions += view.named(name)
         return definitions
+
+    def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
+        """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
+        table: dict[tuple[str, str, str | None], list[Def]] = self.tables.table("top-level definitions")
+        key = (family, name, folder)
+        if key not in table:
+            at = _anywhere if folder is None else (lambda path: posixpath.dirname(path) == folder)
+            views = self._chosen(self._defining(name, at), family, lambda summary: name in summary.tops)
+            table[key] = [d for view in views for d in view.named(name) if is_top(d)]
+        return table[key]
+
+    def methods(self, name: str, family: str, at: Callable[[str], bool]) -> Iterator[Def]:
+        """Yield the definitions of a name at some paths, of files where one of them may be a method."""
+        for view in self._chosen(self._defining(name, at), family, lambda summary: name in summary.members):
+            yield from view.named(name)
+
+    def declared(self, name: str, family: str) -> Iterator[Def]:
+        """Yield the definitions of a name, of files where one of them is in an interface."""
+        for view in self._chosen(self._defining(name), family, lambda summary: name in summary.declared):
+            yield from view.named(name)
+
+    def in_package(self, name: str, package: str, family: str) -> Iterator[Def]:
+        """Yield the definitions of a name in files whose package is this one or one around it."""
+        numbers = self._defining(name)
+        for view in self._chosen(numbers, family, lambda s: package.startswith(dotted(s.package))):
+            yield from view.named(name)
+
+    def extending(self, name: str, family: str) -> list[SourceView]:
+        """Return the files that may add members to a type of this name from outside of it."""
+        return list(self._chosen(self._naming(name), family, lambda summary: name in summary.extended))
+
+    def inheriting(self, name: str, family: str) -> list[SourceView]:
+        """Return the files with a type that inherits from something of this name."""
+        return list(self._chosen(self._naming(name), family, lambda summary: name in summary.bases))
+
+    def _defining(self, name: str, at: Callable[[str], bool] = _anywhere) -> Iterator[int]:
+        files = self.files.by_id
+        numbers = self.stored_facts.files_defining(name)
+        return (number for number in numbers if number in files and at(files[number].path))
+
+    def _naming(self, name: str) -> Iterator[int]:
+        return (number for number, _, _ in self.stored_facts.files_naming(name))
+
+    def _chosen(
+        self, file_ids: Iterable[int], family: str, accept: Callable[[Summary], bool]
+    ) -> Iterator[SourceView]:
+        """Yield the files of a family whose summary is accepted; the others are not decoded."""
+        views, summaries = self.tables.views, self.tables.summaries
+        for file_id in file_ids:
+            if self._family(file_id) != family:
+                continue
+            view, facts, summary = views.get(file_id), None, summaries.get(file_id)
+            if summary is None:
+                facts = view.facts if view is not None else self.stored_facts.of_file(file_id)
+                summary = summaries[file_id] = summary_of(facts)
+            if accept(summary):
+                found = view or (self._decoded(file_id, facts) if facts else self.view(file_id))
+                if found is not None:
+                    yield found
+
+    def _family(self, file_id: int) -> str | None:
+        file = self.files.by_id.get(file_id)
+        return language_of(file.language).family if file is not None else None
 
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one by case only."""
-        return self._snapshot.facts.spellings(name)
+        return self.stored_facts.spellings(name)
 
     def is_defined(self, name: str) -> bool:
         """Return whether something in the project has a name that code could write."""
-        return self._snapshot.facts.is_defined(name)
+        return self.stored_facts.is_defined(name)
 
     def defined_names(self) -> list[str]:
         """Return every name that something in the project has."""
-        return self._snapshot.facts.defined_names()
+        return self.stored_facts.defined_names()
 
     def text(self, path: str) -> str:
         """Return what the chunks of a file hold, for the settings that say where modules are."""

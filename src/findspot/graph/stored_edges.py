@@ -18,11 +18,12 @@ from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.model import LINKING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.graph.definitions import SourceView
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
-from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables, project_table
-from findspot.graph.sources import Sources, SourceView
+from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables, empty_tables
+from findspot.graph.sources import Sources
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
@@ -173,7 +174,7 @@ class FileResolver:
     """Resolves whole files, with tables of its own that go when it is done; `before` had crowded tables."""
 
     def __init__(self, snapshot: Snapshot, before: FileResolver | None = None) -> None:
-        self.tables: Tables = before.tables.emptied() if before else Tables({}, project_table(snapshot))
+        self.tables: Tables = before.tables.emptied() if before else empty_tables(snapshot)
         self._sources = Sources(snapshot, self.tables)
         self._outgoing = Outgoing(self._sources)
         self._defined: dict[str, bool] = before._defined if before is not None else {}

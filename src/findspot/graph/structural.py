@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE, Relation
-from findspot.graph.languages.go import STANDARD_INTERFACES
-from findspot.graph.sources import Def, Sources
+from findspot.graph.definitions import Def
+from findspot.graph.languages.go import STANDARD_INTERFACES, Go
+from findspot.graph.sources import Sources
 from findspot.graph.types import Types
 
 _PACKAGE = re.compile(r"[\w?]+\.(?=\w)")
@@ -111,7 +112,7 @@ class Structural:
     def _declaring(self, method: str) -> list[Def]:
         """Return the interfaces that declare a method, or embed one that does."""
         if method not in self._by_method:
-            around = (d.parent for d in self._sources.defining(method))
+            around = (d.parent for d in self._sources.declared(method, Go.family))
             waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
             for name, methods in STANDARD_INTERFACES.items():
                 if method in methods:
@@ -129,13 +130,12 @@ class Structural:
         """Return the types that embed something of a name."""
         if name not in self._embedding:
             found: dict[Def, None] = {}
-            for view in self._sources.naming(name):
-                if view.language.structural_interfaces and name in view.facts.bases:
-                    for reference in view.references.to(name):
-                        inherits = reference.relation == Relation.INHERIT
-                        owner = view.owner(reference.owner) if inherits else None
-                        if owner is not None and owner.is_type:
-                            found[owner] = None
+            for view in self._sources.inheriting(name, Go.family):
+                for reference in view.references.to(name):
+                    inherits = reference.relation == Relation.INHERIT
+                    owner = view.owner(reference.owner) if inherits else None
+                    if owner is not None and owner.is_type:
+                        found[owner] = None
             self._embedding[name] = list(found)
         return self._embedding[name]
 

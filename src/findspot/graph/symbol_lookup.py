@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+from findspot.graph.definitions import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView, dotted
 from findspot.graph.edges import Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.modules import dotted
-from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
 
 _AT_LINE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:[-:]\d+)?")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
-from findspot.core.facts import ALIASED, STATIC, DefinitionFact, ReferenceFact, Relation, split_outside
-from findspot.graph.languages import language_of
-from findspot.graph.shared_tables import ADDED
-from findspot.graph.sources import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, Sources, SourceView
+from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation, split_outside
+from findspot.graph.definitions import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
+from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
 
 MAX_ANCESTORS = 60
@@ -29,33 +28,6 @@ def bodies(definitions: list[Def]) -> list[Def]:
     """Of definitions of one name those that run when it is used: no overloads, no setters."""
     kept = [d for d in definitions if not d.file.references.decorate(d, _PARTIAL)]
     return kept or definitions
-
-
-def _adding_to(sources: Sources, name: str, family: str) -> list[SourceView]:
-    """Return the files that may add members to a type of this name from outside of it.
-
-    Thousands of files may mention a name: of each, only what it defines is read for this, and once.
-    """
-    files, stored = sources.files.by_id, sources.stored_facts
-    table: dict[int, frozenset[str]] = sources.tables.table(ADDED)
-    adding = []
-    for number, _, _ in stored.files_naming(name):
-        if number in files and language_of(files[number].language).family == family:
-            if number not in table:
-                facts = stored.of_file(number)
-                table[number] = frozenset(_added_names(facts.definitions) if facts is not None else ())
-            if name in table[number]:
-                adding.append(sources.view(number))
-    return [view for view in adding if view is not None]
-
-
-def _added_names(definitions: Iterable[DefinitionFact]) -> Iterator[str]:
-    """Yield the names of the types that definitions may add members to from outside of them."""
-    for fact in definitions:
-        if fact.scope:
-            yield fact.scope.rpartition(".")[2]
-        if fact.kind in SATELLITE_KINDS:
-            yield fact.name
 
 
 class Types:
@@ -129,7 +101,7 @@ class Types:
             self._gathering.add(of)
             self._satellites[of] = [
                 definition
-                for view in _adding_to(self._sources, of.name, of.file.language.family)
+                for view in self._sources.extending(of.name, of.file.language.family)
                 for definition in view.outside
                 if definition is not of and self._adds_to(definition, of)
             ]
@@ -199,8 +171,7 @@ class Types:
             return self._subtypes[of]
         owners = (
             view.owner(reference.owner)
-            for view in self._sources.naming(of.name)
-            if view.language.family == of.file.language.family and of.name in view.facts.bases
+            for view in self._sources.inheriting(of.name, of.file.language.family)
             for reference in view.references.to(of.name)
             if reference.relation == Relation.INHERIT
         )

@@ -335,6 +335,11 @@ class FactRows:
         select = "SELECT file_id, defined, used FROM names WHERE name = ? AND defined + used ORDER BY file_id"
         return self._db.execute(select, (name,)).fetchall()
 
+    def files_defining(self, name: str) -> list[int]:
+        """Return the numbers of the files that define a name."""
+        select = "SELECT file_id FROM names WHERE name = ? AND defined > 0 ORDER BY file_id"
+        return [row[0] for row in self._db.execute(select, (name,))]
+
     def widely_used(self, limit: int) -> list[tuple[str, int]]:
         """Return names that are defined once, and in how many files they are used: several, most first."""
         found = self._db.execute(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from findspot.graph import Graph, shared_tables
+from findspot.graph.resolve import MAX_CANDIDATES
 from findspot.graph.shared_tables import project_table, tables_of
 from findspot.graph.stored_edges import FileResolver
 from findspot.store.sqlite_store import SqliteStore
@@ -87,4 +88,49 @@ def test_a_name_that_many_files_have_does_not_bring_all_of_them_into_memory(tmp_
         assert {view.path for view in resolver.tables.views.values() if view} == {"test0.js"}
         nodes = Graph(snapshot).find("walk")
         assert [edge.path for node in nodes for edge in Graph(snapshot).callers(node)] == ["test0.js"]
+    store.close()
+
+
+def _numbered(path: str, text: str, many: int = 100) -> dict[str, str]:
+    return {path.replace("%", str(number)): text.replace("%", str(number)) for number in range(many)}
+
+
+COMMON = {
+    "a method of an unknown receiver": (
+        {"a.py": "def go(thing):\n    thing.handle()\n"},
+        _numbered("b%.py", "class B%:\n    def handle(self):\n        pass\n"),
+        MAX_CANDIDATES + 2,
+    ),
+    "a function of the same folder": (
+        {"a/a.go": "package a\n\nfunc Go() { start() }\n", "a/b.go": "package a\n\nfunc start() {}\n"},
+        _numbered("p%/p.go", "package p%\n\nfunc start() {}\n"),
+        2,
+    ),
+    "a name that others have inside of types": (
+        {"a.cs": "class A { void Go() { Handle(); } }\n"},
+        _numbered("b%.cs", "class B% { void Handle() {} }\n"),
+        1,
+    ),
+    "a type of one package": (
+        {"a.java": "package a;\nimport p7.Shop;\nclass A { Shop shop; }\n"},
+        _numbered("p%/Shop.java", "package p%;\npublic class Shop {}\n"),
+        2,
+    ),
+    "what another language defines": (
+        {"a.py": "def go(thing):\n    thing.handle()\n"},
+        _numbered("b%.js", "class B% {\n  handle() {}\n}\n"),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COMMON)
+def test_a_common_name_decodes_only_files_that_it_can_mean(case: str, tmp_path: Path) -> None:
+    """speed 7: else each file of a large project decodes thousands of others, again and again."""
+    files, others, most = COMMON[case]
+    store = stored(files | others, tmp_path)
+    with store.snapshot() as snapshot:
+        resolver = FileResolver(snapshot)
+        resolver.edges_of(snapshot.files.by_path[next(iter(files))])
+        assert len([view for view in resolver.tables.views.values() if view]) <= most
     store.close()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from findspot.core.facts import ImportFact
 
 if TYPE_CHECKING:
-    from findspot.graph.sources import Sources, SourceView
+    from findspot.graph.definitions import SourceView
+    from findspot.graph.sources import Sources
 
 
 class ModuleFinder:

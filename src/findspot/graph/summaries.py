@@ -1,0 +1,88 @@
+"""Summaries of files: which names they define, and as what, without decoding them whole.
+
+A common name is defined in thousands of files. Its summary tells whether a file can matter; only then is
+the file decoded. Summaries are small, so they stay when the tables of decoded files are emptied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from findspot.core.facts import DefinitionFact, Facts
+from findspot.graph.definitions import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
+
+
+class Names:
+    """A set of names in one string: a tenth of the memory of a set of strings."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, names: Iterable[str]) -> None:
+        unique = set(names)
+        self._text = "\n".join(("", *unique, "")) if unique else ""
+
+    def __contains__(self, name: str) -> bool:
+        return f"\n{name}\n" in self._text
+
+
+class Summary(NamedTuple):
+    """The package of one file, and the names in it by what they are."""
+
+    package: str
+    tops: Names
+    """Defined in no type and no function, and adding to no type: exactly those that `is_top` is true of."""
+    members: Names
+    """Functions inside of another definition, or of a type written elsewhere: all methods are among them."""
+    declared: Names
+    """Defined inside of an interface."""
+    extended: Names
+    """Types that the file may add members to from outside of them."""
+    bases: Names
+    """What its types inherit from."""
+
+
+_NONE = Names(())
+_NO_CODE = Summary("", _NONE, _NONE, _NONE, _NONE, _NONE)
+
+
+def summary_of(facts: Facts | None) -> Summary:
+    """Return the summary of a file's facts."""
+    if facts is None:
+        return _NO_CODE
+    definitions = facts.definitions
+    outside = _in_no_type(definitions)
+    kinds = [fact.kind for fact in definitions]
+    return Summary(
+        facts.package,
+        Names(
+            fact.name
+            for fact, is_outside in zip(definitions, outside, strict=True)
+            if is_outside and not fact.scope and fact.kind not in SATELLITE_KINDS
+        ),
+        Names(
+            fact.name
+            for fact in definitions
+            if (fact.scope or fact.parent >= 0) and fact.kind not in VALUE_KINDS | TYPE_KINDS
+        ),
+        Names(fact.name for fact in definitions if fact.parent >= 0 and kinds[fact.parent] == "interface"),
+        Names(_extended(definitions)),
+        Names(facts.bases),
+    )
+
+
+def _in_no_type(definitions: Sequence[DefinitionFact]) -> list[bool]:
+    """Return of each definition whether everything around it is a module."""
+    found: list[bool] = []
+    for fact in definitions:
+        around = fact.parent
+        found.append(around < 0 or (definitions[around].kind == "module" and found[around]))
+    return found
+
+
+def _extended(definitions: Iterable[DefinitionFact]) -> Iterable[str]:
+    for fact in definitions:
+        if fact.scope:
+            yield fact.scope.rpartition(".")[2]
+        if fact.kind in SATELLITE_KINDS:
+            yield fact.name
