@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
-from findspot.graph.definitions import Def, SourceView, is_top
 from findspot.graph.members import Members
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Exports, Names
 from findspot.graph.shared_tables import Memo
+from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
 from findspot.graph.values import (
@@ -99,7 +99,7 @@ class Evaluator:
         for value in values:
             of = value.of
             if value.what is What.TYPE and isinstance(of, Def) and is_top(of):
-                same = self.sources.tops(of.name, of.file.language.family)
+                same = self.sources.definers.tops(of.name, of.file.language.family)
                 found |= dict.fromkeys(value._replace(of=d) for d in same if d.is_type)
         return list(found)[:MAX_PLACES]
 

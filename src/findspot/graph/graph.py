@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from findspot.core.facts import LOCAL, TYPING, Relation
-from findspot.graph.definitions import Def, SourceView
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.possible_uses import Doubts, Leftovers
 from findspot.graph.resolve import Target
+from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.stored_edges import StoredEdges
 from findspot.graph.symbol_lookup import Symbols

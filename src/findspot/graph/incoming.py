@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from findspot.core.facts import DEFAULT, WHOLE, Relation, importable_names
-from findspot.graph.definitions import Def, SourceView, is_top
 from findspot.graph.edges import Edge, Node
 from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Doubtful, Outgoing, doubt_about, in_order
 from findspot.graph.resolve import Target
+from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.sources import Sources
 from findspot.graph.stored_edges import StoredEdges
 from findspot.graph.values import DISPATCHED, UNIQUE

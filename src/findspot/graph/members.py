@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ALIASED, FUNCTION, GETTER, OBJECT, PARAMETERS, RETURNED, split_outside
-from findspot.graph.definitions import VALUE_KINDS, Def, SourceView
 from findspot.graph.languages.go import Go
+from findspot.graph.source_view import VALUE_KINDS, Def, SourceView
 from findspot.graph.types import static_member
 from findspot.graph.values import (
     EXTERNAL,
@@ -329,7 +329,7 @@ def _in_folder(evaluator: Evaluator, folder: str, name: str) -> Values:
 
 def _tops_in(evaluator: Evaluator, folder: str, name: str) -> list[Def]:
     """Return the definitions of a package that is a folder."""
-    here = evaluator.sources.tops(name, Go.family, folder)
+    here = evaluator.sources.definers.tops(name, Go.family, folder)
     return [d for d in here if not d.file.package.endswith("_test")]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 
 from findspot.core.facts import WHOLE, ImportFact
-from findspot.graph.definitions import Def, SourceView, dotted, is_top
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
+from findspot.graph.source_view import Def, SourceView, dotted, is_top
 from findspot.graph.sources import Sources
 
 
@@ -92,9 +92,9 @@ class Packages:
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
         if shares == "folder":
-            here = self._sources.tops(name, view.language.family, posixpath.dirname(view.path))
+            here = self._sources.definers.tops(name, view.language.family, posixpath.dirname(view.path))
             return [d for d in here if d.file.package == view.package]  # several for several systems
-        found = self._sources.tops(name, view.language.family)
+        found = self._sources.definers.tops(name, view.language.family)
         if view.language.includes:
             return self._seen(found, view)
         if shares == "package":
@@ -138,7 +138,7 @@ class Packages:
             family = declaration.file.language.family
             found = [
                 d
-                for d in self._sources.tops(declaration.name, family)
+                for d in self._sources.definers.tops(declaration.name, family)
                 if d.kind == declaration.kind and not d.is_declaration
             ]
             folder = posixpath.dirname(declaration.file.path)
@@ -152,7 +152,7 @@ class Packages:
             return []
         module = dotted(fact.module)
         found = []
-        for definition in self._sources.in_package(fact.original, module, view.language.family):
+        for definition in self._sources.definers.in_package(fact.original, module, view.language.family):
             package = package_of(definition)
             around = [outer.name for outer in definition.around if outer.kind != "module"]
             whole = ".".join([package, *reversed(around)]).strip(".")
@@ -177,7 +177,7 @@ class Packages:
             return [v for v in others if _defines_one(v, names)]
         found = {}
         for name in view.references.names:
-            for d in self._sources.tops(name, view.language.family) if name.isidentifier() else ():
+            for d in self._sources.definers.tops(name, view.language.family) if name.isidentifier() else ():
                 if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import DEFAULT, STATIC, WHOLE, ImportFact
-from findspot.graph.definitions import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, is_top
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, is_top
 from findspot.graph.types import bodies
 from findspot.graph.values import DISPATCHED, EXTERNAL, IMPORTED, MEMBER, SHARED, Value, Values, What
 

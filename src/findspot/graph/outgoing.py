@@ -8,10 +8,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
-from findspot.graph.definitions import SATELLITE_KINDS, Def, SourceView
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolution, Resolver, Target
+from findspot.graph.source_view import SATELLITE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.structural import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL

@@ -17,7 +17,6 @@ from findspot.core.facts import (
     importable_names,
     module_name,
 )
-from findspot.graph.definitions import Def, SourceView, dotted
 from findspot.graph.edges import Node, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
@@ -25,6 +24,7 @@ from findspot.graph.members import is_property
 from findspot.graph.names import MAX_HOPS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
+from findspot.graph.source_view import Def, SourceView, dotted
 from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of

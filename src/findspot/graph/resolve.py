@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.definitions import VALUE_KINDS, Def, SourceView
 from findspot.graph.evaluate import Evaluator, root_of
 from findspot.graph.members import is_property
 from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED
+from findspot.graph.source_view import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
@@ -289,7 +289,7 @@ class Methods:
         def counts(path: str) -> bool:
             return not path.endswith(".d.ts") and (from_tests or role_of(path) is not Role.TEST)
 
-        defined = filter(_is_method, self._evaluator.sources.methods(name, family, counts))
+        defined = filter(_is_method, self._evaluator.sources.definers.methods(name, family, counts))
         methods = list(islice(defined, MAX_CANDIDATES + 1))  # of a common name, few files are read
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])

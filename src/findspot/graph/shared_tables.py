@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from findspot.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from findspot.graph.definitions import SourceView
+    from findspot.graph.source_view import SourceView
     from findspot.graph.summaries import Summary
 
 MOST_FILES = 3_000

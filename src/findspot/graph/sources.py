@@ -8,9 +8,9 @@ from typing import TypeVar, cast
 
 from findspot.core.facts import Facts
 from findspot.core.model import SkipReason
-from findspot.graph.definitions import Def, SourceView, dotted, is_top
 from findspot.graph.languages import language_of
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
+from findspot.graph.source_view import Def, SourceView, dotted, is_top, named
 from findspot.graph.summaries import Summary, summary_of
 from findspot.store.snapshot import Snapshot
 
@@ -30,6 +30,7 @@ class Sources:
         self.tables = tables or tables_of(snapshot)
         self.files = snapshot.files
         self.stored_facts = snapshot.facts
+        self.definers = Definers(self)
 
     def once(self, name: str, work: Callable[[], T]) -> T:
         """Return what `work` gave when it was first asked for under this name in this generation."""
@@ -49,9 +50,10 @@ class Sources:
         views = self.tables.views
         if file_id in views:
             return views[file_id]
-        return self._decoded(file_id, self.stored_facts.of_file(file_id))
+        return self.decoded(file_id, self.stored_facts.of_file(file_id))
 
-    def _decoded(self, file_id: int, facts: Facts | None) -> SourceView | None:
+    def decoded(self, file_id: int, facts: Facts | None) -> SourceView | None:
+        """Return a file made from facts that are read already."""
         stored = self.files.by_id.get(file_id)
         return self.tables.views.setdefault(file_id, SourceView(stored, facts) if stored and facts else None)
 
@@ -62,7 +64,9 @@ class Sources:
 
     def naming(self, name: str, among: Container[int] | None = None) -> list[SourceView]:
         """Return the files that define, import or refer to a name: all, or those of these numbers."""
-        views = (self.view(number) for number in self._naming(name) if among is None or number in among)
+        views = (
+            self.view(number) for number in self.numbers_naming(name) if among is None or number in among
+        )
         return [view for view in views if view is not None]
 
     def defining(
@@ -70,72 +74,24 @@ class Sources:
     ) -> list[Def]:
         """Return every definition of a name, in the languages of one family and at some paths."""
         definitions = []
-        for file_id in self._defining(name, at):
-            view = self.view(file_id) if family is None or self._family(file_id) == family else None
+        for file_id in self.numbers_defining(name, at):
+            view = self.view(file_id) if family is None or self.family_of(file_id) == family else None
             if view is not None:
-                definitions += view.named(name)
+                definitions += named(view, name)
         return definitions
 
-    def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
-        """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
-        table: dict[tuple[str, str, str | None], list[Def]] = self.tables.table("top-level definitions")
-        key = (family, name, folder)
-        if key not in table:
-            at = _anywhere if folder is None else (lambda path: posixpath.dirname(path) == folder)
-            views = self._chosen(self._defining(name, at), family, lambda summary: name in summary.tops)
-            table[key] = [d for view in views for d in view.named(name) if is_top(d)]
-        return table[key]
-
-    def methods(self, name: str, family: str, at: Callable[[str], bool]) -> Iterator[Def]:
-        """Yield the definitions of a name at some paths, of files where one of them may be a method."""
-        for view in self._chosen(self._defining(name, at), family, lambda summary: name in summary.members):
-            yield from view.named(name)
-
-    def declared(self, name: str, family: str) -> Iterator[Def]:
-        """Yield the definitions of a name, of files where one of them is in an interface."""
-        for view in self._chosen(self._defining(name), family, lambda summary: name in summary.declared):
-            yield from view.named(name)
-
-    def in_package(self, name: str, package: str, family: str) -> Iterator[Def]:
-        """Yield the definitions of a name in files whose package is this one or one around it."""
-        numbers = self._defining(name)
-        for view in self._chosen(numbers, family, lambda s: package.startswith(dotted(s.package))):
-            yield from view.named(name)
-
-    def extending(self, name: str, family: str) -> list[SourceView]:
-        """Return the files that may add members to a type of this name from outside of it."""
-        return list(self._chosen(self._naming(name), family, lambda summary: name in summary.extended))
-
-    def inheriting(self, name: str, family: str) -> list[SourceView]:
-        """Return the files with a type that inherits from something of this name."""
-        return list(self._chosen(self._naming(name), family, lambda summary: name in summary.bases))
-
-    def _defining(self, name: str, at: Callable[[str], bool] = _anywhere) -> Iterator[int]:
+    def numbers_defining(self, name: str, at: Callable[[str], bool] = _anywhere) -> Iterator[int]:
+        """Yield the numbers of the files at some paths that define a name."""
         files = self.files.by_id
         numbers = self.stored_facts.files_defining(name)
         return (number for number in numbers if number in files and at(files[number].path))
 
-    def _naming(self, name: str) -> Iterator[int]:
+    def numbers_naming(self, name: str) -> Iterator[int]:
+        """Yield the numbers of the files that define, import or refer to a name."""
         return (number for number, _, _ in self.stored_facts.files_naming(name))
 
-    def _chosen(
-        self, file_ids: Iterable[int], family: str, accept: Callable[[Summary], bool]
-    ) -> Iterator[SourceView]:
-        """Yield the files of a family whose summary is accepted; the others are not decoded."""
-        views, summaries = self.tables.views, self.tables.summaries
-        for file_id in file_ids:
-            if self._family(file_id) != family:
-                continue
-            view, facts, summary = views.get(file_id), None, summaries.get(file_id)
-            if summary is None:
-                facts = view.facts if view is not None else self.stored_facts.of_file(file_id)
-                summary = summaries[file_id] = summary_of(facts)
-            if accept(summary):
-                found = view or (self._decoded(file_id, facts) if facts else self.view(file_id))
-                if found is not None:
-                    yield found
-
-    def _family(self, file_id: int) -> str | None:
+    def family_of(self, file_id: int) -> str | None:
+        """Return the family of a file's language."""
         file = self.files.by_id.get(file_id)
         return language_of(file.language).family if file is not None else None
 
@@ -162,3 +118,70 @@ class Sources:
             view = self.view(file.id)
             if view is not None:
                 yield view
+
+
+class Definers:
+    """Finds the definitions of a name that can matter: of each file a summary is read, of few the rest."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
+        """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
+        key = (family, name, folder)
+        table: dict[object, list[Def]] = self._sources.tables.table("top-level definitions")
+        if key not in table:
+            at = _anywhere if folder is None else (lambda path: posixpath.dirname(path) == folder)
+            found = self._defined(name, family, lambda summary: name in summary.tops, at)
+            table[key] = [definition for definition in found if is_top(definition)]
+        return table[key]
+
+    def methods(self, name: str, family: str, at: Callable[[str], bool]) -> Iterator[Def]:
+        """Yield the definitions of a name at some paths, of files where one of them may be a method."""
+        return self._defined(name, family, lambda summary: name in summary.members, at)
+
+    def declared(self, name: str, family: str) -> Iterator[Def]:
+        """Yield the definitions of a name, of files where one of them is in an interface."""
+        return self._defined(name, family, lambda summary: name in summary.declared)
+
+    def in_package(self, name: str, package: str, family: str) -> Iterator[Def]:
+        """Yield the definitions of a name in files whose package is this one or one around it."""
+        return self._defined(name, family, lambda summary: package.startswith(dotted(summary.package)))
+
+    def extending(self, name: str, family: str) -> Iterator[SourceView]:
+        """Yield the files that may add members to a type of this name from outside of it."""
+        numbers = self._sources.numbers_naming(name)
+        return self._accepted(numbers, family, lambda summary: name in summary.extended)
+
+    def inheriting(self, name: str, family: str) -> Iterator[SourceView]:
+        """Yield the files with a type that inherits from something of this name."""
+        numbers = self._sources.numbers_naming(name)
+        return self._accepted(numbers, family, lambda summary: name in summary.bases)
+
+    def _defined(
+        self,
+        name: str,
+        family: str,
+        accept: Callable[[Summary], bool],
+        at: Callable[[str], bool] = _anywhere,
+    ) -> Iterator[Def]:
+        for view in self._accepted(self._sources.numbers_defining(name, at), family, accept):
+            yield from named(view, name)
+
+    def _accepted(
+        self, numbers: Iterable[int], family: str, accept: Callable[[Summary], bool]
+    ) -> Iterator[SourceView]:
+        """Yield the files of a family whose summary is accepted; the others are not decoded."""
+        sources = self._sources
+        views, summaries = sources.tables.views, sources.tables.summaries
+        for number in numbers:
+            if sources.family_of(number) != family:
+                continue
+            view, facts, summary = views.get(number), None, summaries.get(number)
+            if summary is None:
+                facts = view.facts if view is not None else sources.stored_facts.of_file(number)
+                summary = summaries[number] = summary_of(facts)
+            if accept(summary):
+                view = view or (sources.decoded(number, facts) if facts else sources.view(number))
+                if view is not None:
+                    yield view

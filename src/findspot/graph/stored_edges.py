@@ -18,11 +18,11 @@ from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.model import LINKING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.graph.definitions import SourceView
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
 from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables, empty_tables
+from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot

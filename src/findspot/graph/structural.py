@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE, Relation
-from findspot.graph.definitions import Def
 from findspot.graph.languages.go import STANDARD_INTERFACES, Go
+from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
 
@@ -112,7 +112,7 @@ class Structural:
     def _declaring(self, method: str) -> list[Def]:
         """Return the interfaces that declare a method, or embed one that does."""
         if method not in self._by_method:
-            around = (d.parent for d in self._sources.declared(method, Go.family))
+            around = (d.parent for d in self._sources.definers.declared(method, Go.family))
             waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
             for name, methods in STANDARD_INTERFACES.items():
                 if method in methods:
@@ -130,7 +130,7 @@ class Structural:
         """Return the types that embed something of a name."""
         if name not in self._embedding:
             found: dict[Def, None] = {}
-            for view in self._sources.inheriting(name, Go.family):
+            for view in self._sources.definers.inheriting(name, Go.family):
                 for reference in view.references.to(name):
                     inherits = reference.relation == Relation.INHERIT
                     owner = view.owner(reference.owner) if inherits else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from findspot.core.facts import DefinitionFact, Facts
-from findspot.graph.definitions import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
+from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
 
 
 class Names:

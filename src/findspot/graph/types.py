@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation, split_outside
-from findspot.graph.definitions import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
+from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
 
@@ -101,7 +101,7 @@ class Types:
             self._gathering.add(of)
             self._satellites[of] = [
                 definition
-                for view in self._sources.extending(of.name, of.file.language.family)
+                for view in self._sources.definers.extending(of.name, of.file.language.family)
                 for definition in view.outside
                 if definition is not of and self._adds_to(definition, of)
             ]
@@ -171,7 +171,7 @@ class Types:
             return self._subtypes[of]
         owners = (
             view.owner(reference.owner)
-            for view in self._sources.inheriting(of.name, of.file.language.family)
+            for view in self._sources.definers.inheriting(of.name, of.file.language.family)
             for reference in view.references.to(of.name)
             if reference.relation == Relation.INHERIT
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, auto
 from typing import NamedTuple
 
-from findspot.graph.definitions import Def, SourceView
+from findspot.graph.source_view import Def, SourceView
 
 SCOPE = 1.0
 """The name is defined in the same file, or visible there by the rules of the language."""

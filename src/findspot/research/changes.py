@@ -19,7 +19,7 @@ from findspot.core.model import Corpus
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
 from findspot.core.roots import Roots
 from findspot.graph import Graph, Node
-from findspot.graph.definitions import SourceView
+from findspot.graph.source_view import SourceView
 from findspot.research.research_view import flat
 from findspot.store.records import StoredFile
 

@@ -10,7 +10,7 @@ from findspot.core.facts import ImportFact
 from findspot.graph.languages.language import Language, ModuleFinder
 
 if TYPE_CHECKING:
-    from findspot.graph.definitions import SourceView
+    from findspot.graph.source_view import SourceView
 
 _SYSTEM = re.compile(
     r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|netbsd|openbsd|plan9|solaris|wasip1|windows)"

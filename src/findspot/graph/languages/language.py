@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from findspot.core.facts import ImportFact
 
 if TYPE_CHECKING:
-    from findspot.graph.definitions import SourceView
+    from findspot.graph.source_view import SourceView
     from findspot.graph.sources import Sources
 
 

@@ -10,7 +10,7 @@ from findspot.core.facts import WHOLE, ImportFact
 from findspot.graph.languages.language import Language, ModuleFinder
 
 if TYPE_CHECKING:
-    from findspot.graph.definitions import SourceView
+    from findspot.graph.source_view import SourceView
 
 _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 

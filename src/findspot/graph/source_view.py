@@ -278,10 +278,6 @@ class SourceView:
                 found.setdefault(definition.written, []).append(definition)
         return found
 
-    def named(self, name: str) -> list[Def]:
-        """Return the definitions of a name that code could write."""
-        return [d for d in self.definitions if d.name == name and not d.titled]
-
     @cached_property
     def outside(self) -> list[Def]:
         """The definitions that add members to a type or object from outside of it."""
@@ -421,6 +417,11 @@ def _maker(view: SourceView, inside: Def | None) -> Def | None:
         if definition.kind == "function" and definition.name[:1].isupper():
             return definition
     return None
+
+
+def named(view: SourceView, name: str) -> list[Def]:
+    """Return the definitions of a name in a file, as far as code can refer to them."""
+    return [d for d in view.definitions if d.name == name and not d.titled]
 
 
 def is_top(definition: Def) -> bool:
