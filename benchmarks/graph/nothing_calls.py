@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from findspot import Engine
-from findspot.graph.source_view import TYPE_KINDS
 from findspot.graph.edges import Node
 from findspot.graph.graph import Graph, every_node
+from findspot.graph.source_view import TYPE_KINDS
 from findspot.project import Project
 from findspot.research.findings import Aim, Inquiry
 
