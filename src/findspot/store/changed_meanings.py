@@ -21,7 +21,7 @@ from findspot.core.facts import (
 )
 from findspot.core.sqlite import Connection
 from findspot.store.edge_rows import PEND_ALL
-from findspot.store.index_rows import FactRows
+from findspot.store.fact_rows import FactRows
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _MANY = 400

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.facts import Facts, names_of, unpack
+from findspot.core.facts import names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Span, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
 from findspot.store.edge_rows import EdgeRows
+from findspot.store.fact_rows import FactRows
 from findspot.store.records import (
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
@@ -317,52 +318,6 @@ class SymbolRows:
         """Return the numbers of the chunks that define something of one of these kinds."""
         found = _rows_in(self._db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
         return {number for (number,) in found}
-
-
-class FactRows:
-    """What the files of code say about names."""
-
-    def __init__(self, db: Connection) -> None:
-        self._db = db
-
-    def of_file(self, file_id: int) -> Facts | None:
-        """Return the facts of a file; None for files that are not code."""
-        row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
-        return unpack(row[0]) if row else None
-
-    def files_naming(self, name: str) -> list[tuple[int, int, int]]:
-        """Return each file that defines or uses a name, by number, with how often it does."""
-        select = "SELECT file_id, defined, used FROM names WHERE name = ? AND defined + used ORDER BY file_id"
-        return self._db.execute(select, (name,)).fetchall()
-
-    def files_defining(self, name: str) -> list[int]:
-        """Return the numbers of the files that define a name."""
-        select = "SELECT file_id FROM names WHERE name = ? AND defined > 0 ORDER BY file_id"
-        return [row[0] for row in self._db.execute(select, (name,))]
-
-    def widely_used(self, limit: int) -> list[tuple[str, int]]:
-        """Return names that are defined once, and in how many files they are used: several, most first."""
-        found = self._db.execute(
-            "SELECT name, SUM(used > 0) AS files FROM names GROUP BY name "
-            "HAVING SUM(defined) = 1 AND files > 1 ORDER BY files DESC, name LIMIT ?",
-            (limit,),
-        )
-        return found.fetchall()
-
-    def defined_names(self) -> list[str]:
-        """Return every name that is defined, and that code could write."""
-        found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")
-        return [row[0] for row in found]
-
-    def is_defined(self, name: str) -> bool:
-        """Return whether a name is one of the `defined_names`."""
-        select = "SELECT 1 FROM names WHERE name = ? AND defined > 0 AND name NOT LIKE '% %' LIMIT 1"
-        return self._db.execute(select, (name,)).fetchone() is not None
-
-    def spellings(self, name: str) -> list[str]:
-        """Return the defined names that differ from this one only by case."""
-        select = "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name"
-        return [row[0] for row in self._db.execute(select, (name,))]
 
 
 def insert_file(

@@ -9,7 +9,8 @@ from findspot.core.sqlite import Connection
 from findspot.store.database import read_meta
 from findspot.store.derived import Derived
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.index_rows import ChunkRows, FactRows, SkipRows, SymbolRows
+from findspot.store.fact_rows import FactRows
+from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows
 from findspot.store.records import KnownFiles
 
 T = TypeVar("T")
