@@ -21,7 +21,7 @@ from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
-from findspot.index_folders import covering_root, list_indexes
+from findspot.index_folders import KnownRepositories, covering_root, list_indexes
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -59,6 +59,7 @@ class Engine:
         self._models = OpenModels()
         self._documents: NamedIndexes | None = None
         self._chunks: dict[Path, ProjectChunks] = {}
+        self.repositories = KnownRepositories(home_folder())
 
     @property
     def settings(self) -> Settings:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,15 @@ from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.paths import index_folder
 from findspot.core.roots import configured_roots
+from findspot.core.settings import Settings
 from findspot.discover.checkouts import folders_around
+from findspot.discover.repositories import remote_address, repository_address
 
 if TYPE_CHECKING:
     from findspot.store.store_protocol import Store
+
+_REPOSITORIES_S = 2.0
+"""How long the addresses of repositories are used before configurations are read again."""
 
 
 def list_indexes(home: Path) -> list[tuple[Path, Path | None]]:
@@ -25,6 +31,40 @@ def list_indexes(home: Path) -> list[tuple[Path, Path | None]]:
     if not indexes.is_dir():
         return []
     return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
+
+
+class KnownRepositories:
+    """The address of each indexed project's repository; a changed remote counts after some seconds."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._known: tuple[int, float, dict[Path, str]] | None = None
+
+    def __call__(self) -> Mapping[Path, str]:
+        """Return the addresses of the projects that are there and have one."""
+        try:
+            changed_ns = (self._home / "indexes").stat().st_mtime_ns
+        except OSError:
+            return {}
+        now, known = time.monotonic(), self._known
+        if known is None or known[0] != changed_ns or now - known[1] > _REPOSITORIES_S:
+            self._known = known = changed_ns, now, dict(self._read())
+        return known[2]
+
+    def _read(self) -> Iterator[tuple[Path, str]]:
+        for folder, root in list_indexes(self._home):
+            if (
+                root is not None
+                and root.is_dir()
+                and (address := repository_of(root, load_settings(root, folder)))
+            ):
+                yield root, address
+
+
+def repository_of(root: Path, settings: Settings) -> str | None:
+    """Return the address of a project's repository: the configured one, else that of its remote."""
+    named = settings.serve.repository
+    return repository_address(named) if named else remote_address(root)
 
 
 def find_orphans(home: Path) -> list[tuple[Path, int]]:

@@ -31,6 +31,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings
 from findspot.embed.provider_registry import OpenEmbedder
+from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, require_index
 from findspot.indexing import pipeline
 from findspot.package_indexes import PackageIndexes
@@ -304,4 +305,5 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         languages=snapshot.files.languages(),
         skipped=snapshot.skips.counts(),
         notes=status_notes(snapshot, settings, roots, index.store.behind, stopped, rebuilt),
+        repository=repository_of(index.root, settings),
     )

@@ -25,7 +25,8 @@ from findspot.serve.mcp.http_server import TOKEN_SESSIONS
 
 ALL, SHOP, BOTH, NONE = "token-of-the-admin", "token-for-the-shop", "token-for-two", "token-for-nothing"
 LOOKING = ("search_code", "search_docs", "code_research", "search_by_path", "get_index_status")
-GREEDY = "token-of-the-greedy"
+GREEDY, CLONE = "token-of-the-greedy", "token-by-repository"
+PASSWORD = "pass-of-the-remote"
 Join = Callable[..., AbstractContextManager[Connection]]
 
 
@@ -50,6 +51,10 @@ def projects(tmp_path_factory: pytest.TempPathFactory, team_home: Path) -> dict[
     """Two indexed projects and one that is not, side by side."""
     folder = tmp_path_factory.mktemp("srv").resolve()
     made = {name: make_sample(folder / name) for name in ("shop", "secret", "new")}
+    for name in ("shop", "secret"):
+        (made[name] / ".git").mkdir(exist_ok=True)
+        remote = f"https://bot:{PASSWORD}@github.com/Acme/{name}.git"
+        (made[name] / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
     (made["shop"] / "way-out").symlink_to(made["secret"], target_is_directory=True)
     return made
 
@@ -59,7 +64,7 @@ def tokens(team_home: Path, projects: dict[str, Path]) -> Path:
     file = team_home / "tokens.json"
     both = [str(projects["shop"]), index_key(projects["secret"])]
     listed = [entry(ALL, "*"), entry(SHOP, [str(projects["shop"])]), entry(BOTH, both), entry(NONE, [])]
-    listed.append(entry(GREEDY, []))
+    listed += [entry(GREEDY, []), entry(CLONE, ["git@github.com:acme/shop.git"])]
     file.write_text(json.dumps({"tokens": listed}))
     return file
 
@@ -103,6 +108,31 @@ class TestRights:
             listed = {found["path"] for found in client.values("list_projects")["projects"]}
             assert listed == {str(shop), str(secret)}
             assert client.values("search_code", query="login", path=index_key(secret))["results"]
+
+    @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+    def test_a_repository_is_named_by_its_address(
+        self, team: tuple[str, Join], projects: dict[str, Path], mode: str
+    ) -> None:
+        """Issue 24.6: a client knows the remote of its checkout, not the server's path."""
+        for token in (CLONE, SHOP, ALL):
+            with team[1](token, mode=mode) as client:
+                for path in ("github.com/acme/shop", "git@github.com:Acme/shop.git", str(projects["shop"])):
+                    assert client.values("search_code", query="check a password", path=path)["results"]
+                below = client.values(
+                    "search_code", query="login", path="https://github.com/acme/shop/src/auth"
+                )
+                assert below["results"]
+                status = client.values("get_index_status", project="github.com/acme/shop.git")
+                assert status["repository"] == "github.com/acme/shop"
+                listed = {each["path"]: each for each in client.values("list_projects")["projects"]}
+                assert listed[str(projects["shop"])]["repository"] == "github.com/acme/shop"
+                assert PASSWORD not in json.dumps([status, listed])
+                assert (str(projects["secret"]) in listed) == (token == ALL)
+                refused = told(client, "search_code", "github.com/acme/never")
+                assert "PATH_NOT_FOUND" in refused
+                assert "repository" in refused
+                if token != ALL:
+                    assert told(client, "search_code", "github.com/acme/secret") == refused
 
     @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
     @pytest.mark.parametrize("tool", LOOKING)

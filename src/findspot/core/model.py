@@ -452,6 +452,8 @@ class IndexStatus:
     languages: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    repository: str | None = None
+    """The address that the project was cloned from, without credentials."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -384,6 +384,9 @@ KEYS: tuple[Key, ...] = (
         "The token budget of an answer (characters / 4)."),
     Key("maxCallTokens", "serve", "max_call_tokens", 8_000, positive,
         "The token budget of an answer of `call_tool`; the rest can be read in pages."),
+    Key("repository", "serve", "repository", None, optional(text),
+        "Address of the project's repository, by which clients of a server can name it: "
+        "'github.com/acme/shop'. Default: the remote `origin` of the checkout."),
     Key("store", "store", "kind", "default", _store,
         "The store of new indexes: 'default', 'lancedb', or an address such as 's3://bucket/prefix'."),
     Key("storeUri", "store", "uri", None, optional(text),

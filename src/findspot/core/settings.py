@@ -100,6 +100,7 @@ class ServeSettings:
     structured_results: str
     max_tokens: int
     max_call_tokens: int
+    repository: str | None
 
 
 @dataclass(frozen=True, slots=True)

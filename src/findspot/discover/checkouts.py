@@ -77,12 +77,16 @@ def exclude_file(checkout: Path) -> Path | None:
     return common_folder(git) / "info" / "exclude" if git else None
 
 
+def git_configuration(checkout: Path) -> str:
+    """Return the text of a checkout's own git configuration; empty if there is none."""
+    git = git_folder(checkout)
+    return _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
+
+
 def checkout_notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
     """Return what a reader of the index should know about the checkout at one of its roots."""
     found: list[str] = []
-    git = git_folder(checkout)
-    config = _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
-    if _SPARSE.search(config):
+    if _SPARSE.search(git_configuration(checkout)):
         found.append(f"Sparse checkout in {prefix or './'}: only the files on disk are indexed.")
     for path in _SUBMODULE_PATH.findall(_text(checkout, ".gitmodules")):
         if not _is_checked_out(here, path):

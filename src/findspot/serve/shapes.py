@@ -82,6 +82,7 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
     values = {
         "status": str(status.state),
         "projectPath": status.project_path,
+        "repository": status.repository,
         "indexPath": status.index_path,
         "totalFiles": status.total_files,
         "totalChunks": status.total_chunks,
@@ -110,6 +111,7 @@ def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
     values = {
         "id": identity,
         "path": status.project_path,
+        "repository": status.repository,
         "status": str(status.state),
         "totalFiles": status.total_files,
         "totalChunks": status.total_chunks,

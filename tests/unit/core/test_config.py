@@ -65,6 +65,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "roots": STRINGS,
     "defaultFormat": ("toon", "toon", ["xml"]),
     "structuredResults": ("slim", "slim", ["none"]),
+    "repository": TEXT,
     "documents.maxMemory": ("2MB", 2 << 20, ["2GB", 5]),
     "logLevel": ("debug", "debug", ["loud", 5]),
     "activity": SWITCH,

@@ -1,6 +1,6 @@
 """Who may ask a team's server, and about which projects.
 
-A tokens file holds hashes, not tokens, each with projects by path or id:
+A tokens file holds hashes, not tokens, each with projects by path, id or repository address:
 `{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` in the place of the list
 stands for every project. `"oidc"` names an issuer whose tokens are accepted too, and the projects of its
 groups. Edits count with the next request.
@@ -12,8 +12,8 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+from findspot.discover.repositories import repository_address
 from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings
 from findspot.serve.mcp.sdk import Context
 
@@ -65,6 +66,8 @@ class Grant:
     paths: frozenset[Path] = frozenset()
     """As they were written, and as they are: links are followed once, when the file is read."""
     ids: frozenset[str] = frozenset()
+    repositories: frozenset[str] = frozenset()
+    """Addresses of repositories; `located` says which projects they are."""
     everything: bool = False
 
     def allows(self, root: Path) -> bool:
@@ -72,6 +75,11 @@ class Grant:
         if self.everything or root in self.paths:
             return True
         return bool(self.ids) and not self.ids.isdisjoint(_ids_of(root))
+
+    def located(self, repositories: Mapping[Path, str]) -> Grant:
+        """Return the grant with the paths of its repositories, given the address of each project."""
+        paths = (root for root, address in repositories.items() if address in self.repositories)
+        return replace(self, paths=self.paths.union(paths))
 
     def covers(self, folder: Path) -> bool:
         """Return whether a folder is a granted project or inside one."""
@@ -139,6 +147,7 @@ class Grants:
             b"",
             frozenset().union(*(group.paths for group in groups)),
             frozenset().union(*(group.ids for group in groups)),
+            frozenset().union(*(group.repositories for group in groups)),
             everything=any(group.everything for group in groups),
         )
 
@@ -210,14 +219,12 @@ def _of_projects(file: Path, name: str, digest: bytes, projects: Any, where: str
     if projects == "*":
         return Grant(name, digest, everything=True)
     if not isinstance(projects, list) or not all(isinstance(project, str) for project in projects):
-        raise _invalid(file, f"the projects of {where} are not a list of paths and ids")
-    return Grant(name, digest, *_paths_and_ids(projects))
-
-
-def _paths_and_ids(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str]]:
+        raise _invalid(file, f"the projects of {where} are not a list of paths, ids and repository addresses")
     ids = frozenset(project for project in projects if INDEX_ID.fullmatch(project))
-    written = [lexical(project) for project in projects if project not in ids]
-    return frozenset((*written, *(path.resolve() for path in written))), ids
+    addresses = {project: repository_address(project) for project in projects}
+    written = [lexical(project) for project in projects if project not in ids and not addresses[project]]
+    paths = frozenset((*written, *(path.resolve() for path in written)))
+    return Grant(name, digest, paths, ids, frozenset(filter(None, addresses.values())))
 
 
 def lexical(path: str | Path) -> Path:
@@ -281,6 +288,10 @@ class AllowedEngine:
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
         return self._engine.projects(lambda root: self._grant.allows(root) and wanted(root))
+
+    def repositories(self) -> Mapping[Path, str]:
+        known = self._engine.repositories()
+        return {root: address for root, address in known.items() if self._grant.allows(root)}
 
     def detect(self, start: str | Path = ".") -> Project:
         """Return the granted project around a folder, else the only one that is granted."""

@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
-from findspot.serve.mcp.access import IN_SCOPE, OPEN, Terms
+from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Terms
 from findspot.serve.mcp.http_sessions import Sessions, at_path
 from findspot.serve.mcp.limits import Turns
 from findspot.serve.mcp.metrics import Meter, index_figures
@@ -102,7 +102,12 @@ class Backend:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (grant := scope.get(IN_SCOPE)) is not None:
             scope["user"] = _user(grant.name)
+            if grant.repositories:
+                scope[IN_SCOPE] = await to_thread.run_sync(self._located, grant)
         await self._app(scope, receive, send)
+
+    def _located(self, grant: Grant) -> Grant:
+        return grant.located(self._library.open().repositories())
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Return a context in which requests are answered, for use without a server of ASGI."""

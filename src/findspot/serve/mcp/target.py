@@ -18,6 +18,7 @@ from findspot.core.errors import (
 )
 from findspot.core.model import IndexReport
 from findspot.discover.checkouts import find_root
+from findspot.discover.repositories import named_folder, repository_address
 from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer
@@ -38,6 +39,10 @@ _SHOWN_ROOTS = 3
 _HERE, _ELSEWHERE = "Use current directory", "Enter a custom path"
 
 
+_BY_ADDRESS = (
+    "This server may have the project under another path: name it by the address of its repository, such as "
+    "github.com/org/name (see `git remote get-url origin`). list_projects shows those that you can ask about."
+)
 OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index it?"
 
 
@@ -121,6 +126,10 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
 
     try:
         return await call.quick(lambda engine: work_with(locate(engine)))
+    except PathNotFoundError as error:
+        if call.client.grant is not None:
+            error.hint = _BY_ADDRESS
+        raise
     except ProjectNotDetectedError:
         if given not in (None, "."):
             raise
@@ -163,7 +172,8 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
     if INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
     try:
-        folder = engine.folder(path)
+        by_address = named_folder(given, engine.repositories()) if repository_address(given) else None
+        folder = engine.folder(by_address or path)
     except PathNotFoundError:
         raise PathNotFoundError(given) from None
     return Target(engine.project(folder), given) if exact else _around(engine, folder, given)

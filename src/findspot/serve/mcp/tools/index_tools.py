@@ -254,6 +254,7 @@ GET_INDEX_STATUS = Tool(
         {
             "status": STATES,
             "projectPath": TEXT,
+            "repository": TEXT,
             "indexPath": TEXT,
             "totalFiles": COUNT,
             "totalChunks": COUNT,
@@ -293,6 +294,7 @@ LIST_PROJECTS = Tool(
                 {
                     "id": TEXT,
                     "path": TEXT,
+                    "repository": TEXT,
                     "status": STATES,
                     "totalFiles": COUNT,
                     "totalChunks": COUNT,
