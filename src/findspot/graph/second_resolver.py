@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from findspot.core.platforms import answers_on_stdout, start_python
 
+SNAPSHOT_FILES = 2_000
+"""Files that are resolved from one snapshot: SQLite keeps its log for as long as one is open."""
+
 _CODE = "from findspot.graph.second_resolver import main; main()"
 
 
@@ -66,10 +69,10 @@ def main() -> None:
 
     sink = answers_on_stdout()
     folder, file_ids = pickle.load(sys.stdin.buffer)
-    with SqliteStore(folder, "").snapshot() as snapshot:
-        resolver = FileResolver(snapshot)
-        for file_id in file_ids:
-            if resolver.tables.crowded:
-                resolver = FileResolver(snapshot, resolver)
-            pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)
-            sink.flush()
+    store = SqliteStore(folder, "")
+    for first in range(0, len(file_ids), SNAPSHOT_FILES):
+        with store.snapshot() as snapshot:
+            resolver = FileResolver(snapshot)
+            for file_id in file_ids[first : first + SNAPSHOT_FILES]:
+                pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)
+                sink.flush()

@@ -21,7 +21,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
-from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables, empty_tables
+from findspot.graph.shared_tables import MEMBERS, MOST_ANSWERS, RECEIVERS, RESOLVED, Tables, empty_tables
 from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
 from findspot.store.edge_rows import EdgeRows
@@ -48,6 +48,8 @@ MANY = 1_500
 """Files from which on a second process is worth its start."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
+_LOOK = 1_000
+"""References of one file after which it is checked that the tables are not crowded."""
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
@@ -135,7 +137,7 @@ def resolve_pending(
     known = snapshot.files.by_id
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
-    resolver: FileResolver | None = None
+    resolver = FileResolver(snapshot)
     with _second(beside, waiting) as second:
         for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
@@ -146,15 +148,14 @@ def resolve_pending(
                 break
             if len(waiting) > FEW:
                 progress(Progress(number + len(done), len(waiting), LINKING))
-            if resolver is None or resolver.tables.crowded:
-                resolver = FileResolver(snapshot, resolver)
             rows.put(file_id, *resolver.edges_of(file_id))
+            rows.save_many()
     return len(waiting)
 
 
 @contextlib.contextmanager
 def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResolver | None]:
-    """Start a second process for many files, and end it before anything is committed."""
+    """Start a second process for many files, and end it with the block."""
     if (
         store is None
         or not isinstance(store, SqliteStore)
@@ -171,20 +172,35 @@ def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResol
 
 
 class FileResolver:
-    """Resolves whole files, with tables of its own that go when it is done; `before` had crowded tables."""
+    """Resolves whole files, with tables of its own, which it empties when they are crowded."""
 
-    def __init__(self, snapshot: Snapshot, before: FileResolver | None = None) -> None:
-        self.tables: Tables = before.tables.emptied() if before else empty_tables(snapshot)
-        self._sources = Sources(snapshot, self.tables)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._defined: dict[str, bool] = {}
+        self._use(empty_tables(snapshot))
+
+    def _use(self, tables: Tables) -> None:
+        self.tables = tables
+        self._sources = Sources(self._snapshot, tables)
         self._outgoing = Outgoing(self._sources)
-        self._defined: dict[str, bool] = before._defined if before is not None else {}
+
+    def _make_room(self) -> bool:
+        """Empty the tables if they are crowded; definitions found before are not those found afterwards."""
+        crowded = self.tables.crowded
+        if crowded:
+            self._use(self.tables.emptied())
+        if len(self._defined) > MOST_ANSWERS:
+            self._defined.clear()
+        return crowded
 
     def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
         """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
+        self._make_room()
         view = self._sources.view(file_id)
         encoder = _Encoder()
         if view is not None:
             doubtful = self._add_references(view, encoder)
+            view = self._sources.view(file_id) or view
             for place, edge in self._others(view):
                 code, confidence = _CODES[edge.relation, edge.mark], round(edge.confidence * 1000)
                 encoder.add(edge.target.id, code, edge.line, confidence, place)
@@ -199,7 +215,10 @@ class FileResolver:
         """Add the edges of references; return the references that lead nowhere known."""
         doubtful = []
         resolve = self._outgoing.resolver.resolve
-        for reference in view.facts.references:
+        for number, reference in enumerate(view.facts.references, 1):
+            if number % _LOOK == 0 and self._make_room():
+                view = self._sources.view(view.id) or view
+                resolve = self._outgoing.resolver.resolve
             resolution = resolve(view, reference)
             relation, name, _, line, place, _ = reference
             for target, confidence in resolution.targets:

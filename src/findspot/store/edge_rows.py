@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 
-from findspot.core.sqlite import Connection
+from findspot.core.sqlite import Connection, uses_log
 
 EDGE_TABLES = """
 CREATE TABLE edges (
@@ -35,11 +35,16 @@ INSERT INTO pending SELECT file_id FROM facts
 PEND_ALL = "INSERT OR IGNORE INTO pending SELECT file_id FROM facts"
 
 
+_MANY = 50_000
+"""Rows that one transaction stores, of about 100 bytes each."""
+
+
 class EdgeRows:
     """The resolved references of an index, for readers and for its writer."""
 
     def __init__(self, db: Connection) -> None:
         self.db = db
+        self._unsaved = 0
 
     def pending(self) -> set[int]:
         """Return the numbers of the files whose references are not resolved."""
@@ -62,6 +67,17 @@ class EdgeRows:
         self.db.executemany("INSERT INTO edges VALUES (?,?,?)", rows)
         targets = array("q", edges).tobytes()
         self.db.execute("INSERT INTO edge_sources VALUES (?,?,?)", (file_id, sources, targets))
+        self._unsaved += 1 + len(edges)
+
+    def save_many(self) -> None:
+        """Commit and begin again once many rows were put: a killed run has these, and the log stays short.
+
+        Without a log nothing can be committed while another process reads.
+        """
+        if self._unsaved > _MANY and uses_log(self.db):
+            self.db.execute("COMMIT")
+            self.db.execute("BEGIN IMMEDIATE")
+            self._unsaved = 0
 
     def drop(self, file_id: int) -> None:
         """Delete the edges of a file."""

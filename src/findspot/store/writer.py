@@ -155,7 +155,8 @@ class Writer:
         try:
             yield self._edges
         finally:
-            self._db.execute("COMMIT")
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Roll back what is not committed, and clean up; what fails of that is left to the next writer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from findspot.core.facts import Relation
+from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
-from findspot.graph import Edge, Graph
+from findspot.graph import Edge, Graph, shared_tables, stored_edges
 from findspot.graph.graph import every_node
 from findspot.graph.stored_edges import resolve_pending
+from findspot.store import edge_rows
+from findspot.store.database import connect_reader
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored
 
@@ -132,4 +137,37 @@ def test_what_follows_from_a_changed_name_is_resolved_again(tmp_path: Path) -> N
         graph = Graph(snapshot)
         (two,) = graph.find("Two.go")
         assert [edge.path for edge in graph.references_to(two, (Relation.CALL,))] == ["use.py"]
+    store.close()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_edges_do_not_depend_on_when_tables_are_emptied(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """speed 7: memory is bounded inside of a file, too."""
+    store = stored(_files(language), tmp_path)
+    resolved = _edges(store)
+    monkeypatch.setattr(shared_tables, "MOST_FILES", 1)
+    monkeypatch.setattr(stored_edges, "_LOOK", 1)
+    _resolve(store)
+    store.close()
+    assert _edges(store) == resolved
+    store.close()
+
+
+def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """speed 7: many edges are committed in parts, which other processes see."""
+    monkeypatch.setattr(edge_rows, "_MANY", 0)
+    files = {f"m{number}.py": f"def f{number}():\n    pass\n\n\nf{number}()\n" for number in range(4)}
+    store = stored(files, tmp_path)
+    reported: list[int] = []
+
+    def progress(now: Progress) -> None:
+        with contextlib.closing(connect_reader(store.database)) as other:
+            reported.append(len(EdgeRows(other).pending()))
+
+    monkeypatch.setattr(stored_edges, "FEW", 1)
+    with store.writer() as writer, store.snapshot() as snapshot, writer.storing_edges() as edges:
+        resolve_pending(snapshot, edges, CancelToken(), progress=progress)
+    assert reported == [4, 3, 2, 1]
     store.close()
