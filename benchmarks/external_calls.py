@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,27 +23,33 @@ from typing import NamedTuple
 
 from findspot import Engine
 from findspot.core.facts import Relation
-from findspot.dependencies.external_symbols import providing
 from findspot.dependencies.package import SCHEME
+from findspot.dependencies.package_modules import providing
 from findspot.graph import Graph
 from findspot.graph.graph import every_node
 from findspot.graph.resolve import EXTERNAL
 from findspot.project import Project
 
 _SEED = 4
+_DECLARED = re.compile(r"\b(?:def|function|class|const|type|interface|enum)\s+([\w$]+)")
 _TYPESCRIPT = ("typescript", "tsx")
 _ORACLE = """
-import json, sys, jedi
+import json, re, sys, jedi
 project = jedi.Project(sys.argv[1], environment_path=sys.argv[1] + "/.venv")
 for line in sys.stdin:
-    path, row, name = json.loads(line)
+    path, row, name, bare = json.loads(line)
     text = open(path, encoding="utf-8").read()
-    column = text.split("\\n")[row - 1].rfind(name + "(")
+    before = "(?<![.\\w])" if bare else "(?<=[.])"
+    columns = [m.start() for m in re.finditer(before + name + "[(]", text.split("\\n")[row - 1])]
     found = []
-    if column >= 0:
+    if columns:
         try:
             script = jedi.Script(text, path=path, project=project)
-            found = script.goto(row, column, follow_imports=True)
+            found = script.goto(row, columns[-1], follow_imports=True)
+            # Of compiled names it finds the import; their stubs have the definition.
+            defines = [re.search(r"\\b(def|class)\\s|[:=]", each.get_line_code() or "") for each in found]
+            if not any(defines):
+                found = script.goto(row, columns[-1], follow_imports=True, only_stubs=True)
         except Exception:
             found = []
     print(json.dumps([[str(each.module_path), each.line] for each in found if each.module_path]), flush=True)
@@ -64,9 +71,10 @@ const service = ts.createLanguageService({
   getCurrentDirectory: () => root, getDefaultLibFileName: ts.getDefaultLibFilePath,
   fileExists: ts.sys.fileExists, readFile: ts.sys.readFile, readDirectory: ts.sys.readDirectory,
   directoryExists: ts.sys.directoryExists, getDirectories: ts.sys.getDirectories, realpath: ts.sys.realpath});
-for (const [path, row, name] of asked) {
+for (const [path, row, name, bare] of asked) {
   const lines = fs.readFileSync(path, "utf8").split("\\n");
-  const column = lines[row - 1].search(new RegExp("\\\\b" + name.replace(/[$]/g, "\\\\$&") + "\\\\s*[(<`]"));
+  const before = bare ? "(?<![.\\\\w$])" : "(?<=[.])";
+  const column = lines[row - 1].search(new RegExp(before + name.replace(/[$]/g, "\\\\$&") + "\\\\s*[(<`]"));
   const at = lines.slice(0, row - 1).reduce((sum, line) => sum + line.length + 1, 0) + column;
   let found = [];
   try { found = column < 0 ? [] : service.getDefinitionAtPosition(path, at) || []; } catch {}
@@ -87,6 +95,8 @@ class Call(NamedTuple):
     module: str
     names: tuple[str, ...]
     language: str
+    bare: bool
+    """Whether nothing stands before the name."""
 
 
 def main() -> None:
@@ -133,29 +143,37 @@ def _calls(project: Project) -> Iterator[Call]:
                 if use.relation is Relation.CALL and taken is not None:
                     module, names = taken
                     if providing(listed, language, module):
-                        yield Call(use.path, use.line, use.name, module, tuple(names), language)
+                        yield Call(
+                            use.path, use.line, use.name, module, tuple(names), language, not use.receiver
+                        )
 
 
 def _oracle(command: list[str], project: Project, calls: list[Call]) -> list[list[tuple[str, int]]]:
-    asked = "".join(json.dumps([str(project.root / c.path), c.line, c.name]) + "\n" for c in calls)
+    asked = "".join(json.dumps([str(project.root / c.path), c.line, c.name, c.bare]) + "\n" for c in calls)
     answers = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
     places = [[(path, line) for path, line in json.loads(answer) if line] for answer in answers.splitlines()]
-    return [
-        [each for each in found if "packages" in each[0] or "node_modules" in each[0]] for found in places
-    ]
+    packages = (f"{project.root}/.venv/", f"{project.root}/node_modules/")
+    return [[each for each in found if each[0].startswith(packages)] for found in places]
 
 
 def _is_right(said: str | None, places: list[tuple[str, int]]) -> bool:
-    """Return whether the lines are the same; the code behind a declaration of types is right, too."""
+    """Return whether the lines are the same, or declare the same name once more in the same package.
+
+    A function has overloads, and what a package declares in its build output it defines in its sources.
+    """
     if said is None:
         return False
-    path, _, line = said.removeprefix(SCHEME).partition(" ")[0].rpartition(":")
+    where, _, shown = said.removeprefix(SCHEME).partition(" ")
+    path, _, line = where.rpartition(":")
     label, _, inside = path.rpartition("@")
-    package, inside = label.partition("/")[2], inside.partition("/")[2]
+    folder, inside = f"/{label.partition('/')[2]}/", inside.partition("/")[2]
     for file, row in places:
-        if file.endswith(f"/{inside}") and abs(int(line) - row) <= 3:
-            return True
-        if f"/{package}/" in file and file.endswith((".d.ts", ".d.cts", ".d.mts")) and inside.endswith("js"):
+        declaration = Path(file).read_text(encoding="utf-8", errors="replace").split("\n")[row - 1]
+        same = file.endswith(f"/{inside}") or (
+            folder in file and file.endswith((".d.ts", ".d.mts", ".d.cts"))
+        )
+        names = set(_DECLARED.findall(declaration)) & set(_DECLARED.findall(shown))
+        if (file.endswith(f"/{inside}") and abs(int(line) - row) <= 3) or (same and names):
             return True
     return False
 

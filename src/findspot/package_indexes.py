@@ -59,6 +59,9 @@ _FEW = 3
 _MOST_SUGGESTED = 5
 """Packages that are asked where the project itself has no answer."""
 
+_MOST_OPENED = 8
+"""Packages that are opened, and indexed, to follow one name."""
+
 _WORDS = re.compile(r"[\w@/.-]+")
 
 _LIST_S = 60.0
@@ -172,18 +175,25 @@ class PackageIndexes:
 
     def describe(self, language: str, module: str, names: Sequence[str]) -> str | None:
         """Return where the package of a module defines a chain of names, with its signature."""
-        from findspot.dependencies.external_symbols import describe_symbol, providing
+        from findspot.dependencies.external_symbols import find_symbol
+        from findspot.dependencies.package_modules import PackageFiles, providing
 
-        for package in providing(self.listed(), language, module) if names else ():
-            index = self._index(package)
-            self._build(index, ignore_progress, CancelToken())
-            _note_use(index.store.folder)
-            with index.store.snapshot() as snapshot:
-                found = describe_symbol(package, snapshot, language, module, names)
-            if found is not None:
-                node, shown = found
-                return f"{SCHEME}{package.label}/{node.path}:{node.start_line} {shown}".rstrip()
-        return None
+        opened: dict[str, PackageFiles] = {}
+        with contextlib.ExitStack() as stack:
+
+            def open_packages(wanted: str) -> Iterator[PackageFiles]:
+                for package in providing(self.listed(), language, wanted):
+                    if package.label not in opened and len(opened) < _MOST_OPENED:
+                        index = self._index(package)
+                        self._build(index, ignore_progress, CancelToken())
+                        _note_use(index.store.folder)
+                        snapshot = stack.enter_context(index.store.snapshot())
+                        opened[package.label] = PackageFiles(package, snapshot)
+                    if package.label in opened:
+                        yield opened[package.label]
+
+            found = find_symbol(open_packages, module, names) if names else None
+        return str(found) if found is not None else None
 
     @contextlib.contextmanager
     def version(self, name: str, version: str) -> Iterator[Snapshot]:

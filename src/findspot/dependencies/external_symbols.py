@@ -2,129 +2,130 @@
 
 from __future__ import annotations
 
-import posixpath
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from findspot.chunk.capsule import doc_comment, signature
 from findspot.chunk.splitting import SourceLines
-from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, table
-from findspot.dependencies.public_names import read_definitions, stored_text
-from findspot.graph import Graph, Node
-from findspot.store.snapshot import Snapshot
+from findspot.core.facts import Relation
+from findspot.dependencies.declarations import Declarations
+from findspot.dependencies.package import NPM, PYPI, SCHEME
+from findspot.dependencies.package_modules import OpenPackages, PackageFiles
+from findspot.dependencies.public_names import read_definitions
+from findspot.graph import Node
 
-_ECOSYSTEMS = {"python": PYPI, "javascript": NPM, "typescript": NPM, "tsx": NPM, "go": GO}
-"""By language."""
-
-_ENTRY_KEYS = ("types", "typings", "module", "main", "import", "require", "default", "node")
-_ENDINGS = (
-    "",
-    ".d.ts",
-    ".d.cts",
-    ".d.mts",
-    ".ts",
-    ".tsx",
-    ".js",
-    ".mjs",
-    ".cjs",
-    "/index.d.ts",
-    "/index.ts",
-    "/index.js",
-)
-_BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".mjs", ".cjs", ".js", ".ts")
 _FIRST_LINE_CHARS = 120
+_MAX_BASES = 4
+"""Packages through which a method that is inherited is followed."""
+_IMPORT = re.compile(r"^\s*from\s+([.\w]+)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
-def providing(packages: Sequence[Dependency], language: str, module: str) -> list[Dependency]:
-    """Return the installed packages that may define a module: the one it belongs to, then its types."""
-    ecosystem = _ECOSYSTEMS.get(language)
-    found = [each for each in packages if each.ecosystem == ecosystem and each.folder is not None]
-    if ecosystem == PYPI:
-        top = module.partition(".")[0]
-        return [each for each in found if each.folder and each.folder.stem == top][:1]
-    fitting = [each for each in found if f"{module}/".startswith(f"{each.name}/")]
-    best = sorted(fitting, key=lambda each: (-len(each.name), not each.direct))[:1]
-    types = f"@types/{module.removeprefix('@').replace('/', '__', module.startswith('@'))}/"
-    return best + [each for each in found if types.startswith(f"{each.name}/") and each.name[:7] == "@types/"]
+class ExternalSymbol(NamedTuple):
+    """A definition in a package."""
+
+    package: str
+    path: str
+    line: int
+    signature: str
+    comment: str
+
+    def __str__(self) -> str:
+        first = self.comment.strip().partition("\n")[0][:_FIRST_LINE_CHARS]
+        shown = " — ".join(filter(None, (self.signature, first)))
+        return f"{SCHEME}{self.package}/{self.path}:{self.line} {shown}".rstrip()
 
 
-def describe_symbol(
-    package: Dependency, snapshot: Snapshot, language: str, module: str, names: Sequence[str]
-) -> tuple[Node, str] | None:
-    """Return the definition of a chain of names, and its signature with the first line of its comment."""
-    graph = Graph(snapshot)
-    paths = frozenset(file.path for file in snapshot.files.files)
-    for count in range(len(names)):  # the first names may be modules inside of the module
-        inner = ".".join((module, *names[:count])) if package.ecosystem == PYPI else module
-        for path in dict.fromkeys(_module_files(package, language, inner, paths)):
-            node = graph.exported(path, names[count:])
+def find_symbol(
+    open_packages: OpenPackages, module: str, names: Sequence[str], hops: int = 0
+) -> ExternalSymbol | None:
+    """Return the definition of a chain of names that is imported from a module; declared types first."""
+    opened = list(open_packages(module))
+    for files in opened:
+        declared = Declarations(open_packages).find(files, module, names) if _is_npm(files) else None
+        if declared is not None:
+            package = declared.files.package.label
+            return ExternalSymbol(package, declared.path, declared.line, *declared.shown())
+    for files in opened:
+        for path, inner in _places(files, module, names):
+            node = files.graph.exported(path, inner)
             if node is not None:
-                return node, _shown(snapshot, node)
-        if package.ecosystem != PYPI:
-            break
+                return _symbol(files, node)
+        found = _constant(files, module, names) if files.package.ecosystem == PYPI else None
+        if found is None and len(names) > 1 and hops < _MAX_BASES:
+            found = _inherited(open_packages, files, module, names, hops)
+        if found is not None:
+            return found
     return None
 
 
-def _module_files(package: Dependency, language: str, module: str, paths: frozenset[str]) -> Iterator[str]:
-    """Yield the files that a module may be, the likeliest first."""
-    if package.ecosystem == PYPI:
-        place = module.replace(".", "/")
-        endings = ("/__init__.py", ".py", "/__init__.pyi", ".pyi")
-        yield from (place + ending for ending in endings if place + ending in paths)
-    elif package.ecosystem == GO:
-        folder = module.removeprefix(package.name).strip("/")
-        yield from sorted(path for path in paths if posixpath.dirname(path) == folder)
-    elif package.folder is not None:
-        name = package.name.removeprefix("@types/")
-        inside = module.removeprefix(package.name).removeprefix(name).strip("/")
-        manifest = Manifests(package.folder).json("package.json")
-        for entry in _entries(manifest, inside):
-            yield from (path for path in _sources_of(entry) if path in paths)
+def _is_npm(files: PackageFiles) -> bool:
+    return files.package.ecosystem == NPM
 
 
-def _entries(manifest: dict[str, Any], inside: str) -> Iterator[str]:
-    """Yield what a package's manifest says a module is, then what its name says."""
-    exports = manifest.get("exports")
-    key = f"./{inside}" if inside else "."
-    if isinstance(exports, dict):
-        yield from _targets(exports.get(key, {} if inside else exports))
-    elif isinstance(exports, str) and not inside:
-        yield exports
-    if not inside:
-        yield from (manifest[name] for name in _ENTRY_KEYS if isinstance(manifest.get(name), str))
-    yield from (f"{base}{ending}" for base in _bases(inside) for ending in _ENDINGS)
+def _places(files: PackageFiles, module: str, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the files that may define names, and the names; the first ones may be modules inside of it."""
+    for count in range(len(names) if files.package.ecosystem == PYPI else 1):
+        inner = ".".join((module, *names[:count]))
+        yield from ((path, names[count:]) for path in files.module_files(inner))
 
 
-def _bases(inside: str) -> tuple[str, ...]:
-    return (inside, f"src/{inside}", f"lib/{inside}", f"dist/{inside}") if inside else ("index", "src/index")
-
-
-def _targets(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the files of a conditional export, those with types first."""
-    if isinstance(value, str):
-        yield value
-    elif depth < 5:
-        given = table(value)
-        for name in (*(key for key in _ENTRY_KEYS if key in given), *given):
-            yield from _targets(given[name], depth + 1)
-
-
-def _sources_of(entry: str) -> Iterator[str]:
-    """Yield a file of a package, and the source that it was built from."""
-    path = posixpath.normpath(entry)
-    yield path
-    stem = next((path.removesuffix(ending) for ending in _BUILT_ENDINGS if path.endswith(ending)), path)
-    folder, _, rest = stem.partition("/")
-    for base in (stem, f"src/{rest}" if rest and folder in ("dist", "lib", "build") else f"src/{stem}"):
-        yield from (base + ending for ending in (".d.ts", ".d.cts", ".d.mts", ".ts", ".tsx", ".js"))
-
-
-def _shown(snapshot: Snapshot, node: Node) -> str:
-    file = snapshot.files.find(node.path)
-    text = stored_text(snapshot, node.path)
+def _symbol(files: PackageFiles, node: Node) -> ExternalSymbol:
+    file = files.snapshot.files.find(node.path)
+    text = files.text(node.path)
     for definition, source in read_definitions(file.language, text) if file is not None else ():
         if definition.row + 1 == node.start_line and definition.name == node.name:
             comment = doc_comment(definition, source, SourceLines(text)) or ""
-            first = comment.strip().partition("\n")[0][:_FIRST_LINE_CHARS]
-            return " — ".join(filter(None, (signature(definition, source), first)))
-    return ""
+            shown = signature(definition, source)
+            return ExternalSymbol(files.package.label, node.path, node.start_line, shown, comment)
+    return ExternalSymbol(files.package.label, node.path, node.start_line, "", "")
+
+
+def _constant(files: PackageFiles, module: str, names: Sequence[str], hops: int = 0) -> ExternalSymbol | None:
+    """Return the line that assigns a name of a Python module or declares its type; stubs first."""
+    for path, inner in sorted(_places(files, module, names), key=lambda each: not each[0].endswith(".pyi")):
+        text = files.text(path) if len(inner) == 1 else ""
+        assigned = re.search(rf"^{re.escape(inner[0])}\s*(?::[^=\n]|=(?!=))[^\n]*", text, re.MULTILINE)
+        if assigned is not None:
+            line, shown = text.count("\n", 0, assigned.start()) + 1, assigned[0].strip()
+            return ExternalSymbol(files.package.label, path, line, shown[:_FIRST_LINE_CHARS], "")
+        for source, listed in _IMPORT.findall(text) if hops < _MAX_BASES else ():
+            for part in listed.strip("()").split(","):
+                original, _, alias = part.partition("#")[0].strip().partition(" as ")
+                if (alias or original).strip() == inner[0]:
+                    target = _absolute(path, source)
+                    for other in files.module_files(target):
+                        node = files.graph.exported(other, [original.strip()])
+                        if node is not None:
+                            return _symbol(files, node)
+                    found = _constant(files, target, [original.strip()], hops + 1)
+                    if found is not None:
+                        return found
+    return None
+
+
+def _absolute(path: str, module: str) -> str:
+    """Return the full name of a module that a file of a Python package imports."""
+    dots = len(module) - len(module.lstrip("."))
+    if not dots:
+        return module
+    around = path.split("/")[:-dots]
+    return ".".join([*around, *filter(None, [module.lstrip(".")])])
+
+
+def _inherited(
+    open_packages: OpenPackages, files: PackageFiles, module: str, names: Sequence[str], hops: int
+) -> ExternalSymbol | None:
+    """Return a member that a class of one package inherits from another package."""
+    graph = files.graph
+    for path, inner in _places(files, module, names[:-1]):
+        node = graph.exported(path, inner)
+        if node is None:
+            continue
+        bases = [node, *(edge.target for edge in graph.supertypes(node, transitive=True))]
+        for use in (use for base in bases for use in graph.unresolved(base)):
+            taken = graph.leftovers.import_of(use) if use.relation is Relation.INHERIT else None
+            found = find_symbol(open_packages, taken[0], [*taken[1], names[-1]], hops + 1) if taken else None
+            if found is not None:
+                return found
+    return None

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from findspot.dependencies.package import (
     NOT_INSTALLED,
@@ -27,14 +27,24 @@ from findspot.dependencies.package import (
     tables,
 )
 
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)(?:;\s*([^#]*))?")
-_MARKER_OF_EXTRA = re.compile(r"\bextra\b")
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*[^;#]*(?:;\s*([^#]*))?")
+_MARKER_OF_EXTRA = re.compile(r"\bextra\s*==\s*['\"]([^'\"]+)")
 _POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
 _LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 _OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
 _CONDA_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda", "micromamba")
 _MOST_INCLUDED = 20
 _MOST_TOPS = 50
+
+
+class _Requirement(NamedTuple):
+    """What a distribution needs."""
+
+    name: str
+    extras: frozenset[str]
+    """The extras that it asks for: `requests[socks]`."""
+    only_with: str
+    """The extra of the distribution itself that needs it; empty for what is always needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class _Installed:
     version: str
     folder: Path | None
     missing: str
-    requires: tuple[str, ...]
+    requires: tuple[_Requirement, ...]
 
 
 @dataclass(slots=True)
@@ -55,14 +65,17 @@ class _Wanted:
     direct: dict[str, tuple[str, str]] = field(default_factory=dict)
     locked: dict[str, tuple[str, str]] = field(default_factory=dict)
     """As written, and the version."""
+    extras: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(self, requirement: str) -> None:
         """Add a requirement line; options, addresses and paths are none."""
         found = _REQUIREMENT.match(requirement)
         if found is None or requirement.lstrip().startswith("-"):
             return
-        name, _, marker = found.groups()
-        self.direct.setdefault(normalised(name), (name, (marker or "").strip()))
+        name, extras, marker = found.groups()
+        key = normalised(name)
+        self.direct.setdefault(key, (name, (marker or "").strip()))
+        self.extras[key] = self.extras.get(key, frozenset()) | _extras(extras)
 
 
 def python_packages(manifests: Manifests, environ: dict[str, str], home: Path) -> list[Dependency]:
@@ -75,7 +88,7 @@ def python_packages(manifests: Manifests, environ: dict[str, str], home: Path) -
         for distribution in _distributions(site):
             installed.setdefault(normalised(distribution.name), distribution)
     own = normalised(_project_name(manifests))
-    reached = _reached(wanted.direct, installed)
+    reached = _reached(wanted, installed)
     names = {**wanted.direct, **wanted.locked, **reached}
     return [_dependency(name, wanted, installed) for name in names if name != own]
 
@@ -91,18 +104,27 @@ def _dependency(name: str, wanted: _Wanted, installed: dict[str, _Installed]) ->
     return Dependency(PYPI, written_direct or written, version, direct, missing=reason)
 
 
-def _reached(
-    direct: dict[str, tuple[str, str]], installed: dict[str, _Installed]
-) -> dict[str, tuple[str, str]]:
+def _reached(wanted: _Wanted, installed: dict[str, _Installed]) -> dict[str, tuple[str, str]]:
     """Return the installed packages that the direct ones need, themselves or through others."""
     reached: dict[str, tuple[str, str]] = {}
-    pending = [name for name in direct if name in installed]
+    pending = [(name, wanted.extras.get(name, frozenset())) for name in wanted.direct if name in installed]
+    seen = set(pending)
     while pending:
-        for needed in installed[pending.pop()].requires:
-            if needed in installed and needed not in reached and needed not in direct:
-                reached[needed] = (installed[needed].name, "")
-                pending.append(needed)
+        name, extras = pending.pop()
+        for needed in installed[name].requires:
+            key = (needed.name, needed.extras)
+            if needed.name not in installed or (needed.only_with and needed.only_with not in extras):
+                continue
+            if needed.name not in wanted.direct:
+                reached[needed.name] = (installed[needed.name].name, "")
+            if key not in seen:
+                seen.add(key)
+                pending.append(key)
     return reached
+
+
+def _extras(written: str | None) -> frozenset[str]:
+    return frozenset(normalised(each.strip()) for each in (written or "").split(",") if each.strip())
 
 
 def _wanted(manifests: Manifests) -> _Wanted:
@@ -273,9 +295,10 @@ def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]
     if "name" not in fields or "version" not in fields:
         return
     requires = [
-        normalised(found[1])
+        _Requirement(normalised(found[1]), _extras(found[2]), normalised(extra[1]) if extra else "")
         for line in fields.get("requires-dist", ())
-        if (found := _REQUIREMENT.match(line)) and not _MARKER_OF_EXTRA.search(found[3] or "")
+        if (found := _REQUIREMENT.match(line))
+        for extra in (_MARKER_OF_EXTRA.search(found[3] or ""),)
     ]
     folder, missing = _place(site, info, fields["name"][0])
     yield _Installed(fields["name"][0], fields["version"][0], folder, missing, tuple(requires))

@@ -87,7 +87,11 @@ class Evaluator:
                 root, values = self._in_package(text, root, view)
         if view.language.reopens and len(text) > len(root):
             values = self.reopened(values)
-        for step in _STEP.findall(text[len(root) :]):
+        return self.follow(values, text[len(root) :])
+
+    def follow(self, values: Values, steps: str) -> Values:
+        """Return what attributes, calls and subscripts of values may be, such as `.name()[]`."""
+        for step in _STEP.findall(steps):
             if not values:
                 return []
             values = [after for value in values for after in self._step(value, step)]

@@ -114,11 +114,15 @@ class Graph:
         return found
 
     def exported(self, path: str, names: Sequence[str]) -> Node | None:
-        """Return what other files get when they import a chain of names from a file; follows re-exports."""
+        """Return what other files get when they import a chain of names from a file; follows re-exports.
+
+        A name may end in a call: `connect()`.
+        """
         evaluator = self._outgoing.evaluator
-        values = evaluator.exports.exported(path, names[0]) or []
-        for name in names[1:]:
-            values = [v for value in values for v in evaluator.members.attribute(value, name)]
+        first, mark, steps = names[0].partition("(")
+        values = evaluator.exports.exported(path, first) or []
+        for name in ([f"{mark}{steps}"] if mark else []) + [f".{name}" for name in names[1:]]:
+            values = evaluator.follow(values, name)
         found = (value.of for value in values)
         return next((of.node for of in found if isinstance(of, Def | SourceView)), None)
 
