@@ -280,6 +280,39 @@ class TestFigures:
         status, body = get(team[0], "/health")
         assert (status, json.loads(body)["status"]) == (200, "ok")
 
+    def test_ready_is_for_everyone_and_names_projects_to_few(
+        self, team: tuple[str, Join], team_home: Path, projects: dict[str, Path]
+    ) -> None:
+        """Issue 24.6: 200 only while every project can answer."""
+        address = team[0]
+        assert json.loads(get(address, "/ready")[1]) == {"status": "ready", "projects": 2}
+        database = team_home / "indexes" / index_key(projects["secret"]) / "index.sqlite"
+        whole = database.read_bytes()
+        database.write_bytes(b"no database" * 1_000)
+        try:
+            results = {token: wait_for_ready(address, token, 503) for token in (None, SHOP, ALL)}
+        finally:
+            database.write_bytes(whole)
+        assert results[None] == results[SHOP]
+        assert results[None]["reasons"] == ["1 of 2 projects cannot answer"]
+        assert results[ALL]["reasons"][0]["project"] == str(projects["secret"])
+        wait_for_ready(address, None, 200)
+
+    def test_a_page_shows_the_granted_projects(
+        self, team: tuple[str, Join], projects: dict[str, Path]
+    ) -> None:
+        address = team[0]
+        page = request(address, "GET", path="/")
+        assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+        assert b"projects.js" in page.read()
+        assert get(address, "/projects.js")[0] == get(address, "/projects.css")[0] == 200
+        assert get(address, "/projects")[0] == 401
+        assert get(address, "/projects", ALL, Host="evil.example")[0] == 421
+        listed = json.loads(get(address, "/projects", CLONE)[1])["projects"]
+        assert [(one["name"], one["repository"]) for one in listed] == [("shop", "github.com/acme/shop")]
+        assert json.loads(get(address, "/projects", ALL)[1])["total"] == 2
+        assert json.loads(get(address, "/projects", NONE)[1])["total"] == 0
+
     def test_metrics_are_for_those_who_see_all(self, team: tuple[str, Join]) -> None:
         assert get(team[0], "/metrics")[0] == 401
         assert get(team[0], "/metrics", SHOP)[0] == 404
@@ -301,8 +334,18 @@ class TestFigures:
             assert count == after['findspot_request_seconds_bucket{tool="search_code",le="+Inf"}']
             assert count == after[ok] + after[failed]
             assert after["findspot_sessions"] >= 1
+            assert after['findspot_processes{state="running"}'] == 1
+            assert after['findspot_calls{state="waiting"}'] == 0
             assert after[f'findspot_index_generation{{project="{projects["shop"]}"}}'] >= 1
             assert after[f'findspot_index_age_seconds{{project="{projects["shop"]}"}}'] >= 0
+
+
+def wait_for_ready(address: str, token: str | None, status: int) -> dict[str, Any]:
+    """Ask until the answer that all share for a second is over."""
+    while True:
+        seen, body = get(address, "/ready", token)
+        if seen == status:
+            return dict(json.loads(body))
 
 
 def figures(page: str) -> dict[str, float]:

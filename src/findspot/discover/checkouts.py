@@ -23,6 +23,7 @@ MARKERS = (GIT, "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 _SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
 _GITDIR = re.compile(r"gitdir:\s*(.+?)\s*$")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_BYTES = 1024 * 1024
 
 
@@ -69,6 +70,20 @@ def common_folder(git: Path) -> Path:
     """Return where git keeps what all worktrees of a repository share: refs, configuration, excludes."""
     shared = _text(git, "commondir").strip()
     return Path(os.path.normpath(git / shared)) if shared else git
+
+
+def head_commit(checkout: Path) -> str | None:
+    """Return the commit of HEAD; None where there is none, or where git keeps it in a form of its own."""
+    git = git_folder(checkout)
+    if git is None:
+        return None
+    head = _text(git, "HEAD").strip()
+    if not head.startswith("ref: "):
+        return head if _COMMIT.fullmatch(head) else None
+    name, common = head.removeprefix("ref: ").strip(), common_folder(git)
+    loose = _text(common, name).strip() if name.startswith("refs/") and ".." not in name else ""
+    packed = re.search(rf"^({_COMMIT.pattern}) {re.escape(name)}$", _text(common, "packed-refs"), re.M)
+    return loose if _COMMIT.fullmatch(loose) else packed[1] if packed else None
 
 
 def exclude_file(checkout: Path) -> Path | None:

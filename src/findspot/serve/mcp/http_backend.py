@@ -7,22 +7,27 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Terms
+from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms
 from findspot.serve.mcp.http_sessions import Sessions, at_path
 from findspot.serve.mcp.limits import Turns
-from findspot.serve.mcp.metrics import Meter, index_figures
+from findspot.serve.mcp.metrics import Load, Meter, index_figures
 from findspot.serve.mcp.resources import Offers
+from findspot.serve.mcp.served_projects import PROJECTS, READY, Readiness, projects_answer
 from findspot.serve.mcp.server import OFFERS, make_server
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tool_call import QUICK_THREADS, Library
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -82,6 +87,9 @@ class Answering(Protocol):
     async def sessions_of(self, name: str) -> int:
         """Return how many sessions a token has open."""
 
+    def load(self) -> Load:
+        """Return how many processes there are, and how many calls they have."""
+
 
 class Backend:
     """The MCP server of this process, as an ASGI application."""
@@ -98,13 +106,28 @@ class Backend:
             mark=library.mark,
         )
         self._app = at_path(self._sessions, PATH)
+        self._guarded = plan.terms.guarded
+        self._readiness = Readiness()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (grant := scope.get(IN_SCOPE)) is not None:
             scope["user"] = _user(grant.name)
             if grant.repositories:
                 scope[IN_SCOPE] = await to_thread.run_sync(self._located, grant)
-        await self._app(scope, receive, send)
+        if scope["type"] == "http" and scope["path"] in (READY, PROJECTS):
+            answer = await to_thread.run_sync(self._describe, scope["path"], scope.get(IN_SCOPE))
+            await answer(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _describe(self, path: str, grant: Grant | None) -> Response:
+        """Return whether the server is ready, or the projects that a grant is for."""
+        engine = self._library.open()
+        sees_all = not self._guarded if grant is None else grant.everything
+        if path == READY:
+            return self._readiness.answer(engine, names=sees_all)
+        allowed = engine if sees_all or grant is None else AllowedEngine(engine, grant)
+        return JSONResponse(projects_answer(cast("Engine", allowed)))
 
     def _located(self, grant: Grant) -> Grant:
         return grant.located(self._library.open().repositories())
@@ -128,6 +151,9 @@ class InTurns:
         self._backend = backend
         self._turns = Turns(QUICK_THREADS)
         self.figures, self.sessions_of = backend.figures, backend.sessions_of
+
+    def load(self) -> Load:
+        return Load(1, 0, self._turns.running, self._turns.waiting)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if takes_turn(scope):

@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -49,6 +50,7 @@ from findspot.serve.mcp.limits import LimitReachedError, Limits
 from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.resources import Offers
+from findspot.serve.mcp.served_projects import PROJECTS, READY, page_file
 from findspot.serve.mcp.server import OFFERS, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tool_call import Library
@@ -175,12 +177,24 @@ class Gate:
             await self._app(scope, receive, send)
         elif scope["path"] == HEALTH:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
+        elif (file := page_file(scope["path"])) is not None:
+            await file(scope, receive, send)
+        elif scope["path"] == READY:
+            await self._ready(scope, receive, send)
         elif self._grants is None:
             await self._pass(scope, receive, send, None)
         elif is_metadata_path(scope["path"]) and (issuer := self._grants.issuer) is not None:
             await JSONResponse(issuer.settings.metadata)(scope, receive, send)
         else:
             await self._identify(self._grants, scope, receive, send)
+
+    async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say whether the server is ready; only a token for everything gets the names of projects."""
+        refusal = await self._security.validate_request(Request(scope)) if self._grants is None else None
+        grant = self._grants.of(_token(scope)) if self._grants else None
+        if grant is not None:
+            scope[IN_SCOPE] = grant
+        await (refusal or self._answering)(scope, receive, send)
 
     async def _identify(self, grants: Grants, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in whoever has a token of the file, or one that the issuer has signed."""
@@ -221,11 +235,15 @@ class Gate:
         if scope["path"] == METRICS:
             await (await self._metrics_page(scope, grant))(scope, receive, send)
             return
-        limits = self._limits if grant is not None and scope["method"] == "POST" else None
+        if scope["path"] == PROJECTS and (refused := await self._security.validate_request(Request(scope))):
+            await refused(scope, receive, send)
+            return
+        limited = scope["method"] == "POST" or scope["path"] == PROJECTS
+        limits = self._limits if grant is not None and limited else None
         scope[CLIENT] = _client(scope, grant.name if grant is not None and self._limits else None)
         try:
             with limits.request(scope[CLIENT]) if limits else contextlib.nullcontext():
-                if limits and grant and _opens_session(scope):
+                if limits and grant and scope["method"] == "POST" and _opens_session(scope):
                     await self._check_sessions(grant)
                 await self._app(scope, receive, send)
         except LimitReachedError as error:
@@ -255,7 +273,9 @@ class Gate:
             sessions += figures.sessions.total()
             for index in figures.indexes:
                 indexes[index[0]] = max(index, indexes.get(index[0], index), key=lambda known: known[1])
-        return total.page(sessions, indexes.values())
+        issuer = self._grants.issuer if self._grants else None
+        fetches = issuer.fetches if issuer else Counter[str]()
+        return total.page(sessions, indexes.values(), self._answering.load(), fetches)
 
 
 def _client(scope: Scope, token: str | None) -> str:

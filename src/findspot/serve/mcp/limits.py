@@ -72,10 +72,20 @@ class Turns:
     """
 
     def __init__(self, at_once: int, max_waiting: int = MAX_WAITING) -> None:
-        self._free = at_once
+        self._at_once = self._free = at_once
         self._max_waiting = max_waiting
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """Calls by client; the client whose turn is next comes first."""
+
+    @property
+    def running(self) -> int:
+        """How many calls hold a turn."""
+        return self._at_once - self._free
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a turn."""
+        return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
     async def turn(self, client: str, long_s: float = LONG_CALL_S) -> AsyncIterator[None]:

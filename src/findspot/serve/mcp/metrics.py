@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -33,6 +33,17 @@ class Outcome:
 class _Latency:
     buckets: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS_S) + 1))
     total_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a server has to do, and with how many processes."""
+
+    processes: int
+    missing: int
+    """Processes that have ended and are being replaced."""
+    running: int
+    waiting: int
 
 
 class Meter:
@@ -68,7 +79,13 @@ class Meter:
             ours.buckets = [sum(pair) for pair in zip(ours.buckets, latency.buckets, strict=True)]
             ours.total_s += latency.total_s
 
-    def page(self, sessions: int, indexes: Iterable[tuple[str, int, float]]) -> str:
+    def page(
+        self,
+        sessions: int,
+        indexes: Iterable[tuple[str, int, float]],
+        load: Load,
+        key_fetches: Mapping[str, int],
+    ) -> str:
         """Return all figures; of each index its project, generation and age in seconds."""
         lines = [
             *_head("build_info", "gauge", "Which version runs"),
@@ -81,6 +98,14 @@ class Meter:
             *(_line("refused_total", n, reason=reason) for reason, n in sorted(self.refusals.items())),
             *_head("sessions", "gauge", "Open sessions"),
             _line("sessions", sessions),
+            *_head("processes", "gauge", "Processes that answer, by state"),
+            _line("processes", load.processes, state="running"),
+            _line("processes", load.missing, state="missing"),
+            *_head("calls", "gauge", "Calls that run, and those that wait for their turn"),
+            _line("calls", load.running, state="running"),
+            _line("calls", load.waiting, state="waiting"),
+            *_head("oidc_key_fetches_total", "counter", "Fetches of the issuer's keys, by outcome"),
+            *(_line("oidc_key_fetches_total", n, outcome=o) for o, n in sorted(key_fetches.items())),
         ]
         known = sorted(indexes)
         lines += _head("index_generation", "gauge", "Generation of each open index")

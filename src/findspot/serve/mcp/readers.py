@@ -27,6 +27,7 @@ from findspot.serve.mcp.access import IN_SCOPE
 from findspot.serve.mcp.frames import Channel, Kind, open_channel, send_start
 from findspot.serve.mcp.http_backend import CLIENT, MESSAGE, Figures, Plan, session_of, takes_turn
 from findspot.serve.mcp.limits import Turns
+from findspot.serve.mcp.metrics import Load
 from findspot.serve.mcp.reader_process import WRITER
 from findspot.serve.mcp.tools import all_tools
 
@@ -155,11 +156,27 @@ class Readers:
 
     async def figures(self) -> list[Figures]:
         """Return the figures of every process that answers in time."""
-        asked = (self._figures_of(process) for process in self._readers.values())
+
+        async def ask(process: _Process, channel: Channel) -> Figures | None:
+            with self._ask(process) as (number, answers), contextlib.suppress(TimeoutError):
+                channel.send(Kind.FIGURES, number)
+                async with asyncio.timeout(_FIGURES_S):
+                    answer = await answers.get()
+                    return answer[1] if answer is not None else None
+            return None
+
+        asked = (ask(process, process.channel) for process in self._readers.values() if process.channel)
         return [figures for figures in await asyncio.gather(*asked) if figures is not None]
 
     async def sessions_of(self, name: str) -> int:
         return sum(figures.sessions[name] for figures in await self.figures())
+
+    def load(self) -> Load:
+        readers = self._readers.values()
+        missing = sum(reader.channel is None for reader in readers)
+        running = sum(reader.turns.running for reader in readers)
+        waiting = sum(reader.turns.waiting for reader in readers)
+        return Load(len(readers) - missing, missing, running, waiting)
 
     def end_streams(self) -> None:
         """End the streams on which clients listen; calls that run are still answered."""
@@ -313,17 +330,6 @@ class Readers:
                     await _pass_on(answers, scope, receive, send)
             finally:
                 self._streams.discard(answers)
-
-    async def _figures_of(self, process: _Process) -> Figures | None:
-        if process.channel is None:
-            return None
-        with self._ask(process) as (number, answers):
-            process.channel.send(Kind.FIGURES, number)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_FIGURES_S):
-                    answer = await answers.get()
-                    return answer[1] if answer is not None else None
-        return None
 
 
 @contextlib.asynccontextmanager
