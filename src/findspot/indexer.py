@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from findspot.core.config import RememberedSettings, keep_given, load_settings
+from findspot.core.config import RememberedSettings, agreed_address, keep_given, load_settings
 from findspot.core.configfiles import write_starter
 from findspot.core.errors import (
     CancelledError,
@@ -76,6 +76,8 @@ class Indexer:
             contextlib.nullcontext(ignore_progress)
         )
         """Provides what shows the progress of an update that nobody asked for."""
+        self.publishes_to: str | None = None
+        """The address of `findspot publish`, from which the index may begin too."""
         self.failure = ""
         """Why the last update of this process failed: a full disk may have no room for that."""
         folder = folder or index_folder(load_settings(flags=flags).home, root)
@@ -136,6 +138,10 @@ class Indexer:
         run.other_reader = _changes_slower_model(self.configured_at, self.store, self.settings.embed)
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
+        if address := self.publishes_to or agreed_address(run.settings):
+            from findspot.publishing.seeding import seed
+
+            run.seed = partial(seed, address, run)
         try:
             report = pipeline.apply(run)
         except FindspotError as error:

@@ -70,6 +70,7 @@ _SECTIONS = {
     "chunk": "How files are split",
     "embed": "Which model",
     "store": "Where the index is stored",
+    "publishing": "Published indexes",
     "sync": "When changes are indexed",
     "serve": "Tools and answers",
     "http": "The HTTP server",

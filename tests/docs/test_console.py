@@ -30,7 +30,11 @@ SHOP = {
 def make_shop(folder: Path) -> None:
     write_files(folder / "shop", SHOP)
     nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    subprocess.run(["git", "init", "-q", folder / "shop"], env=os.environ | nothing, check=True)
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "start")):
+        subprocess.run(
+            ["git", *identity, *command], cwd=folder / "shop", env=os.environ | nothing, check=True
+        )
 
 
 def check(page: str, folder: Path) -> None:

@@ -90,6 +90,18 @@ def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettin
     return TerminalSettings(not plain, pager, editor, screen, line_links=kitty)
 
 
+_BRANCH_VARIABLES = (
+    "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BITBUCKET_BRANCH", "CIRCLE_BRANCH",
+    "BUILDKITE_BRANCH", "DRONE_BRANCH", "BUILD_SOURCEBRANCHNAME", "BRANCH_NAME",
+)  # fmt: skip
+"""Of build services, which check out commits rather than branches."""
+
+
+def ci_branch(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the branch that a build service says it builds; nothing elsewhere."""
+    return next((environ[name] for name in _BRANCH_VARIABLES if environ.get(name)), "")
+
+
 def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Path, ...], Path]:
     """Return the files of the user's own git configuration, lowest first, and git's default global ignore
     file.
@@ -233,6 +245,15 @@ def _unknown(source: str, name: str) -> str:
     if source in COMMITTED_FILES or not re.fullmatch(r"[A-Za-z][\w.-]{0,60}", name, re.ASCII):
         return f"{source}: an unknown key is ignored{hint}"
     return f"{source}: unknown key '{name}' is ignored{hint}"
+
+
+def agreed_address(settings: Settings) -> str | None:
+    """Return where an index of the project may be fetched: the user's own address, or one that they
+    agreed to.
+    """
+    address = settings.publishing.address
+    is_own = settings.sources.get("publishedAt") not in COMMITTED_FILES
+    return address if is_own or address in settings.publishing.agreed else None
 
 
 def is_loopback(address: str) -> bool:

@@ -413,6 +413,9 @@ class Progress:
 LINKING = "linking"
 """The phase in which references are resolved, after all files can be searched."""
 
+FETCHING = "fetching"
+"""The phase in which a published index is fetched; counted in kilobytes."""
+
 SLOWER_READING = "slower model"
 """The phase in which a slower model reads what is indexed."""
 

@@ -29,6 +29,7 @@ from findspot.core.settings import (
     LlmSettings,
     LogSettings,
     PageSettings,
+    PublishingSettings,
     ServeSettings,
     StoreSettings,
     SyncSettings,
@@ -224,6 +225,27 @@ def _store(value: Any) -> str:
     raise InvalidValueError("'default', 'lancedb' or an address such as 's3://bucket/prefix'")
 
 
+_NETWORK_ADDRESS = re.compile(r"(?:https?|s3|s3\+ddb|gs|az|abfss?)://[^\s/?#@\\]+(?:/[^\s?#\\]*)?")
+_MAX_ADDRESS_CHARS = 500
+
+
+def _published(value: Any) -> str:
+    """Parse where an index is published: an address without a password, or a folder."""
+    if isinstance(value, str) and value.isprintable() and len(value) <= _MAX_ADDRESS_CHARS:
+        absolute = PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()
+        if absolute or value.startswith("file:///") or _NETWORK_ADDRESS.fullmatch(value):
+            return value.rstrip("/") or value
+    raise InvalidValueError("an address such as 'https://host/path' or 's3://bucket/prefix', or a folder")
+
+
+def _addresses(value: Any) -> tuple[str, ...]:
+    return tuple(map(_published, strings(value)))
+
+
+def _is_on_network(address: Any, _own: Any) -> bool:
+    return isinstance(address, str) and _NETWORK_ADDRESS.fullmatch(address) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """What a committed file may set a key to."""
@@ -279,6 +301,9 @@ COMMITTED: dict[str, Limit] = {
     "maxCallTokens": _at_most(16_000, positive),
     "defaultFormat": _ANY,
     "structuredResults": _ANY,
+    "publishedAt": Limit(
+        "an https://, http:// or object store address, which is used once you agree", _is_on_network
+    ),
     "cortex.chunksDir": Limit("a folder inside the project", _stays_inside),
     "cortex.dimensions": _ANY,
     "cortex.endpoint": Limit(f"only the usual address, `{CHUNK_SERVICE}/embed`", _is_usual_service),
@@ -392,6 +417,13 @@ KEYS: tuple[Key, ...] = (
     Key("storeUri", "store", "uri", None, optional(text),
         "Where the tables of the store 'lancedb' are, if not in the index's folder: 's3://bucket/prefix'; "
         "'{project}' is replaced by the name of the project's folder."),
+    Key("publishedAt", "publishing", "address", None, optional(_published),
+        "Where an index of the project is [published](teams.md): a new index begins from it. An address "
+        "in a committed file is used once you agree."),
+    Key("publishedAgreed", "publishing", "agreed", [], _addresses,
+        "The addresses out of committed files that you agreed to."),
+    Key("publishTo", "publishing", "target", None, optional(_published),
+        "Where `findspot publish` publishes, if it is not told."),
     Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, positive,
         "Hours between two checks of the whole index against the disk."),
     Key("watch", "sync", "watch", True, boolean,
@@ -435,6 +467,7 @@ SECTIONS = {
     "chunk": ChunkSettings,
     "embed": EmbedSettings,
     "store": StoreSettings,
+    "publishing": PublishingSettings,
     "sync": SyncSettings,
     "serve": ServeSettings,
     "http": HttpSettings,

@@ -81,6 +81,16 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishingSettings:
+    """Where indexes of the project are published, for everyone who works on it."""
+
+    address: str | None
+    agreed: tuple[str, ...]
+    """The addresses, out of committed files, that the user agreed to."""
+    target: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SyncSettings:
     """When changes reach the index."""
 
@@ -165,6 +175,7 @@ class Settings:
     chunk: ChunkSettings
     embed: EmbedSettings
     store: StoreSettings
+    publishing: PublishingSettings
     sync: SyncSettings
     serve: ServeSettings
     http: HttpSettings

@@ -1,4 +1,4 @@
-"""What changed: the files on disk against the files in the index."""
+"""What changed: the files on disk against the files in the index, and how an index was made."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from dataclasses import dataclass, field
 from findspot.core.model import SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.discover.secrets import table_revision
 from findspot.discover.walk import walk
+from findspot.embed.chunk_vectors import POOLING_REVISION
 from findspot.store.records import KnownFiles, StoredFile
+
+PIPELINE_REVISION = "7"
+"""Raised when the same file would give other chunks or facts: an index of another revision is redone."""
 
 _RACY_NS = 2_000_000_000
 """A file written within the clock's grain of its indexing may have changed without showing it."""
@@ -100,3 +105,9 @@ def foresee(tree: Roots, settings: Settings) -> Foreseen:
     found = walk(tree, settings.discover)
     left_out = Counter(str(skip.reason) for skip in found.skips)
     return Foreseen(len(found.files), sum(file.size for file in found.files), dict(left_out))
+
+
+def pipeline_name(settings: Settings) -> str:
+    """Return how files are read and cut, as the index notes it: what was made otherwise is redone."""
+    scan = f"{settings.discover.secret_scan}-{table_revision()}"
+    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from findspot.core.facts import LOCAL, TYPING, Facts, names_of, unpack
 from findspot.core.files import content_hash
-from findspot.core.model import ChunkType, Skip, SourceFile
+from findspot.core.model import ChunkType, Skip, SourceFile, Stamp
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
@@ -49,17 +50,36 @@ _MAX_FILE_ID = 1 << 26
 _MAX_SCALE = 1e6
 
 
-def keep_checked(db: Connection, roots: Roots, settings: Settings) -> int:
-    """Drop all that the files here do not confirm; returns how many files stay."""
-    admitted = {file.path: file for file in walk(roots, settings.discover).files}
+def keep_checked(
+    db: Connection,
+    roots: Roots,
+    settings: Settings,
+    walked: tuple[int, Sequence[SourceFile]] | None = None,
+    check: Callable[[], object] = lambda: None,
+) -> int:
+    """Drop all that the files here do not confirm; returns how many files stay.
+
+    `walked` is a walk that is done already: when it began, and the files it found. `check` may raise to stop.
+    """
+    began_ns, files = walked or (time.time_ns(), walk(roots, settings.discover).files)
+    admitted = {file.path: file for file in files}
     with transaction(db):
         _reduce_meta(db)
         db.execute("DELETE FROM skips")
         db.execute("DELETE FROM names")
         EdgeRows(db).clear()
         rows = db.execute("SELECT id, path, corpus, language, sha256 FROM files").fetchall()
-        kept = {row[0] for row in rows if _is_confirmed(db, row, admitted, roots, settings)}
-        _drop_others(db, kept)
+        kept: dict[int, Stamp] = {}
+        for row in rows:
+            check()
+            if _is_confirmed(db, row, admitted, roots, settings):
+                kept[row[0]] = admitted[row[1]].stamp
+        _drop_others(db, set(kept))
+        stamps = ((*stamp, number) for number, stamp in kept.items())
+        db.executemany(
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE id = ?", stamps
+        )
+        db.execute("INSERT INTO meta VALUES ('scanned_ns', ?)", (str(began_ns),))
     return len(kept)
 
 
@@ -78,7 +98,6 @@ def _drop_others(db: Connection, kept: set[int]) -> None:
     db.execute(f"DELETE FROM symbols WHERE chunk_id >> {ORDINAL_BITS} NOT IN (SELECT id FROM kept)")
     db.execute("DELETE FROM facts WHERE file_id NOT IN (SELECT id FROM kept)")
     db.execute("DELETE FROM pending WHERE file_id NOT IN (SELECT id FROM kept)")
-    db.execute("UPDATE files SET size = CAST(size AS INTEGER), mtime_ns = 0, ctime_ns = 0, inode = 0")
     db.execute("DELETE FROM sqlite_sequence")
     db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (max(kept, default=0),))
     db.execute("DROP TABLE kept")

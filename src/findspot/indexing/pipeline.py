@@ -29,14 +29,12 @@ from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
 from findspot.discover.admission import left_out_notes
-from findspot.discover.secrets import table_revision
 from findspot.discover.walk import Discovery, look, walk
-from findspot.embed.chunk_vectors import POOLING_REVISION
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
 from findspot.graph.stored_edges import FEW, store_edges
 from findspot.indexing.adoption import adopt
-from findspot.indexing.delta import Delta, compare, outermost
+from findspot.indexing.delta import Delta, compare, outermost, pipeline_name
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.workers import (
     Indexed,
@@ -57,9 +55,6 @@ from findspot.store.store_protocol import Store
 from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
-
-PIPELINE_REVISION = "7"
-"""Raised when the same file would give other chunks or facts: an index of another revision is redone."""
 
 WAIT_S = 1.0
 """How long another writer is waited for: saved files are stored in less than that."""
@@ -103,6 +98,8 @@ class Run:
     allow_large: bool = False
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings given for this run alone; what catches up with it keeps to them."""
+    seed: Callable[[Sequence[SourceFile]], str | None] | None = None
+    """Begins the index from a published one if that is faster; returns a note about it."""
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
     commit_s: float = COMMIT_S
@@ -195,7 +192,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
     with _writer(run) as writer:
         meta = writer.meta()
-        wanted = {"build": COMPLETE, "pipeline": _pipeline(run.settings), "model": run.model}
+        wanted = {"build": COMPLETE, "pipeline": pipeline_name(run.settings), "model": run.model}
         if any(meta.get(name) != value for name, value in wanted.items()):
             return False
         _apply_found(run, writer, found, places)
@@ -273,13 +270,16 @@ def _is_agreed(run: Run, count: int) -> bool:
 
 
 def _adopt(run: Run, found: Discovery) -> None:
-    """Begin a new index from that of another copy of the same files."""
-    if run.asked and not run.force and not run.tree.named and isinstance(run.store, SqliteStore):
-        whose = adopt(
-            run.store, run.root, {"model": run.model, "pipeline": _pipeline(run.settings)}, found.files
-        )
-        if whose:
+    """Begin a new index from that of another copy of the same files, or from a published one."""
+    if not run.asked or run.force:
+        return
+    if isinstance(run.store, SqliteStore) and not run.tree.named:
+        made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
+        if whose := adopt(run.store, run.root, made_by, found.files):
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
+            return
+    if run.seed is not None and (note := run.seed(found.files)):
+        found.notes.append(note)
 
 
 def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
@@ -291,7 +291,7 @@ def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
 def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
     """Return whether nothing is left to do for an update, as far as sizes and times of writing tell."""
     meta = snapshot.meta()
-    if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, _pipeline(settings)):
+    if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, pipeline_name(settings)):
         return False
     found = walk(roots, settings.discover).files
     delta = compare(found, snapshot.known_files(), _scanned_ns(meta), force=False)
@@ -302,7 +302,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
     """Return whether to redo every file; embed or empty an index of another model."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
-    pipeline = _pipeline(run.settings)
+    pipeline = pipeline_name(run.settings)
     outdated = meta.get("pipeline", pipeline) != pipeline
     if stored_model != run.model:
         if not run.force:
@@ -323,11 +323,6 @@ def _change_model(run: Run, writer: Writer) -> None:
     writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
     writer.commit()
     _log.info("%d chunks embedded again with %s", run.chunks, run.model)
-
-
-def _pipeline(settings: Settings) -> str:
-    scan = f"{settings.discover.secret_scan}-{table_revision()}"
-    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"
 
 
 def _scanned_ns(meta: Mapping[str, str]) -> int:
@@ -457,7 +452,9 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
 def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: bool) -> None:
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
     now = utc_now()
-    writer.set_meta(asked="", build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
+    writer.set_meta(
+        asked="", build=COMPLETE, pipeline=pipeline_name(run.settings), notes="\n".join(found.notes)
+    )
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
     if full:
         writer.set_meta(last_full_index=now)

@@ -16,9 +16,6 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.store.store_protocol import Store
 
-FETCHING = "fetching"
-"""The phase in which a version comes from its address; counted in bytes, or in rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

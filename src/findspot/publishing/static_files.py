@@ -23,11 +23,11 @@ from findspot.core.errors import IndexFormatError, InvalidArgumentError, StoreUn
 from findspot.core.files import ContentError, json_bytes, open_named, parse_json, reason, write_atomic
 from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.locks import writer_lock
-from findspot.core.model import Progress
+from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.utc_time import age
 from findspot.publishing.choosing import newest_first
-from findspot.publishing.published import FETCHING, Sent, Version
+from findspot.publishing.published import Sent, Version
 from findspot.store.database import connect
 from findspot.store.prebuilt import copy_complete, extract, pack_database
 from findspot.store.records import ORDINAL_BITS
@@ -136,7 +136,7 @@ class StaticIndex:
 
     def __init__(self, address: str) -> None:
         remote = address.startswith(("http://", "https://"))
-        self._folder = None if remote else Path(address.removeprefix("file://")).expanduser().absolute()
+        self._folder = None if remote else Path(address.removeprefix("file://")).expanduser().resolve()
         self._source: _Source = _Site(address) if self._folder is None else _Folder(self._folder)
         self.address = self._source.address
 

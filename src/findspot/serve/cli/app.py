@@ -46,6 +46,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "clean": ("project_commands", "Delete indexes whose project is gone."),
         "export": ("store_commands", "Write a project's index to one file, for others to use."),
         "import": ("store_commands", "Use an index that `findspot export` wrote."),
+        "publish": ("publish_command", "Publish the index of a commit, for others to begin from."),
         "store": ("store_commands", "Move an index to another store, or maintain it."),
     },
     "Connect assistants": {

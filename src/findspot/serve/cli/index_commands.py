@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.config import agreed_address, load_settings, set_value
+from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.progress import CancelToken
@@ -19,6 +21,7 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import (
     agreed,
+    can_ask,
     can_offer,
     confirm,
     progress_when_needed,
@@ -224,7 +227,9 @@ def open_index(given: str | None, reply: Reply, *, update: bool) -> Iterator[Ope
 
 
 def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
-    """Run the update; ask first about a project over `maxFiles`."""
+    """Run the update; ask first about a published index, and about a project over `maxFiles`."""
+    if not force:
+        offer_published(project)
     try:
         return _run(project, reply, force=force, allow_large=yes)
     except FileLimitError as large:
@@ -237,6 +242,28 @@ def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> I
         _announce(project)
     with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
         return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+
+
+def offer_published(project: Project) -> None:
+    """Ask whether a new index may begin from the one that a committed file names; say how if nobody can."""
+    settings = project.settings
+    address = settings.publishing.address
+    if address is None or agreed_address(settings) or project.index.publishes_to or project.store.exists:
+        return
+    if not can_ask():
+        elsewhere = "" if Path.cwd() == project.root else f" --path {shlex.quote(str(project.root))}"
+        command = f"findspot config set publishedAt {shlex.quote(address)}{elsewhere}"
+        output.note(f"An index is published at {address}; nothing is fetched until you agree: `{command}`")
+        return
+    source = settings.sources["publishedAt"]
+    output.note(f"{source} says that an index of this project is published at {address}.", bold=True)
+    output.note("New indexes would begin from it, checked against your files; nothing of yours is sent.")
+    if agreed("Fetch it from there, now and later?"):
+        every = [*load_settings().publishing.agreed, address]
+        set_value(settings.home / INDEX_FILE, "publishedAgreed", every)
+    else:
+        set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
+        output.note("It is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
 
 
 def _announce(project: Project) -> None:

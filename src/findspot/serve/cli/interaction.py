@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.errors import CancelledError
-from findspot.core.model import SLOWER_READING, Progress
+from findspot.core.model import FETCHING, SLOWER_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
@@ -169,16 +169,19 @@ class _BarSink:
         self._bar.update(self._task, completed=progress.done, total=progress.total or None)
 
 
+_UNITS = {SLOWER_READING: "chunks", FETCHING: "KB"}
+
+
 def _bar() -> Bar:
     from rich import progress as parts
     from rich.console import Console
     from rich.text import Text
 
     class Rate(parts.ProgressColumn):
-        """Files or chunks per second over the last half minute."""
+        """Files, chunks or kilobytes per second over the last half minute."""
 
         def render(self, task: Any) -> Text:
-            unit = "chunks" if task.description == SLOWER_READING else "files"
+            unit = _UNITS.get(task.description, "files")
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
     return parts.Progress(

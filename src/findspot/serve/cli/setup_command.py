@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
-from findspot.core.config import home_folder
+from findspot.core.config import check_committed, home_folder, load_settings
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.git import ignored_files
 from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
@@ -34,13 +34,14 @@ from findspot.serve.cli.options import (
 )
 from findspot.serve.cli.project_choice import open_engine, open_project
 from findspot.serve.cli.setup_steps import (
-    INSTRUCTIONS_TITLE,
+    TITLES,
     Step,
     as_object,
     carry_out,
     client_step,
     default_toolsets,
     instruction_steps,
+    published_step,
     serve_arguments,
     show_diff,
     show_steps,
@@ -54,10 +55,27 @@ if TYPE_CHECKING:
     from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
 
 
+def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse an address that a committed file cannot name."""
+    if value is None:
+        return None
+    try:
+        check_committed(config_files.PUBLISHED_AT, value, load_settings())
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
 @click.command()
 @click.argument("path", required=False)
 @click.option(
     "--project", "team", is_flag=True, help="Write the files that a team commits, instead of your own."
+)
+@click.option(
+    "--published",
+    metavar="ADDRESS",
+    callback=_committed_address,
+    help="With --project: where the project's index is published; .findspot.json names it.",
 )
 @click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
@@ -83,6 +101,7 @@ def setup(
     *,
     path: str | None,
     team: bool,
+    published: str | None,
     names: tuple[str, ...],
     toolsets: tuple[str, ...],
     dry_run: bool,
@@ -104,12 +123,12 @@ def setup(
     calls their tools: the assistant reads three tools instead of all of theirs.
 
     With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
-    AGENTS.md. Commit them to connect the assistants of everybody who clones the project.
+    AGENTS.md. Commit them to connect the assistants of everybody who clones the project. --published names
+    an address, in .findspot.json, from which each of them can fetch a prebuilt index once they agree.
     """
     machine, journal = Machine(), Journal(home_folder())
     failed: list[Step] = []
-    if team and (show or gateway):
-        raise click.UsageError("--project goes with neither --print nor --gateway.")
+    _check_combination(team, show=show or gateway, published=published)
     if show:
         _print(names, toolsets, machine, reply)
     elif undo:
@@ -118,6 +137,7 @@ def setup(
     elif team:
         folder = _required_root(path)
         steps = _team_steps(folder, names, spelled(toolsets), instruct=instruct is not False)
+        steps += [published_step(folder, published)] if published else []
         failed = carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
         if not dry_run and not reply.json:
             _tell_team(folder, [step.path for step in steps if step.change.needed])
@@ -145,6 +165,13 @@ def setup(
             _offer_index(root, index_now)
     if failed:
         _end_with_failures(failed, reply)
+
+
+def _check_combination(team: bool, *, show: bool, published: str | None) -> None:
+    if team and show:
+        raise click.UsageError("--project goes with neither --print nor --gateway.")
+    if published and not team:
+        raise click.UsageError("--published goes with --project.")
 
 
 def _end_with_failures(failed: list[Step], reply: Reply) -> NoReturn:
@@ -231,7 +258,7 @@ def _undo(
     ]
     steps = []
     for record in records:
-        title = BY_NAME[record.owner].title if record.owner in BY_NAME else INSTRUCTIONS_TITLE
+        title = TITLES.get(record.owner) or BY_NAME[record.owner].title
         steps.append(Step(record.owner, title, record.path, config_files.undone(record, journal)))
     if not reply.json:
         for step in steps:

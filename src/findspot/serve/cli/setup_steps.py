@@ -9,7 +9,7 @@ from typing import Any
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, TEAM, Client
 from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
-from findspot.core.setting_keys import PROJECT_TOOLSET, TOOLSETS
+from findspot.core.setting_keys import PROJECT_FILE, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
@@ -22,7 +22,10 @@ from findspot.serve.cli.clients.config_files import (
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import ALL_TOOLSETS, Reply
 
-INSTRUCTIONS_TITLE = "Instructions for assistants"
+TITLES = {
+    config_files.INSTRUCTIONS: "Instructions for assistants",
+    config_files.SETTINGS: "Settings of the project",
+}
 _TAB = 4
 _MOST_CHARS = 300
 _TOOLSETS_OPTION = "--toolsets"
@@ -103,12 +106,23 @@ def instruction_steps(root: Path | None, *, required: bool = False, about_server
 
 
 def _page_step(page: Path, root: Path, about_server: str) -> Step:
-    about = (config_files.INSTRUCTIONS, INSTRUCTIONS_TITLE, page)
+    about = (config_files.INSTRUCTIONS, TITLES[config_files.INSTRUCTIONS], page)
     try:
         _require_inside(page, root)
         return Step(*about, config_files.with_instructions(page, about_server))
     except ConfigUnreadableError as problem:
         return Step(*about, Change(page, None, None), problem)
+
+
+def published_step(root: Path, address: str) -> Step:
+    """Return the step that names, in the project's settings, where its index is published."""
+    path = root / PROJECT_FILE
+    about = (config_files.SETTINGS, TITLES[config_files.SETTINGS], path)
+    try:
+        _require_inside(path, root)
+        return Step(*about, config_files.with_setting(path, config_files.PUBLISHED_AT, address))
+    except ConfigUnreadableError as problem:
+        return Step(*about, Change(path, None, None), problem)
 
 
 def team_steps(root: Path, names: tuple[str, ...], toolsets: str, command: list[str]) -> list[Step]:

@@ -53,6 +53,9 @@ Each result names its file and lines, so read just those.
 _PAGES = ("AGENTS.md", "CLAUDE.md")
 INSTRUCTIONS = "instructions"
 """The owner of what is written to a project's page for assistants."""
+PUBLISHED_AT = "publishedAt"
+SETTINGS = "settings"
+"""The owner of what is written to a project's settings."""
 _PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
     "json": json_edit.put,
     "toml": toml_edit.put,
@@ -314,10 +317,19 @@ def with_server(client: Client, path: Path, command: list[str], without: Iterabl
 
 def with_instructions(path: Path, about_server: str = "") -> Change:
     """Return a project's page for assistants with a paragraph on when to search."""
+    return _edited(path, lambda written: put_instructions(written.text, written.newline, about_server))
+
+
+def with_setting(path: Path, name: str, value: str) -> Change:
+    """Return a project's settings with one key set."""
+    return _edited(path, lambda written: json_edit.put(written.text, (), {name: value}, written.newline))
+
+
+def _edited(path: Path, edit: Callable[[Written], str]) -> Change:
     before = read_config(path)
     try:
         written = decode(before or b"")
-        text = put_instructions(written.text, written.newline, about_server)
+        text = edit(written)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
     return Change(path, before, written.with_text(text).data)
@@ -367,6 +379,8 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
     """Remove Findspot's entry, and the table of servers if setup made it."""
     if owner == INSTRUCTIONS:
         return take_out_instructions(text)
+    if owner == SETTINGS:
+        return json_edit.take_out(text, (PUBLISHED_AT,))
     client = BY_NAME[owner]
     take_out = _TAKE_OUT[client.format]
     text = take_out(text, (*client.keys, SERVER))

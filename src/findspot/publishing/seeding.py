@@ -1,0 +1,88 @@
+"""Begin an index from a published version, where that is faster than indexing.
+
+It is where at least half of the files are new to the index, or of another size: checking a downloaded file
+costs nearly half of cutting and embedding it, and all of them are checked. An address out of a committed
+file is contacted only after the user agreed to it. Nothing of a version is believed: a file's rows stay only
+where the file here confirms them. Whatever goes wrong is one note, and the files are indexed as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError
+from findspot.core.files import make_private_dir
+from findspot.core.model import SourceFile
+from findspot.core.sqlite import Connection, remove_database
+from findspot.embed.provider_registry import two_speeds
+from findspot.indexing.delta import pipeline_name
+from findspot.indexing.imported import keep_checked
+from findspot.indexing.pipeline import Run
+from findspot.publishing.choosing import choose, read_checkout
+from findspot.publishing.published import PublishedIndex, open_published
+from findspot.store.database import read_meta
+from findspot.store.index_meta import COMPLETE
+from findspot.store.prebuilt import check_database, take_checked
+
+MIN_FILES = 20
+"""Fewer files are indexed faster than anything is fetched."""
+
+_MIN_NEW = 0.5
+_WORKING = "seed.sqlite"
+
+
+def seed(address: str, run: Run, files: Sequence[SourceFile]) -> str | None:
+    """Begin the index of a run from the version at an address that fits; returns a note about it.
+
+    `files` are those of the project. Nothing is done where indexing them is faster.
+    """
+    same = _same_files(run, files)
+    if run.store.remote or len(files) < MIN_FILES or len(files) - same < _MIN_NEW * len(files):
+        return None
+    if same and two_speeds(run.settings.embed)[1]:  # what the slower model has read would be lost
+        return None
+    try:
+        return _seed(open_published(address), run, files, same)
+    except CancelledError:
+        raise
+    except FindspotError as error:
+        return f"Not begun from the published index: {error.user_message}"
+
+
+def _same_files(run: Run, files: Sequence[SourceFile]) -> int:
+    """Count the files that the index has, as far as sizes tell."""
+    try:
+        with run.store.snapshot() as snapshot:
+            known = snapshot.known_files().indexed
+    except FindspotError:  # there is no index, or none that can be read
+        return 0
+    return sum(file.path in known and known[file.path].size == file.size for file in files)
+
+
+def _seed(published: PublishedIndex, run: Run, files: Sequence[SourceFile], same: int) -> str:
+    made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
+    versions = published.versions()
+    chosen = choose(versions, read_checkout(run.root), **made_by)
+    if chosen is None:
+        why = f"no version was made as here, with {run.model}" if versions else "nothing is published there"
+        raise InvalidArgumentError(f"{published.address}: {why}.")
+    confirmed = 0
+
+    def check(db: Connection) -> None:
+        nonlocal confirmed
+        if not ({**made_by, "build": COMPLETE}.items() <= read_meta(db).items()):
+            raise InvalidArgumentError(f"{published.address} sent another index than it lists.")
+        confirmed = keep_checked(db, run.tree, run.settings, (run.started_ns, files), run.cancel.check)
+        if confirmed <= same:
+            raise InvalidArgumentError(f"{published.address} has no more of these files than the index here.")
+
+    path = run.store.folder / _WORKING
+    make_private_dir(run.store.folder)
+    try:
+        published.fetch(chosen, path, run.progress, run.cancel)
+        check_database(path, run.model)
+        take_checked(path, run.store, run.root, check)
+    finally:
+        remove_database(path)
+    origin = f"{published.address} (commit {chosen.commit[:12]}, published {chosen.published_at})"
+    return f"{confirmed:,} of {len(files):,} files were taken over from {origin}."

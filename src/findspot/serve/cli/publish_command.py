@@ -1,0 +1,288 @@
+"""`findspot publish`: send an index to where everyone who works on the project can begin from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.config import ci_branch
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import translated_os_errors, write_atomic
+from findspot.core.git import differing, untracked
+from findspot.core.utc_time import utc_now
+from findspot.discover.walk import walk
+from findspot.publishing.choosing import (
+    KEEP_DAYS,
+    KEEP_VERSIONS,
+    Checkout,
+    matching,
+    outdated,
+    read_checkout,
+)
+from findspot.publishing.published import PublishedIndex, Sent, Version, open_published
+from findspot.serve import shapes
+from findspot.serve.cli import output
+from findspot.serve.cli.index_commands import update_project
+from findspot.serve.cli.interaction import confirm
+from findspot.serve.cli.options import Reply, common, project_option, yes_option
+from findspot.serve.cli.project_choice import open_project
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+_SHOWN_COMMIT = 12
+_MOST_DIRTY = 3
+_SUMMARY_MODE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """What one run did."""
+
+    project: str
+    address: str
+    version: Version
+    sent: Sent
+    removed: Sequence[Version]
+    versions: int
+
+
+@click.command()
+@click.argument("address", required=False)
+@project_option
+@click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's.")
+@click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout.")
+@click.option("--allow-dirty", is_flag=True, help="Publish although files differ from the commit.")
+@click.option(
+    "--keep-days",
+    type=click.IntRange(1),
+    default=KEEP_DAYS,
+    metavar="N",
+    help=f"Remove versions that are older. Default: {KEEP_DAYS}.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    default=KEEP_VERSIONS,
+    metavar="N",
+    help=f"Versions to keep per branch. Default: {KEEP_VERSIONS}.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Add what was done to FILE, as Markdown.",
+)
+@click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
+@click.option("--remove", metavar="VERSION", help="Remove the versions of a commit or a branch; asks.")
+@yes_option
+@common
+def publish(
+    reply: Reply,
+    *,
+    address: str | None,
+    project: str | None,
+    branch: str | None,
+    commit: str | None,
+    allow_dirty: bool,
+    keep_days: int,
+    keep: int,
+    summary: Path | None,
+    listing: bool,
+    remove: str | None,
+    yes: bool,
+) -> None:
+    """Publish the index of the project you are in at ADDRESS, as the version of its commit.
+
+    ADDRESS is a folder, which any web server can then serve, or an object store such as
+    s3://bucket/prefix. Without it, `publishTo` of your own configuration names it. Your own index is
+    brought up to date first, and begins from the nearest published version if there is none. Only what no
+    published version has is sent. Then old versions are removed.
+
+    Nothing is asked, so that it can run in a pipeline. Exit codes: 0 published; 1 failed; 2 wrong usage, no
+    commit, or a checkout that differs from its commit; 4 ADDRESS does not answer.
+    """
+    with open_project(project, exact=True) as opened:
+        target = _target(opened, address)
+        published = open_published(target)
+        if listing:
+            _list(published, reply)
+        elif remove is not None:
+            _remove(published, remove, reply, yes=yes)
+        else:
+            checkout = _checkout(opened, branch, commit)
+            if not allow_dirty:
+                _require_clean(opened, checkout)
+            opened.index.publishes_to = target
+            done = _publish(opened, published, checkout, reply, (keep_days, keep))
+            _report(done, reply, summary)
+
+
+def _target(project: Project, address: str | None) -> str:
+    target = address or project.settings.publishing.target
+    if target is None:
+        raise InvalidArgumentError(
+            "Where to publish is not said.",
+            hint="Run `findspot publish ADDRESS`, or `findspot config set publishTo ADDRESS`.",
+        )
+    if "://" not in target and Path(target).expanduser().resolve().is_relative_to(project.root.resolve()):
+        raise InvalidArgumentError(
+            f"{target} is inside the project, whose files are indexed.", hint="Name a folder outside of it."
+        )
+    return target
+
+
+def _checkout(project: Project, branch: str | None, commit: str | None) -> Checkout:
+    """Return what is published: the commit of HEAD and its branch, or what options say."""
+    found = read_checkout(project.root)
+    if commit and found.commit and not found.commit.startswith(commit.lower()):
+        raise InvalidArgumentError(
+            f"The commit that is checked out is {found.commit}, not {commit}.",
+            hint=f"Run `git checkout {commit}` first, or leave --commit out.",
+        )
+    named = branch or found.branch or ci_branch()
+    ancestors = found.ancestors or ((commit.lower(),) if commit else ())
+    if not ancestors or not named:
+        missing = "--commit and --branch" if not ancestors else "--branch"
+        raise InvalidArgumentError(
+            f"The {'commit' if not ancestors else 'branch'} of {project.root} is not known.",
+            hint=f"Name it with {missing}.",
+        )
+    return Checkout(ancestors, named, found.default_branch)
+
+
+def _require_clean(project: Project, checkout: Checkout) -> None:
+    """Refuse a checkout whose files are not those of its commit: others would look for them in vain."""
+    changed = differing(project.root, checkout.commit)
+    if changed is None:  # no git, or not a commit of it: the options said what this is
+        return
+    admitted = {file.path for file in walk(project.roots, project.settings.discover).files}
+    added = [path for path in (untracked(project.root) or "").split("\0") if path in admitted]
+    dirty = [path for path in changed.split("\0") if path] + added
+    if dirty:
+        listed = ", ".join(dirty[:_MOST_DIRTY]) + (" and others" if len(dirty) > _MOST_DIRTY else "")
+        count, commit = output.count(len(dirty), "file"), checkout.commit[:_SHOWN_COMMIT]
+        raise InvalidArgumentError(
+            f"{count} differ{'s' if len(dirty) == 1 else ''} from the commit {commit}: {listed}.",
+            hint="Commit or remove them, or pass --allow-dirty.",
+        )
+
+
+def _publish(
+    project: Project,
+    published: PublishedIndex,
+    checkout: Checkout,
+    reply: Reply,
+    keep: tuple[int, int],
+) -> _Published:
+    update_project(project, reply, force=False, yes=True)
+    meta, counts = project.store.figures()
+    version = Version(
+        commit=checkout.commit,
+        branch=checkout.branch,
+        published_at=utc_now(),
+        files=sum(files for files, _ in counts.values()),
+        chunks=sum(chunks for _, chunks in counts.values()),
+        model=meta["model"],
+        pipeline=meta["pipeline"],
+    )
+    sent = published.add(version, project.store)
+    versions = published.versions()
+    removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
+    if removed:
+        published.remove(removed)
+    root = str(project.root)
+    return _Published(root, published.address, version, sent, removed, len(versions) - len(removed))
+
+
+def _report(done: _Published, reply: Reply, summary: Path | None) -> None:
+    version, sent = done.version, done.sent
+    named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
+    rows = [
+        ("version", f"{named}, {version.published_at}"),
+        ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
+        ("sent", f"{output.count(sent.files, 'file')}, {shapes.size(sent.bytes)}"),
+        ("removed", output.count(len(done.removed), "old version")),
+        ("versions", f"{done.versions:,}"),
+    ]
+    if summary is not None:
+        _add_summary(summary, done.address, rows)
+    if reply.json:
+        output.emit(
+            {
+                "status": "success",
+                "projectPath": done.project,
+                "address": done.address,
+                **_as_object(version),
+                "filesSent": sent.files,
+                "bytesSent": sent.bytes,
+                "removed": [_as_object(old) for old in done.removed],
+                "versions": done.versions,
+            }
+        )
+        return
+    output.line(f"{done.address}: {named} published", bold=True)
+    output.fields(rows[1:])
+
+
+def _add_summary(path: Path, address: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Add a table to a file, as build services collect them."""
+    lines = ["### Findspot index", "", f"Published at `{address}`", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
+    with translated_os_errors(path):
+        before = path.read_bytes() if path.is_file() else b""
+        text = "\n".join(map(output.clean, lines)) + "\n"
+        write_atomic(path.absolute(), before + text.encode(), _SUMMARY_MODE)
+
+
+def _as_object(version: Version) -> dict[str, Any]:
+    value = asdict(version)
+    return value | {"publishedAt": value.pop("published_at")}
+
+
+def _list(published: PublishedIndex, reply: Reply) -> None:
+    versions = published.versions()
+    if reply.json:
+        output.emit({"address": published.address, "versions": [_as_object(each) for each in versions]})
+        return
+    if not versions:
+        output.line(f"{published.address}: nothing is published yet.")
+        return
+    _show_versions(versions)
+
+
+def _show_versions(versions: Sequence[Version]) -> None:
+    rows = [
+        (
+            v.commit[:_SHOWN_COMMIT],
+            v.branch,
+            output.moment(v.published_at),
+            f"{v.files:,}",
+            f"{v.chunks:,}",
+            v.model,
+        )
+        for v in versions
+    ]
+    header = ("commit", "branch", "published", "files", "chunks", "model")
+    output.table(rows, header, numbers=(3, 4))
+
+
+def _remove(published: PublishedIndex, name: str, reply: Reply, *, yes: bool) -> None:
+    chosen = matching(published.versions(), name)
+    if not chosen:
+        raise InvalidArgumentError(
+            f"{published.address} has no version '{name}'.",
+            hint="Name a commit or a branch; `findspot publish --list` shows them.",
+        )
+    if not reply.json and not yes:
+        _show_versions(chosen)
+    counted = output.count(len(chosen), "version")
+    everyone = "Everyone who works on the project uses it."
+    confirm(f"{everyone} Remove {counted} of the published index at {published.address}?", yes, reply)
+    published.remove(chosen)
+    result = {"status": "success", "address": published.address, "removed": [_as_object(v) for v in chosen]}
+    reply.give(result, f"{published.address}: {counted} removed")

@@ -1,0 +1,125 @@
+"""Published indexes: nothing is contacted without the user's consent, and publishing fits a pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from program import Program
+from static_server import StaticServer
+from trust.conftest import MakeFolder, Serve, run_git
+
+FILES = {f"m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(25)}
+QUESTION = "Fetch it from there, now and later? [y/N]"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[StaticServer]:
+    with StaticServer(tmp_path / "site") as server:
+        yield server
+
+
+@pytest.fixture
+def publisher(tmp_path: Path) -> Program:
+    return Program(home=tmp_path / "publisher-home", cwd=tmp_path)
+
+
+def test_a_committed_address_is_contacted_only_after_consent(
+    findspot: Program, publisher: Program, make: MakeFolder, site: StaticServer, serve: Serve
+) -> None:
+    """Issue 24.4: a committed file alone contacts nothing; --yes is no consent, an assistant cannot agree."""
+    committed = {".findspot.json": json.dumps({"publishedAt": site.address})}
+    first = make(FILES | committed, "first", git=True)
+    assert publisher("publish", site.folder, "--project", first).code == 0
+    site.requests.clear()
+
+    away = findspot("index", "--yes", cwd=first)
+    assert away.code == 0
+    assert away.err.count(site.address) == 2  # one line: the address, and in the command that agrees
+    assert "findspot config set publishedAt" in away.err
+    second = make(FILES | committed, "second", git=True)
+    pipe = serve(second, FINDSPOT_HOME=str(findspot.home.with_name("assistant-home")))
+    assert pipe.values("index_codebase", path=str(second))["filesIndexed"] == 26
+    assert site.requests == []
+
+    assert findspot("delete", "--yes", cwd=first).code == 0
+    no = findspot.on_terminal("index", cwd=first, answers={QUESTION: "n\n"})
+    assert site.address in no.err
+    assert "config unset publishedAt" in no.err
+    assert QUESTION not in findspot("index", cwd=first).err
+    assert site.requests == []
+
+    assert findspot("delete", "--yes", cwd=first).code == 0
+    yes = findspot.on_terminal("index", cwd=first, answers={QUESTION: "y\n"})
+    assert "26 of 26 files were taken over" in yes.err
+    assert site.requests[:1] == ["/versions.json"]
+    agreed = json.loads((findspot.home / "config.json").read_text())["publishedAgreed"]
+    assert agreed == [site.address]
+
+    other = make(FILES | {".findspot.json": json.dumps({"publishedAt": "file:///etc"})}, "other")
+    refused = findspot("index", other)
+    assert "'publishedAt' can be an https://" in refused.err
+
+
+def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: StaticServer) -> None:
+    """Issue 24.3 and 24.5: versions per commit and branch, exit codes, JSON and Markdown, no question."""
+    root, folder = make(FILES, git=True), site.folder
+    head = run_git(root, "rev-parse", "HEAD").strip()
+    summary = root.parent / "summary.md"
+    done = publisher("publish", folder, "--json", "--summary", summary, cwd=root)
+    assert (done.code, done.json["commit"], done.json["branch"], done.json["filesSent"]) == (
+        0,
+        head,
+        "main",
+        25,
+    )
+    assert f"| version | {head[:12]} of main" in summary.read_text()
+
+    (root / "m1.py").write_text("def changed(): pass\n")
+    (root / "note.md").write_text("# not committed\n")
+    dirty = publisher("publish", folder, cwd=root)
+    assert dirty.code == 2
+    assert "2 files differ from the commit" in dirty.err
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-qm", "second")
+    run_git(root, "checkout", "-q", "--detach")
+    unknown = publisher("publish", folder, cwd=root)
+    assert (unknown.code, "--branch" in unknown.err) == (2, True)
+    second = publisher("publish", folder, "--json", cwd=root, env={"GITHUB_REF_NAME": "topic"})
+    assert (second.json["branch"], second.json["filesSent"], second.json["versions"]) == ("topic", 2, 2)
+
+    listed = publisher("publish", folder, "--list", "--json", cwd=root).json["versions"]
+    assert {version["branch"] for version in listed} == {"main", "topic"}
+    asked = publisher("publish", folder, "--remove", "topic", cwd=root)
+    assert (asked.code, "Everyone who works on the project uses it" in asked.err) == (2, True)
+    assert publisher("publish", folder, "--remove", "topic", "--yes", cwd=root).code == 0
+    assert [
+        v["commit"] for v in publisher("publish", folder, "--list", "--json", cwd=root).json["versions"]
+    ] == [head]
+
+    assert publisher("publish", site.address, "--branch", "x", cwd=root).code == 2  # it can only be read
+    assert publisher("publish", root / "public", "--branch", "x", cwd=root).code == 2
+    assert publisher("publish", "--branch", "x", cwd=root).code == 2
+    plain = make({"a.py": "a = 1\n"}, "plain")
+    assert publisher("publish", folder, "--project", plain).code == 2
+    named = ("--commit", "0123abc", "--branch", "main", "--keep", "1", "--json")
+    cleaned = publisher("publish", folder, "--project", plain, *named)
+    assert [old["commit"] for old in cleaned.json["removed"]] == [head]
+
+
+def test_setup_names_the_address_for_a_team(findspot: Program, make: MakeFolder) -> None:
+    """Issue 24.4: `setup --project --published` writes the address, and undo takes it out."""
+    root = make(FILES | {".findspot.json": '{\n  "exclude": ["x/**"]\n}\n'}, git=True)
+    given = ("setup", "--project", "--published", "https://index.example.com/shop", "--no-index", "--yes")
+    assert findspot(*given, cwd=root).code == 0
+    assert json.loads((root / ".findspot.json").read_text()) == {
+        "exclude": ["x/**"],
+        "publishedAt": "https://index.example.com/shop",
+    }
+    assert findspot("setup", "--project", "--undo", "--yes", cwd=root).code == 0
+    assert (root / ".findspot.json").read_text() == '{\n  "exclude": ["x/**"]\n}\n'
+    for address in ("file:///etc", "/srv/index", "https://user:secret@example.com/x", "ftp://example.com"):
+        assert findspot("setup", "--project", "--published", address, "--yes", cwd=root).code == 2
