@@ -171,9 +171,8 @@ class Packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             names = view.references.names_on(fact.local) if by_package else view.references.names
             paths = self._by_folder().get(folder, ()) if folder is not None else ()
-            inside = map(self._sources.at, paths)
-            same = (v for v in inside if v is not None and v.language.family == view.language.family)
-            others = (v for v in same if v is not view and not v.package.endswith("_test"))
+            inside = self._sources.definers.with_tops(names, paths, view.language.family)
+            others = (v for v in inside if v is not view and not v.package.endswith("_test"))
             return [v for v in others if _defines_one(v, names)]
         found = {}
         for name in view.references.names:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_FILES = 3_000
 """Decoded files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
 
+HANDED_ON = 400
+"""Decoded files that resolving one saved file leaves to the next: most are needed again."""
+
 MOST_ANSWERS = 300_000
 """Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
 
@@ -83,9 +86,24 @@ def tables_of(snapshot: Snapshot) -> Tables:
     return here.tables
 
 
-def empty_tables(snapshot: Snapshot) -> Tables:
-    """Return tables of a snapshot's generation for one user alone, without any decoded file."""
-    return _tables(snapshot, {})
+def own_tables(snapshot: Snapshot) -> Tables:
+    """Return tables of a snapshot's generation for one user alone, with files that are decoded already."""
+    views = snapshot.memo(_Views, lasting=True)
+    return _tables(
+        snapshot, {number: view for number, view in views.items() if number in snapshot.files.by_id}
+    )
+
+
+class _Views(dict[int, "SourceView | None"]):
+    """Decoded files for the next user of tables of its own."""
+
+
+def hand_on(snapshot: Snapshot, tables: Tables) -> None:
+    """Leave decoded files to the next user of tables of its own, if they are few."""
+    views = snapshot.memo(_Views, lasting=True)
+    views.clear()
+    if len(tables.views) <= HANDED_ON:
+        views.update(tables.views)
 
 
 def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:

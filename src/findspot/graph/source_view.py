@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from findspot.core.facts import (
     DECLARED,
@@ -36,6 +36,7 @@ VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 _RELATION, _NAME, _ON, _LINE, _OWNER = (
     ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
 )
+_DOT = re.compile(r"\.")
 _MEMBER = re.compile(r"[.()\[\]]")
 
 
@@ -153,7 +154,12 @@ class References:
     """The references of one file, by column: a question about one name makes tuples of few of them."""
 
     def __init__(self, facts: Facts) -> None:
-        self._columns = facts.columns
+        self._facts = facts
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[Any, ...], ...]:
+        """Read when they are first asked for: many files are only asked for what they define."""
+        return self._facts.columns
 
     @property
     def names(self) -> set[str]:
@@ -162,10 +168,17 @@ class References:
 
     def names_on(self, receiver: str) -> set[str]:
         """Return the members of a package that the file refers to, by what it calls the package."""
-        receivers = self._columns[_ON]
-        found = {name for name, on in zip(self._columns[_NAME], receivers, strict=True) if on == receiver}
-        start = f"{receiver}."
-        return found.union(_MEMBER.split(on, maxsplit=2)[1] for on in receivers if on.startswith(start))
+        return self._names_by_receiver.get(receiver, set())
+
+    @cached_property
+    def _names_by_receiver(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for name, on in zip(self._columns[_NAME], self._columns[_ON], strict=True):
+            found.setdefault(on, set()).add(name)
+        for on in list(found):
+            for dot in _DOT.finditer(on):
+                found.setdefault(on[: dot.start()], set()).add(_MEMBER.split(on, maxsplit=2)[1])
+        return found
 
     @property
     def last_line(self) -> int:

@@ -148,6 +148,11 @@ class Definers:
         """Yield the definitions of a name in files whose package is this one or one around it."""
         return self._defined(name, family, lambda summary: package.startswith(dotted(summary.package)))
 
+    def with_tops(self, names: Iterable[str], paths: Iterable[str], family: str) -> Iterator[SourceView]:
+        """Yield the files at some paths that define one of these names at the top."""
+        numbers = (self._sources.files.by_path[path] for path in paths)
+        return self._accepted(numbers, family, lambda summary: any(name in summary.tops for name in names))
+
     def extending(self, name: str, family: str) -> Iterator[SourceView]:
         """Yield the files that may add members to a type of this name from outside of it."""
         numbers = self._sources.numbers_naming(name)

@@ -21,7 +21,15 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
-from findspot.graph.shared_tables import MEMBERS, MOST_ANSWERS, RECEIVERS, RESOLVED, Tables, empty_tables
+from findspot.graph.shared_tables import (
+    MEMBERS,
+    MOST_ANSWERS,
+    RECEIVERS,
+    RESOLVED,
+    Tables,
+    hand_on,
+    own_tables,
+)
 from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
 from findspot.store.edge_rows import EdgeRows
@@ -150,6 +158,7 @@ def resolve_pending(
                 progress(Progress(number + len(done), len(waiting), LINKING))
             rows.put(file_id, *resolver.edges_of(file_id))
             rows.save_many()
+    resolver.hand_on()
     return len(waiting)
 
 
@@ -177,12 +186,16 @@ class FileResolver:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._defined: dict[str, bool] = {}
-        self._use(empty_tables(snapshot))
+        self._use(own_tables(snapshot))
 
     def _use(self, tables: Tables) -> None:
         self.tables = tables
         self._sources = Sources(self._snapshot, tables)
         self._outgoing = Outgoing(self._sources)
+
+    def hand_on(self) -> None:
+        """Leave decoded files to the next resolver of this process."""
+        hand_on(self._snapshot, self.tables)
 
     def _make_room(self) -> bool:
         """Empty the tables if they are crowded; definitions found before are not those found afterwards."""

@@ -43,8 +43,10 @@ Clock = Callable[[], float]
 STABLE_S = 0.5
 """A file that was written this long ago is taken to be finished."""
 
-CALM_S = 2.0
-"""A file that was not indexed for this long is taken at the first write: it is a person's save."""
+SAVES = 5
+CALM_S = 10.0
+"""A file that was indexed fewer times than this in so many seconds is taken at its next write, as a person's
+save. A file that is written more often has to rest first."""
 
 AT_ONCE = 10
 """More files than this are no save but a checkout or a build, which goes on for a while."""
@@ -148,14 +150,14 @@ class Strategy(abc.ABC):
 
 
 class Realtime(Strategy):
-    """Indexes a save at once, and what is written again and again when it has rested for half a second."""
+    """Indexes saves at once, and what is written again and again when it has rested for half a second."""
 
     name = "realtime"
 
     def initialise(self) -> None:
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
-        self._indexed: dict[str, float] = {}
+        self._indexed: dict[str, list[float]] = {}
         super().initialise()
 
     def due(self) -> frozenset[str]:
@@ -164,10 +166,11 @@ class Realtime(Strategy):
 
         def is_due(path: str, last: float) -> bool:
             first = self._first[path]
-            is_save = few and first == last and path not in self._indexed
+            is_save = few and first == last and len(self._indexed.get(path, ())) < SAVES
             return is_save or now - last >= STABLE_S or now - first >= PATIENCE_S
 
-        self._indexed = {path: at for path, at in self._indexed.items() if now - at < CALM_S}
+        recent = ((path, [at for at in times if now - at < CALM_S]) for path, times in self._indexed.items())
+        self._indexed = {path: times for path, times in recent if times}
         return frozenset(path for path, last in self._last.items() if is_due(path, last))
 
     def _note(self, paths: frozenset[str]) -> None:
@@ -180,11 +183,12 @@ class Realtime(Strategy):
         times = {path: self._first.pop(path, None) for path in paths}
         for path in paths:
             self._last.pop(path, None)
-        self._indexed |= dict.fromkeys(paths, self._clock())
+            self._indexed.setdefault(path, []).append(self._clock())
         try:
             super()._index(paths)
         except BaseException:  # they are tried again after a while
             self._note(frozenset(times))
+            self._indexed |= dict.fromkeys(times, [self._clock()] * SAVES)
             raise
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from findspot.core.progress import CancelToken
 from findspot.graph import Graph, shared_tables
 from findspot.graph.resolve import MAX_CANDIDATES
 from findspot.graph.shared_tables import project_table, tables_of
-from findspot.graph.stored_edges import FileResolver
+from findspot.graph.stored_edges import FileResolver, resolve_pending
 from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored
 
@@ -133,4 +134,18 @@ def test_a_common_name_decodes_only_files_that_it_can_mean(case: str, tmp_path: 
         resolver = FileResolver(snapshot)
         resolver.edges_of(snapshot.files.by_path[next(iter(files))])
         assert len([view for view in resolver.tables.views.values() if view]) <= most
+    store.close()
+
+
+def test_resolving_a_saved_file_leaves_decoded_files_to_the_next_save(tmp_path: Path) -> None:
+    """speed 4: else each save decodes again what the file refers to."""
+    store = stored(FILES, tmp_path)
+    with store.writer() as writer, store.snapshot() as snapshot, writer.storing_edges() as edges:
+        resolve_pending(snapshot, edges, CancelToken())
+    with store.writer() as writer:
+        writer.put(record_of("a.py", "from b import helper\n\n\ndef went():\n    return helper()\n"))
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert {view.path for view in FileResolver(snapshot).tables.views.values() if view} == {"b.py"}
+    assert callers(store) == ["went"]
     store.close()
