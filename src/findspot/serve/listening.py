@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from findspot.core.errors import InvalidArgumentError
@@ -41,6 +43,10 @@ _OTHER_DESCRIPTORS = 256
 """What indexes, logs and worker processes may have open apart from connections."""
 
 _LOG_EVERY_S = 60.0
+_FIRST_DESCRIPTOR = 3
+_ACCEPTED_S = 0.1
+_IDLE_S = 2.0
+"""How long a connection of a server that ends is held open for one more request."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -53,6 +59,30 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Listener(listener)
+
+
+def inherited_listener() -> socket.socket | None:
+    """Return the listening socket that a service manager has opened for this process, if there is one.
+
+    systemd's protocol: LISTEN_FDS counts sockets from descriptor 3 on, and LISTEN_PID says whom they are for.
+    The socket outlives this process, so that a successor takes the connections that wait.
+    """
+    number, owner = os.environ.pop("LISTEN_FDS", ""), os.environ.pop("LISTEN_PID", "")
+    if not number or owner != str(os.getpid()):
+        return None
+    try:
+        given = socket.socket(fileno=_FIRST_DESCRIPTOR)
+        listens = given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and number == "1"
+    except OSError:
+        listens = False
+    if not listens or given.family not in (socket.AF_INET, socket.AF_INET6):
+        raise InvalidArgumentError(
+            "The service manager must pass one listening TCP socket (LISTEN_FDS).",
+            hint="Give the socket unit one ListenStream=HOST:PORT.",
+        )
+    given.set_inheritable(False)
+    given.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return _Listener(given)
 
 
 def cannot_listen(host: str, port: int, error: OSError, way_out: str) -> InvalidArgumentError:
@@ -72,10 +102,15 @@ def serve(
     *,
     shutdown_s: int,
     lifespan: bool,
+    drains: bool = False,
     on_exit: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed."""
-    config = uvicorn.Config(
+    """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed.
+
+    With `drains`, SIGTERM leaves open connections time for one more request, which another process then does
+    not have to fail.
+    """
+    config = _Config(
         app,
         http=Connection,
         log_config=None,
@@ -86,19 +121,37 @@ def serve(
         timeout_graceful_shutdown=shutdown_s,
         lifespan="on" if lifespan else "off",
     )
-    _Server(config, on_exit).run(sockets=[listener])
+    _Server(config, drains, on_exit).run(sockets=[listener])
+
+
+class _Config(uvicorn.Config):
+    """The configuration of a server, which all its connections see."""
+
+    draining = False
+    """Whether each connection ends with its next answer."""
 
 
 class _Server(uvicorn.Server):
     """A server that calls a function before it ends."""
 
-    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+    def __init__(self, config: _Config, drains: bool, on_exit: Callable[[], None]) -> None:
         super().__init__(config)
+        self._shared = config
+        self._drains = drains
         self._on_exit = on_exit
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._on_exit()
+        self._shared.draining = self._drains and sig == signal.SIGTERM
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; before that, let connections begin that were accepted a moment ago."""
+        if self._shared.draining:
+            for listener in sockets or []:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
+            await asyncio.sleep(_ACCEPTED_S)
+        await super().shutdown(sockets)
 
 
 def connection_limit() -> int:
@@ -163,6 +216,7 @@ class Connection(H11Protocol):
     """One connection of a client; closed where it sends no request, or its address has too many."""
 
     _head_timer: asyncio.TimerHandle | None = None
+    _end_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -170,18 +224,47 @@ class Connection(H11Protocol):
             transport.abort()
         else:
             self._watch_head()
+            self._drain()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watching()
+        if self._end_timer is not None:
+            self._end_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._watch_head()
+        self._drain()
+
+    def shutdown(self) -> None:
+        if self._is_draining:
+            self._drain()
+        else:
+            super().shutdown()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._watch_head()
+
+    @property
+    def _is_draining(self) -> bool:
+        return isinstance(self.config, _Config) and self.config.draining
+
+    def _drain(self) -> None:
+        """If the server ends, close after the answer under way, or if no request comes within a moment."""
+        if not self._is_draining:
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+            if CLOSE_HEADER not in self.headers:
+                self.headers.append(CLOSE_HEADER)  # tells the client, so that it sends nothing more here
+        elif self._end_timer is None:
+            self._end_timer = self.loop.call_later(_IDLE_S, self._end_if_idle)
+
+    def _end_if_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            super().shutdown()
 
     def _is_too_many(self) -> bool:
         limit = self.config.limit_concurrency or MAX_CONNECTIONS

@@ -10,7 +10,9 @@ import secrets
 import socket
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
-from findspot.serve.listening import cannot_listen, listen, serve
+from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import with_whole_characters
 from findspot.serve.mcp.http_backend import (
@@ -304,6 +306,9 @@ def _token(scope: Scope) -> bytes:
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
 _SHUTDOWN_S = 3
+_HANDOVER_S = 20
+"""How long calls may take to end while another process has taken over."""
+_Start = Callable[..., None]
 _TOKEN_BYTES = 32
 _MAX_TOKEN_BYTES = 4_096
 _NEW_TOKEN = """\
@@ -333,7 +338,10 @@ def run(address: str, choice: TokenChoice, terms: Terms, processes: int | None =
             hint="Leave out --processes and http.processes.",
         )
     host, port = parse_address(address)
-    if choice.without and not is_loopback(host):
+    given = inherited_listener()
+    if given is not None:
+        host = given.getsockname()[0]
+    if choice.without and not is_loopback(f"[{host}]" if ":" in host else host):
         raise InvalidArgumentError(
             f"Serving on {host} needs a token: other machines could read your code.",
             hint="Leave out --no-token, or serve on 127.0.0.1.",
@@ -342,30 +350,34 @@ def run(address: str, choice: TokenChoice, terms: Terms, processes: int | None =
     grants = _grants(settings, token, choice)
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
-    hosts = (host, *settings.allowed_hosts)
-    with _listening(host, port) as listener:
+    plan = Plan((host, *settings.allowed_hosts), terms)
+    with given or _listening(host, port) as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
         if is_new:
             sys.stderr.write(_NEW_TOKEN.format(token=token))
         sys.stderr.flush()
+        shutdown_s = _SHUTDOWN_S if given is None else _HANDOVER_S
+        start = partial(
+            serve, listener=listener, shutdown_s=shutdown_s, lifespan=True, drains=given is not None
+        )
         if processes > 1:
-            _serve_by_several(listener, processes, Plan(hosts, terms), grants, limits)
+            _serve_by_several(start, processes, plan, grants, limits)
         else:
-            _serve_here(listener, Plan(hosts, terms), grants, limits)
+            _serve_here(start, plan, grants, limits)
 
 
-def _serve_here(listener: socket.socket, plan: Plan, grants: Grants | None, limits: Limits | None) -> None:
+def _serve_here(start: _Start, plan: Plan, grants: Grants | None, limits: Limits | None) -> None:
     library = Library()
     try:
         app = make_app(all_tools(), library, plan.hosts, grants, limits=limits, terms=plan.terms)
-        serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=library.ending.set)
+        start(app, on_exit=library.ending.set)
     finally:
         library.close()
 
 
 def _serve_by_several(
-    listener: socket.socket, processes: int, plan: Plan, grants: Grants | None, limits: Limits | None
+    start: _Start, processes: int, plan: Plan, grants: Grants | None, limits: Limits | None
 ) -> None:
     from findspot.serve.mcp.readers import Readers
 
@@ -376,8 +388,7 @@ def _serve_by_several(
         max_sessions=math.ceil(MAX_SESSIONS / processes),
     )
     readers = Readers(plan, processes)
-    app = Gate(readers, plan.security(), grants=grants, limits=limits)
-    serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=readers.end_streams)
+    start(Gate(readers, plan.security(), grants=grants, limits=limits), on_exit=readers.end_streams)
 
 
 def make_app(
