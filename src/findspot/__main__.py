@@ -23,11 +23,11 @@ def main() -> None:
         from findspot.serve.cli.reminder import remind
 
         return remind()
+    gc.set_threshold(_YOUNG_OBJECTS)
     try:
         from findspot.serve.cli.app import run
     except KeyboardInterrupt:  # before the command line can say so itself
         sys.exit(_STOPPED)
-    gc.set_threshold(_YOUNG_OBJECTS)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -155,7 +155,7 @@ class PackageIndexes:
 
         with self._guard:
             known = self._listed
-        telling = (*(self._root / name for name in _TELLING), home_folder() / DOCUMENT_SETS)
+        telling = *(f"{self._root}/{name}" for name in _TELLING), str(home_folder() / DOCUMENT_SETS)
         stamps = tuple(info.st_mtime_ns for path in telling if (info := stat_of(path)))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
             known = time.monotonic(), stamps, [*list_dependencies(self._root), *list_sets(home_folder())]

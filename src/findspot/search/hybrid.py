@@ -26,7 +26,6 @@ from findspot.rank.roles import (
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
-from findspot.search.report_ranking import rank_report, ranks_as_report
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.slower_model import SlowerReader
 from findspot.store.derived import Selection
@@ -51,7 +50,9 @@ def search(
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
     belongs = None
-    if ranks_as_report(snapshot, embedder, question):
+    if _ranks_as_report(snapshot, embedder, question):
+        from findspot.search.report_ranking import rank_report  # a server starts without it
+
         pool, belongs = rank_report(snapshot, embedder, question, files, history())
     else:
         pool = _ranked(snapshot, question, files, slower)
@@ -70,6 +71,23 @@ def search(
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
         nothing_fits=nothing_fits,
+    )
+
+
+def _ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:
+    """Return whether the fitted model ranks a query: a long one about code, without special wishes.
+
+    Its weights know the cosines of one embedding model alone.
+    """
+    query = question.query
+    return (
+        question.reading.is_long
+        and (embedder is None or embedder.id == FITTED_MODEL)
+        and query.corpus is Corpus.CODE
+        and query.mode is Mode.HYBRID
+        and query.semantic_weight is None
+        and query.similar_to is None
+        and Corpus.CODE in snapshot.keywords
     )
 
 

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.git import History
-from findspot.core.model import Corpus, GroupBy, IncludeTests, Mode
+from findspot.core.model import GroupBy, IncludeTests
 from findspot.embed.embedder import Embedder
-from findspot.rank.calibration import FITTED_MODEL
 from findspot.rank.candidate_pool import Candidate, Pool, spread_files
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import MAX_TERMS, Question
@@ -90,23 +89,6 @@ one file, without any decay for 0.42, but then ten results may be one file."""
 
 MAX_PER_FILE = 40
 """Passages of one file: a file of thousands must not push out the others."""
-
-
-def ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:
-    """Return whether the fitted model ranks a query: a long one about code, without special wishes.
-
-    Its weights know the cosines of one embedding model alone.
-    """
-    query = question.query
-    return (
-        question.reading.is_long
-        and (embedder is None or embedder.id == FITTED_MODEL)
-        and query.corpus is Corpus.CODE
-        and query.mode is Mode.HYBRID
-        and query.semantic_weight is None
-        and query.similar_to is None
-        and Corpus.CODE in snapshot.keywords
-    )
 
 
 def rank_report(

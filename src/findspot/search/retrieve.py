@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from findspot.core.model import Corpus
 from findspot.rank.candidate_pool import Column
 from findspot.rank.intent import Intent
-from findspot.rank.reports import Report
 from findspot.rank.roles import Role, re_exports, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.query_filters import is_filtered
@@ -19,6 +19,9 @@ from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, Definition, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Numbers
+
+if TYPE_CHECKING:
+    from findspot.rank.reports import Report
 
 POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
@@ -65,7 +68,7 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
     mentioned, traced = _by_mention(snapshot, question, files.files)
     worded = np.array([number for number, _ in words], np.int64)
     others = np.array([*defining, *traced], np.int64)
-    numbers = _fitting(np.unique(np.concatenate((worded, near, others))), question, files)
+    numbers = _fitting(_distinct(np.concatenate((worded, near, others))), question, files)
     keyword = _column(numbers, worded, np.array([score for _, score in words]))
     cosine = _column(numbers, near, cosines)
     missing = np.isnan(cosine)
@@ -83,6 +86,12 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
         frozenset() if defining else _by_export(snapshot, question, exporting),
         mentioned,
     )
+
+
+def _distinct(numbers: Numbers) -> Numbers:
+    """Return numbers in order, each once; `np.unique` does the same and imports masked arrays, at 25 ms."""
+    ordered = np.sort(numbers)
+    return ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
 
 
 def _fitting(numbers: Numbers, question: Question, files: Selection) -> Numbers:

@@ -144,3 +144,28 @@ def test_a_cancelled_request_says_so() -> None:
 
     anyio.run(run)
     assert seen == [True]
+
+
+_NEWEST = """
+import sys
+import findspot.serve.mcp
+from mcp_types import methods
+from pydantic import TypeAdapter, ValidationError
+
+assert isinstance(vars(TypeAdapter)["_defer_build"], property), "what defers the adapters"
+assert "mcp_types._v2026_07_28" not in sys.modules
+answer = {"resultType": "complete", "content": [{"type": "text", "text": "hi"}], "isError": False}
+assert methods.serialize_server_result("tools/call", "2025-11-25", answer)["content"] == answer["content"]
+assert "mcp_types._v2026_07_28" not in sys.modules
+assert methods.serialize_server_result("tools/call", "2026-07-28", answer) == answer
+assert "mcp_types._v2026_07_28" in sys.modules
+try:
+    methods.validate_client_request("tools/call", "2026-07-28", {"arguments": {}})
+except ValidationError:
+    sys.exit(0)
+sys.exit(1)
+"""
+
+
+def test_messages_of_the_newest_version_are_imported_when_one_comes() -> None:
+    assert subprocess.run([sys.executable, "-c", _NEWEST], check=False).returncode == 0
