@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality same-answers soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large pr
 
 profile: $(STAMP)  ## Show where time and memory go, stage by stage (PROJECTS="folder ..." WRITE=page)
 	$(BIN)/python -m benchmarks.stages $(PROJECTS) $(if $(WRITE),--write $(WRITE))
+
+same-answers: $(STAMP)  ## Compare an index after 500 random edits with a rebuilt one (PROJECT=folder)
+	$(BIN)/python -m benchmarks.same_answers $(or $(PROJECT),src) --edits 500 --batch 50
+	$(BIN)/python -m benchmarks.same_answers $(or $(PROJECT),src) --edits 500 --batch 50 --store lancedb
 
 bench-peers: $(STAMP)  ## Measure Findspot beside other tools (PROJECT=folder, STAND_IN=1 without a model hub)
 	$(BIN)/python -m benchmarks.peers $(or $(PROJECT),.) $(if $(STAND_IN),--stand-in)

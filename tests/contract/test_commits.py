@@ -131,16 +131,15 @@ def test_masks_limit_every_kind_of_answer(store: Store) -> None:
         assert {snapshot.files.by_id[number >> 12].path for number, _ in hits} == {"2.py", "4.py"}
 
 
-def test_nearest_breaks_ties_by_number_even_at_the_limit(store: Store) -> None:
-    put(store, *(record(f"{n}.py", "same text") for n in range(20)))
+def test_nearest_breaks_a_tie_for_the_last_place_by_path(store: Store) -> None:
+    paths = [f"{n}.py" for n in range(20)]
+    put(store, *(record(path, "same text") for path in reversed(paths)))
     with store.snapshot() as snapshot:
         everything = snapshot.files.mask(snapshot.files.files)
-        best, _ = snapshot.vectors.nearest(vector_of("same text"), everything, 20)
         for top in (1, 3, 19):
-            assert (
-                snapshot.vectors.nearest(vector_of("same text"), everything, top)[0].tolist()
-                == best[:top].tolist()
-            )
+            best, _ = snapshot.vectors.nearest(vector_of("same text"), everything, top)
+            found = {chunk.path for chunk in snapshot.chunks.by_number(best.tolist()).values()}
+            assert found == set(sorted(paths)[:top])
 
 
 def test_definitions_are_found_by_lower_case_name(store: Store) -> None:

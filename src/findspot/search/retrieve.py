@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
 
-DEEP = 2_000
-"""How far down the files of a definition are looked through for its keyword score."""
-
 MAX_NAMES = 20
 MAX_NAMESAKES = 3
 """A file name that fits more files than this points at none of them."""
@@ -128,8 +125,7 @@ def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -
     reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not numbers or not question.terms:
         return []
-    only = sorted({number >> ORDINAL_BITS for number in numbers})
-    return [hit for hit in reader.search(question.terms, DEEP, only) if hit[0] in numbers]
+    return reader.scores(question.terms, numbers)
 
 
 def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> tuple[Numbers, Column]:

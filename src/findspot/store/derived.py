@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from findspot.core.sqlite import Connection, transaction
 from findspot.store import keywords
 from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
-from findspot.store.records import DerivedDamagedError, StoredFile
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
     Numbers,
@@ -36,6 +37,7 @@ from findspot.store.vector_segments import (
     remove_unlisted,
     write_segment,
 )
+from findspot.store.word_counts import ENDING, LiveWords, WordCounts, open_counts, write_counts
 
 _log = get_logger("store")
 
@@ -89,6 +91,15 @@ class FileTable:
     def newer_than(self, db: Connection) -> list[StoredFile]:
         """Return the files that were numbered after all of these."""
         return FileRows(db).numbered_above(self._size - 1)
+
+    def in_order(self, numbers: Numbers) -> Numbers:
+        """Return numbers that order chunks by the paths of their files and their places in them."""
+        ids, homes = np.unique(numbers >> ORDINAL_BITS, return_inverse=True)
+        paths = [self.by_id[number].path if number in self.by_id else "" for number in ids.tolist()]
+        ranks = np.empty(ids.size, np.int64)
+        ranks[sorted(range(ids.size), key=paths.__getitem__)] = np.arange(ids.size)
+        keys: Numbers = (ranks[homes] << ORDINAL_BITS) | (numbers & OUTLINE_ORDINAL)
+        return keys
 
     def mask(self, files: Iterable[StoredFile]) -> Mask:
         """Return a mask over file numbers that is true for these files."""
@@ -163,11 +174,14 @@ def load_derived(
     meta = read_meta(db)
     files = _files(db, generation, Additions.of(meta), older)
     names = json.loads(meta.get("segments", "[]"))
-    segments = tuple(open_segment(folder / VECTORS / name, checked) for name in names)
+    parts = [open_part(folder / VECTORS, name, checked) for name in names]
+    vectors = VectorReader([part.vectors for part in parts], files.in_order)
+    counts = [part.words for part in parts]
     readers = {}
-    for corpus in {file.corpus for file in files.files if file.chunks}:
-        readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
-    return Derived(generation, files, readers, VectorReader(segments), lasting=older.lasting if older else {})
+    for corpus in sorted({file.corpus for file in files.files if file.chunks}):
+        words = LiveWords(counts, files.whole(corpus).mask, files.in_order)
+        readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus, words)
+    return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
 
 
 def _files(db: Connection, generation: int, additions: Additions | None, older: Derived | None) -> FileTable:
@@ -184,7 +198,10 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
     try:
         for corpus in Corpus:
             keywords.drop_files_above(folder / KEYWORDS / corpus, FileRows(db).last_number())
-        _check(load_derived(folder, db, 0, checked))
+        derived = load_derived(folder, db, 0, checked)
+        _check(derived)
+        for name, reader in derived.keywords.items():
+            keywords.drop_files(folder / KEYWORDS / name, reader.other_files())
     except DerivedDamagedError as damage:
         _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
         rebuild(folder, db)
@@ -198,8 +215,10 @@ def _check(derived: Derived) -> None:
     for corpus, reader in derived.keywords.items():
         mask = derived.files.mask(file for file in files if file.corpus == corpus)
         lines = _count(derived.vectors.segments, mask, only_lines=True)
-        if not lines <= reader.size <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:
-            raise DerivedDamagedError(f"keyword index: {reader.size} chunks in place of {lines}")
+        if reader.size != lines:
+            raise DerivedDamagedError("word counts do not have the chunks of the vector segments")
+        if not lines <= reader.held <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:
+            raise DerivedDamagedError(f"keyword index: {reader.held} chunks in place of {lines}")
 
 
 def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False) -> int:
@@ -213,9 +232,8 @@ def rebuild(folder: Path, db: Connection) -> None:
     if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
         remove_entry(folder / VECTORS)
     stored = ChunkRows(db).vectors()
-    parts = iter(lambda: list(islice(stored, _PART_ROWS)), [])
-    live = mask_of(FileRows(db).numbers())
-    name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], live)
+    parts = [Part.of(rows) for rows in iter(lambda: list(islice(stored, _PART_ROWS)), [])]
+    name = write_part(folder / VECTORS, parts, mask_of(FileRows(db).numbers()))
     names = [name] if name else []
     with transaction(db):
         write_meta(db, {"segments": json.dumps(names), "generation": str(generation_of(db) + 1)})
@@ -236,9 +254,33 @@ def _rebuild_keywords(folder: Path, db: Connection) -> None:
     fresh.rename(folder / KEYWORDS)
 
 
-def segment_of(items: Sequence[tuple[int, float, bytes]]) -> Segment:
-    return Segment(
-        numbers=np.array([number for number, _, _ in items], np.int64),
-        scales=np.array([scale for _, scale, _ in items], np.float32),
-        rows=np.frombuffer(b"".join(vector for _, _, vector in items), np.int8).reshape(len(items), -1),
-    )
+class Part(NamedTuple):
+    """Some chunks: their vectors, and how often they hold which words."""
+
+    vectors: Segment
+    words: WordCounts
+
+    @classmethod
+    def of(cls, chunks: Sequence[tuple[int, float, bytes, str]]) -> Part:
+        """Make a part of number, scale, vector and tokens of chunks."""
+        vectors = Segment(
+            numbers=np.array([number for number, _, _, _ in chunks], np.int64),
+            scales=np.array([scale for _, scale, _, _ in chunks], np.float32),
+            rows=np.frombuffer(b"".join(vector for _, _, vector, _ in chunks), np.int8).reshape(
+                len(chunks), -1
+            ),
+        )
+        return cls(vectors, WordCounts.of((number, tokens) for number, _, _, tokens in chunks))
+
+
+def open_part(folder: Path, name: str, checked: set[str]) -> Part:
+    """Open what a commit lists."""
+    return Part(open_segment(folder / name, checked), open_counts(folder / f"{name}{ENDING}", checked))
+
+
+def write_part(folder: Path, parts: Sequence[Part], live: Mask) -> str | None:
+    """Write the chunks of parts whose file revision is live as one, under a name never used before."""
+    name = write_segment(folder, [part.vectors for part in parts], live)
+    if name is not None:
+        write_counts(folder / f"{name}{ENDING}", [part.words for part in parts], live)
+    return name

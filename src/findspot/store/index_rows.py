@@ -38,6 +38,7 @@ _FILES = "SELECT id, path, corpus, language, size, mtime_ns, sha256, chunks, cti
 _STAMPS = "SELECT path, size, mtime_ns, ctime_ns, inode FROM skips WHERE mtime_ns IS NOT NULL"
 _WITH_FILE = f"FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS}"
 _EMBEDDED = f"SELECT chunks.id, path, symbols, text, context {_WITH_FILE}"
+_TOKEN_COLUMNS = "chunks.id, chunk_type, path, breadcrumb, context, text"
 _CHUNK_COLUMNS = (
     "chunks.id, path, chunks.language, start_line, end_line, chunk_type, kind, text, symbols, "
     "signature, breadcrumb, doc_comment, tags"
@@ -223,9 +224,11 @@ class ChunkRows:
         vector, scale = self._db.execute(select, (number,)).fetchone()
         return np.frombuffer(vector, np.int8), float(scale)
 
-    def vectors(self) -> Iterator[tuple[int, float, bytes]]:
-        """Yield number, scale and vector of every chunk, by number."""
-        yield from self._db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
+    def vectors(self) -> Iterator[tuple[int, float, bytes, str]]:
+        """Yield number, scale, vector and tokens of every chunk, by number."""
+        select = f"SELECT scale, vector, {_TOKEN_COLUMNS} {_WITH_FILE} ORDER BY chunks.id"
+        for scale, vector, *row in self._db.execute(select):
+            yield row[0], scale, vector, _tokens(row)
 
     def vectors_by_key(self, file_id: int) -> dict[bytes, tuple[float, bytes]]:
         """Return the vectors of a file's chunks by what was embedded."""
@@ -265,13 +268,9 @@ class ChunkRows:
 
     def keyword_texts(self, corpus: str) -> Iterator[tuple[int, str]]:
         """Yield number and tokens of every chunk that keyword search covers."""
-        found = self._db.execute(
-            f"SELECT chunks.id, path, breadcrumb, context, text {_WITH_FILE} "
-            "WHERE corpus = ? AND chunk_type <> ?",
-            (corpus, ChunkType.SYMBOLS),
-        )
-        for number, path, breadcrumb, context, text in found:
-            yield number, keyword_text(path, breadcrumb, context, text)
+        select = f"SELECT {_TOKEN_COLUMNS} {_WITH_FILE} WHERE corpus = ? AND chunk_type <> ?"
+        for row in self._db.execute(select, (corpus, ChunkType.SYMBOLS)):
+            yield row[0], _tokens(row)
 
 
 class SymbolRows:
@@ -447,6 +446,17 @@ def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
 def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
     number, path, names, text, context = row
     return EmbeddedFields(number, path, _lines(names), text, context)
+
+
+def tokens_of(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the tokens of these chunks; an outline has none."""
+    found = _rows_in(db, f"SELECT {_TOKEN_COLUMNS} {_WITH_FILE} WHERE chunks.id IN", numbers)
+    return {row[0]: _tokens(row) for row in found}
+
+
+def _tokens(row: Sequence[Any]) -> str:
+    _, chunk_type, *described = row
+    return "" if chunk_type == ChunkType.SYMBOLS else keyword_text(*described)
 
 
 def _lines(joined: str) -> tuple[str, ...]:

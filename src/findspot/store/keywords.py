@@ -1,19 +1,27 @@
-"""The keyword index: BM25 over pre-split tokens, kept by tantivy, derived from SQLite.
+"""The keyword index: BM25 over pre-split tokens, derived from SQLite; tantivy finds the candidates.
 
 The only module that knows tantivy. Additions are committed before SQLite's transaction and
 deletions after it, and readers keep only chunks of live file revisions: so whatever snapshot
 of SQLite a reader has, every chunk of it can be found here.
+
+tantivy's own scores depend on chunks that were deleted. They say which chunks may be among the best;
+the scores that count come from `word_counts`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from findspot.core.files import (
     NO_ROOM,
@@ -25,6 +33,8 @@ from findspot.core.files import (
     out_of_resources,
 )
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
+from findspot.store.word_counts import LiveWords
+from findspot.text.bm25 import lucene_idf
 
 if TYPE_CHECKING:
     import tantivy
@@ -80,12 +90,13 @@ def _free_bytes(folder: Path) -> int:
 
 
 class KeywordReader:
-    """Searches the keyword index as it was when opened."""
+    """Searches the keyword index as it was when opened; `words` are those of the snapshot's live chunks."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, words: LiveWords) -> None:
         import tantivy
 
         self._folder = folder
+        self._words = words
         self._links = None if os.access(folder, os.W_OK) or not folder.is_dir() else _linked(folder)
         with _translated(folder):
             self._index = tantivy.Index.open(self._links.name if self._links else str(folder))
@@ -94,49 +105,154 @@ class KeywordReader:
             self._schema = self._index.schema
             self._searcher = self._index.searcher()
         self._frequencies: dict[str, int] = {}
+        self._statistics: _Statistics | None = None
 
     @property
     def size(self) -> int:
+        """How many live chunks there are."""
+        return self._words.size
+
+    @property
+    def held(self) -> int:
+        """How many chunks the index holds; for a moment, or after a crash, more than there are."""
         return int(self._searcher.num_docs)
 
     def document_frequency(self, term: str) -> int:
-        """Return how many chunks hold a term; looked up once, since one question asks several times."""
+        """Return how many live chunks hold a term; looked up once, since one question asks several times."""
         known = self._frequencies.get(term)
         if known is None:
             if len(self._frequencies) >= _MAX_FREQUENCIES:
                 self._frequencies.clear()
             with _translated(self._folder):
-                known = self._frequencies[term] = int(self._searcher.doc_freq(_TEXT, term))
+                known = self._frequencies[term] = self._count(term)
         return known
+
+    def _count(self, term: str) -> int:
+        """Count the live chunks that hold a term; those that were deleted are part of tantivy's own count."""
+        counted = int(self._searcher.doc_freq(_TEXT, term))
+        if not counted:
+            return 0
+        query = self._term(term)
+        if self._statistics is None:
+            hits = self._searcher.search(query, limit=1, count=False).hits
+            if not hits:
+                return 0
+            self._statistics = _Statistics.of(query.explain(self._searcher, hits[0][1]).to_json())
+        if self._statistics.chunks == self.held == self.size:
+            return counted
+        if self._others is not None:
+            query = query.and_must_not_match(self._others)
+        found: Any = self._searcher.search(query, limit=1)
+        return int(found.count)
+
+    @cached_property
+    def _others(self) -> tantivy.Query | None:
+        """What finds the chunks that this snapshot does not have; None where there are no such chunks."""
+        import tantivy
+
+        files = self.other_files()
+        return tantivy.Query.term_set_query(self._schema, _FILE, files) if files else None
+
+    def other_files(self) -> list[int]:
+        """Return the file revisions that the index holds, and this snapshot does not have."""
+        import tantivy
+
+        if self.held <= self.size:
+            return []
+        live = tantivy.Query.term_set_query(self._schema, _FILE, np.flatnonzero(self._words.live).tolist())
+        with _translated(self._folder):
+            others = tantivy.Query.all_query().and_must_not_match(live)
+            hits = self._searcher.search(others, limit=self.held, count=False).hits
+            files = self._searcher.fast_field_values(_FILE, [address for _, address in hits])
+        return sorted({int(number or 0) for number in files})
 
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """Return the best `top` chunks for weighted terms, among `only_files` when given."""
+        frequencies = {term: count for term in terms if (count := self.document_frequency(term))}
+        if not frequencies or top < 1:
+            return []
+        weights = {term: terms[term] for term in frequencies}
+        query = self._query(weights, only_files)
+        limit = top + top // 4 + 8
+        while True:
+            with _translated(self._folder):
+                hits = self._searcher.search(query, limit=limit, count=False).hits
+                held = self._searcher.fast_field_values(_CHUNK, [address for _, address in hits])
+            numbers, scores = self._words.scores(np.unique(np.array(held, np.int64)), weights, frequencies)
+            if len(hits) < limit or self._are_best(scores, top, hits[-1][0]):
+                return self._words.best(numbers, scores, top)
+            limit *= 2
+
+    def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
+        """Return the scores of those of these chunks that hold a term."""
+        frequencies = {term: count for term in terms if (count := self.document_frequency(term))}
+        weights = {term: terms[term] for term in frequencies}
+        if not frequencies:
+            return []
+        found, scores = self._words.scores(np.array(sorted(numbers), np.int64), weights, frequencies)
+        return list(zip(found.tolist(), scores.tolist(), strict=True))
+
+    def _are_best(self, scores: NDArray[np.float64], top: int, last: float) -> bool:
+        """Return whether no chunk that tantivy scores like the last one, or lower, belongs to the best.
+
+        Apart from the mean length, which the two know differently, the scores are the same.
+        """
+        statistics = self._statistics
+        if scores.size < top or statistics is None:
+            return False
+        ratio = statistics.mean_length / self._words.mean_length
+        highest = last * max(ratio, 1 / ratio) * _ROUNDING
+        return bool(np.partition(scores, -top)[-top] > highest)
+
+    def _query(self, weights: Mapping[str, float], only_files: Sequence[int] | None) -> tantivy.Query:
         import tantivy
 
         query = tantivy.Query.boolean_query(
-            [(tantivy.Occur.Should, self._term(term, weight)) for term, weight in terms.items()]
+            [(tantivy.Occur.Should, self._term(term, weight)) for term, weight in weights.items()]
         )
-        if only_files is not None:
-            allowed = tantivy.Query.term_set_query(self._schema, _FILE, list(only_files))
-            query = tantivy.Query.boolean_query(
-                [
-                    (tantivy.Occur.Must, query),
-                    (tantivy.Occur.Must, tantivy.Query.boost_query(allowed, 0.0)),
-                ]
-            )
-        with _translated(self._folder):
-            hits = self._searcher.search(query, limit=max(1, top)).hits
-            numbers = self._searcher.fast_field_values(_CHUNK, [address for _, address in hits])
-        found = [(int(n or 0), float(score)) for n, (score, _) in zip(numbers, hits, strict=True)]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        if only_files is None:
+            return query
+        allowed = tantivy.Query.term_set_query(self._schema, _FILE, list(only_files))
+        return tantivy.Query.boolean_query(
+            [(tantivy.Occur.Must, query), (tantivy.Occur.Must, tantivy.Query.boost_query(allowed, 0.0))]
+        )
 
-    def _term(self, term: str, weight: float) -> tantivy.Query:
+    def _term(self, term: str, weight: float = 1.0) -> tantivy.Query:
+        """Return the query for a term, weighted as if tantivy did not count deleted chunks."""
         import tantivy
 
         query = tantivy.Query.term_query(self._schema, _TEXT, term, "freq")
+        frequency = self._frequencies.get(term)
+        if self._statistics is not None and frequency:
+            counted = lucene_idf(self._statistics.chunks, self._searcher.doc_freq(_TEXT, term))
+            weight *= lucene_idf(self.size, frequency) / counted
         return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
+
+
+_ROUNDING = 1.0001
+"""tantivy computes in single precision."""
+
+
+class _Statistics(NamedTuple):
+    """What tantivy believes about its chunks, deleted ones included."""
+
+    chunks: int
+    mean_length: float
+
+    @classmethod
+    def of(cls, explanation: str) -> _Statistics:
+        """Read the explanation of a chunk's score for one term."""
+        values: dict[str, float] = {}
+
+        def read(node: dict[str, Any]) -> None:
+            values[node["description"].partition(",")[0]] = node["value"]
+            for detail in node.get("details", ()):
+                read(detail)
+
+        read(json.loads(explanation))
+        return cls(round(values["N"]), values["avgdl"])
 
 
 def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
@@ -222,3 +338,12 @@ def drop_files_above(folder: Path, last_id: int) -> None:
             writer.delete_documents_by_query(orphans)
             writer.commit()
             writer.wait_merging_threads()
+
+
+def drop_files(folder: Path, file_ids: Sequence[int]) -> None:
+    """Drop what a writer that crashed after its commit did not delete."""
+    if file_ids:
+        writer = KeywordWriter(folder)
+        writer.delete_files(file_ids)
+        writer.commit()
+        writer.close()

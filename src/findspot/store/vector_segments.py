@@ -304,8 +304,8 @@ def _stored_checksum(data: NDArray[np.uint8], header_size: int) -> int:
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:
     """Delete segments that no snapshot can name any more; a mapped one stays readable."""
-    for path in folder.glob("*.seg"):
-        if path.name not in listed:
+    for path in folder.glob("*.seg*"):
+        if path.name.partition(".seg")[0] + ".seg" not in listed:
             try:
                 path.unlink()
             except OSError:
@@ -328,12 +328,14 @@ Scores = NDArray[np.float32]
 class VectorReader:
     """The vectors of some segments, searched for the nearest ones.
 
-    Scores are cosines up to the query's own scale. Ties break by chunk number, so that the same
-    segments give the same answer.
+    Scores are cosines up to the query's own scale. `order` settles a tie for the last place.
     """
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(
+        self, segments: Sequence[Segment], order: Callable[[Numbers], Numbers] | None = None
+    ) -> None:
         self.segments = segments
+        self._order = order
         self._rows: dict[int, tuple[Mask, Sequence[Callable[[], NDArray[np.intp]]]]] = {}
         """By mask, which stays referenced, so that its identity is not given to another."""
 
@@ -348,7 +350,7 @@ class VectorReader:
         for segment, keep in zip(self.segments, self._rows_of_lines(allowed), strict=True):
             near = None if exact else _scan_lists(segment, query, allowed, top)
             found.append(near or _best(segment.numbers, keep(), _scores(segment, query, keep()), top))
-        return _merged(found, top)
+        return self._merged(found, top)
 
     def _rows_of_lines(self, allowed: Mask) -> Sequence[Callable[[], NDArray[np.intp]]]:
         """Return, per segment, how to get the rows that a search among these files reads.
@@ -372,7 +374,7 @@ class VectorReader:
             here[here] = wanted[places[here]] == segment.numbers[here]
             keep = np.flatnonzero(here)
             found.append(_best(segment.numbers, keep, _scores(segment, query, keep), top))
-        return _merged(found, top)
+        return self._merged(found, top)
 
     def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
         """Return the scores that `nearest` gives these chunks."""
@@ -387,6 +389,16 @@ class VectorReader:
             rows, here = segment.places(wanted)
             found[here] = _scores(segment, query, rows)
         return found
+
+    def _merged(self, found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers, Scores]:
+        if not found:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        numbers = np.concatenate([n for n, _ in found])
+        scores = np.concatenate([s for _, s in found])
+        order = np.lexsort((numbers, -scores))
+        if self._order and order.size > top and scores[order[top - 1]] == scores[order[top]]:
+            order = np.lexsort((self._order(numbers), -scores))
+        return numbers[order[:top]], scores[order[:top]]
 
 
 def _scan_lists(
@@ -438,15 +450,6 @@ def _floor(scores: Scores, top: int) -> np.float32:
     peaks = scores[: blocks * _BLOCK_SCORES].reshape(blocks, _BLOCK_SCORES).max(axis=1)
     floor: np.float32 = np.partition(peaks, -top)[-top]
     return floor
-
-
-def _merged(found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers, Scores]:
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.float32)
-    numbers = np.concatenate([n for n, _ in found])
-    scores = np.concatenate([s for _, s in found])
-    order = np.lexsort((numbers, -scores))[:top]
-    return numbers[order], scores[order]
 
 
 def _all_dots(segment: Segment, query: NDArray[np.int8]) -> NDArray[np.float32]:

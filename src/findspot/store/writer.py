@@ -13,12 +13,12 @@ from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
-from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
+from findspot.store.derived import KEYWORDS, VECTORS, Part, mask_of, open_part, write_part
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file
+from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, tokens_of
 from findspot.store.keywords import KeywordWriter
 from findspot.store.records import ORDINAL_BITS, FileRecord, KnownFiles, StoredFile
-from findspot.store.vector_segments import Mask, Segment, open_segment, remove_unlisted, write_segment
+from findspot.store.vector_segments import Mask, Segment, remove_unlisted
 
 _FEW_ROWS = 2_000
 """For so many rows their own files are looked up, for more every file is read."""
@@ -37,12 +37,10 @@ class Writer:
         self._edges = EdgeRows(db)
         self.skips = SkipWriter(db)
         self._keywords = _KeywordChanges(folder / KEYWORDS)
-        self._vectors = _VectorChanges(folder / VECTORS, db, checked)
+        self._parts = _PartChanges(folder / VECTORS, db, checked)
         self._meanings = ChangedMeanings(db)
         self._replaced: list[tuple[str, int]] = []
-        """Corpus and number of file revisions that go with this transaction …"""
-        self._dead: list[tuple[str, int]] = []
-        """… and of those that went with earlier ones: no later snapshot can name them."""
+        """Corpus and number of file revisions that go with this transaction."""
         self._more_chunks = 0
         self._only_added = True
         """Whether this transaction added or replaced files, and did nothing else to them: see `Additions`."""
@@ -81,7 +79,9 @@ class Writer:
         self._only_added = self._only_added and number is None
         self._more_chunks += len(record.chunks)
         file_id, numbered = insert_file(self._db, record, number)
-        self._vectors.put(file_id, [(number, item.scale, item.vector or b"") for number, item in numbered])
+        self._parts.put(
+            file_id, [(number, item.scale, item.vector or b"", item.keywords) for number, item in numbered]
+        )
         self._note_stored(file_id, record)
         by_words = [
             (number, item.keywords)
@@ -118,35 +118,35 @@ class Writer:
     def forget_vectors(self) -> None:
         """Drop every segment: each chunk is given a new vector before the commit."""
         begin(self._db)
-        self._vectors.clear()
+        self._parts.clear()
 
     def set_vectors(self, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
         """Store number, key, scale and vector of chunks that are stored already."""
         given = list(vectors)
         self.chunks.set_vectors(given)
+        tokens = tokens_of(self._db, [number for number, *_ in given])
         for number, _, scale, vector in given:
-            self._vectors.add(number, scale, vector)
+            self._parts.add(number, scale, vector, tokens[number])
 
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
         begin(self._db)
         self._meanings.settle()
-        self._keywords.delete(self._dead)
-        self._dead = []
         self._keywords.commit()
         meta, only_added = self.meta(), self._only_added and not self.skips.changed
         before = Additions.of(meta)
         chunks = before.chunks + self._more_chunks if before else self.files.totals()[1]
         additions = Additions.after(meta, chunks, only_added=only_added)
-        self._vectors.write(self.files, additions.chunks)
+        self._parts.write(self.files, additions.chunks)
         self.set_meta(
-            generation=str(additions.upto), segments=json.dumps(self._vectors.names), additions=additions.text
+            generation=str(additions.upto), segments=json.dumps(self._parts.names), additions=additions.text
         )
         self._publish()
         self._db.execute("COMMIT")
         self._more_chunks, self._only_added, self.skips.changed = 0, True, False
-        self._dead, self._replaced = self._replaced, []
-        self._vectors.remove_replaced()
+        self._keywords.delete(self._replaced)
+        self._replaced = []
+        self._parts.remove_replaced()
 
     @contextlib.contextmanager
     def storing_edges(self) -> Iterator[EdgeRows]:
@@ -165,8 +165,7 @@ class Writer:
                 self._db.execute("ROLLBACK")
         with contextlib.suppress(FindspotError):
             self._keywords.roll_back()
-            self._keywords.delete(self._dead)
-            self._keywords.commit()
+            self._keywords.delete(())
         self._keywords.close()
 
     def _note_stored(self, file_id: int, record: FileRecord) -> None:
@@ -179,7 +178,7 @@ class Writer:
         self._more_chunks -= file.chunks
         delete_file(self._db, file.id)
         self._replaced.append((file.corpus, file.id))
-        self._vectors.drop(file.id)
+        self._parts.drop(file.id)
 
 
 class SkipWriter(SkipRows):
@@ -232,6 +231,7 @@ class _KeywordChanges:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writers: dict[str, KeywordWriter] = {}
+        self._dead: list[tuple[str, int]] = []
 
     def of(self, corpus: str) -> KeywordWriter:
         if corpus not in self._writers:
@@ -239,9 +239,16 @@ class _KeywordChanges:
         return self._writers[corpus]
 
     def delete(self, files: Sequence[tuple[str, int]]) -> None:
-        """Delete the chunks of files, given by corpus and number."""
-        for corpus in {corpus for corpus, _ in files}:
-            self.of(corpus).delete_files([number for its, number in files if its == corpus])
+        """Delete the chunks of files that no later snapshot can name, given by corpus and number.
+
+        What fails of that is tried again, at last by the next writer.
+        """
+        self._dead += files
+        with contextlib.suppress(FindspotError):
+            for corpus in {corpus for corpus, _ in self._dead}:
+                self.of(corpus).delete_files([number for its, number in self._dead if its == corpus])
+            self.commit()
+            self._dead = []
 
     def commit(self) -> None:
         for writer in self._writers.values():
@@ -256,45 +263,46 @@ class _KeywordChanges:
             writer.close()
 
 
-class _VectorChanges:
-    """The vectors that the next commit adds, and the segments that hold the others."""
+class _PartChanges:
+    """The vectors and word counts that the next commit adds, and the parts that hold the others."""
 
     def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
         self._folder = folder
         self._checked = checked
-        self._new: dict[int, list[tuple[int, float, bytes]]] = {}
+        self._new: dict[int, list[tuple[int, float, bytes, str]]] = {}
         self.names: list[str] = json.loads(read_meta(db).get("segments", "[]"))
 
-    def put(self, file_id: int, vectors: list[tuple[int, float, bytes]]) -> None:
-        """Add number, scale and vector of the chunks of a new file."""
-        self._new[file_id] = vectors
+    def put(self, file_id: int, chunks: list[tuple[int, float, bytes, str]]) -> None:
+        """Add number, scale, vector and tokens of the chunks of a new file."""
+        self._new[file_id] = chunks
 
-    def add(self, number: int, scale: float, vector: bytes) -> None:
-        """Add the vector of a chunk."""
-        self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector))
+    def add(self, number: int, scale: float, vector: bytes, tokens: str) -> None:
+        """Add a chunk."""
+        self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector, tokens))
 
     def drop(self, file_id: int) -> None:
         """Drop what the next commit would add of a file."""
         self._new.pop(file_id, None)
 
     def clear(self) -> None:
-        """Drop every segment and every new vector."""
+        """Drop every part and every new chunk."""
         self.names, self._new = [], {}
 
     def write(self, files: FileRows, live: int) -> None:
-        """Write the new vectors, merged with the newest segments so that few remain; `live` counts chunks."""
+        """Write the new chunks, merged with the newest parts so that few remain; `live` counts chunks."""
         new = [item for items in self._new.values() for item in items]
-        segments = [open_segment(self._folder / name, self._checked) for name in self.names]
+        parts = [open_part(self._folder, name, self._checked) for name in self.names]
         if new:
-            segments.append(segment_of(new))
-        sizes = [segment.numbers.size for segment in segments]
+            parts.append(Part.of(new))
+        sizes = [part.vectors.numbers.size for part in parts]
         if sum(sizes) - live > _MAX_DEAD_SHARE * sum(sizes):
             first = 0
         elif new:
             first = _merge_from(sizes)
         else:
             return
-        name = write_segment(self._folder, segments[first:], _live_files(segments[first:], files))
+        merged = parts[first:]
+        name = write_part(self._folder, merged, _live_files([part.vectors for part in merged], files))
         self.names = self.names[:first] + ([name] if name else [])
         self._new = {}
 

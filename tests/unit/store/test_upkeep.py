@@ -37,10 +37,10 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> No
         for number in range(200):
             writer.put(record(f"{number % 40}.py", f"text {number}", f"more {number}"))
             writer.commit()
-            most = max(most, len(list((store.folder / "vectors").iterdir())))
+            most = max(most, len(list((store.folder / "vectors").glob("*.seg"))))
     assert most <= 12
     assert len(contents(store).files) == 40
-    held = sum((path.stat().st_size - 64) // BYTES_A_ROW for path in (store.folder / "vectors").iterdir())
+    held = sum((path.stat().st_size - 64) // BYTES_A_ROW for path in (store.folder / "vectors").glob("*.seg"))
     assert held <= 80 * 4 / 3 + 12
     reader = SqliteStore(store.folder, "p")
     with reader.snapshot() as snapshot:
@@ -51,11 +51,11 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> No
 
 def test_a_commit_of_nothing_writes_no_vectors(store: SqliteStore) -> None:
     put(store, record("a.py", "alpha"))
-    before = [path.name for path in (store.folder / "vectors").iterdir()]
+    before = [path.name for path in (store.folder / "vectors").glob("*.seg")]
     with store.writer() as writer:
         writer.set_meta(seen="yes")
         writer.commit()
-    assert [path.name for path in (store.folder / "vectors").iterdir()] == before
+    assert [path.name for path in (store.folder / "vectors").glob("*.seg")] == before
 
 
 def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: SqliteStore) -> None:

@@ -1,0 +1,271 @@
+"""How often each word occurs in each chunk: what scores are computed from.
+
+The engine of the keyword index counts deleted chunks until it merges them away, and estimates lengths when
+it does. So it only finds candidates. Their scores follow from these counts, and from live chunks alone: an
+index that was updated scores like one that was rebuilt.
+
+Beside each vector segment lies a file with the word counts of the same chunks. Its first bytes
+    FSPTWRD1    how many chunks and words, checksum; numbers, starts and lengths of chunks; words, counts
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
+from findspot.store.records import DerivedDamagedError
+from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
+from findspot.text.bm25 import K1, B, lucene_idf
+
+ENDING = ".words"
+_MAGIC = b"FSPTWRD1"
+_HEADER_BYTES = 32
+_BLOCK_CHUNKS = 16_384
+"""Chunks written at a time: their words take some megabytes."""
+
+_MOST_OF_A_WORD = 255
+_MAX_HASHES = 500_000
+_EXACT_LENGTHS = 24
+_LOW_BITS = 0xFFFF
+"""Of a hash: a table over them tells nearly all words that are not asked for."""
+
+Column = NDArray[np.float64]
+Keys = Callable[[Numbers], Numbers]
+
+
+class _Hashes(dict[str, int]):
+    """Word → its hash; computed once per word."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MAX_HASHES:
+            self.clear()
+        known = self[word] = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+        return known
+
+
+_hashes = _Hashes()
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """The words of some chunks, by number: of chunk `i` those from `starts[i]` to `starts[i + 1]`."""
+
+    numbers: Numbers
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.uint32]
+    words: NDArray[np.uint32]
+    """The hash of each word of a chunk …"""
+    counts: NDArray[np.uint8]
+    """… and how often it occurs there."""
+
+    @classmethod
+    def of(cls, texts: Iterable[tuple[int, str]]) -> WordCounts:
+        """Count the words of chunks, each given by its number and its tokens."""
+        words: list[int] = []
+        counts: list[int] = []
+        numbers, lengths, starts = [], [], [0]
+        for number, text in sorted(texts):
+            counted = Counter(text.split())
+            words += map(_hashes.__getitem__, counted)
+            counts += counted.values()
+            numbers.append(number)
+            lengths.append(counted.total())
+            starts.append(len(words))
+        return cls(
+            np.array(numbers, np.int64),
+            np.array(starts, np.int64),
+            np.array(lengths, np.uint32),
+            np.array(words, np.uint32),
+            np.minimum(np.array(counts, np.int64), _MOST_OF_A_WORD).astype(np.uint8),
+        )
+
+    def widths(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return how many different words these chunks have."""
+        return self.starts[rows + 1] - self.starts[rows]
+
+    def words_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
+        """Return the words of these chunks, one chunk after the other."""
+        spans = zip(self.starts[rows].tolist(), self.starts[rows + 1].tolist(), strict=True)
+        return np.concatenate([self.words[begin:end] for begin, end in spans])
+
+
+def _spans(starts: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of several runs, one run after the other."""
+    ends = np.cumsum(widths)
+    total = int(ends[-1]) if ends.size else 0
+    return np.repeat(starts - (ends - widths), widths) + np.arange(total)
+
+
+_FIELDS = ("words", "counts")
+
+
+def write_counts(path: Path, parts: Sequence[WordCounts], live: Mask) -> None:
+    """Write the counts of all chunks whose file revision is live as one file, in blocks."""
+    kept = [(part, np.flatnonzero(is_allowed(part.numbers, live))) for part in parts]
+    numbers = np.concatenate([part.numbers[rows] for part, rows in kept])
+    order = np.argsort(numbers, kind="stable")
+    lengths = np.concatenate([part.lengths[rows] for part, rows in kept])[order]
+    widths = np.concatenate([part.widths(rows) for part, rows in kept])[order]
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
+    blocks = (block for field in _FIELDS for block in _blocks(kept, field, order, widths))
+    with replacing(path) as out:
+        out.write(bytes(_HEADER_BYTES))
+        checksum = 0
+        for part in chain((numbers[order], starts, lengths), blocks):
+            data = np.ascontiguousarray(part).data
+            checksum = zlib.crc32(data, checksum)
+            out.write(data)
+        out.seek(0)
+        out.write(_MAGIC + np.array([numbers.size, starts[-1], checksum], np.int64).tobytes())
+
+
+def _blocks(
+    kept: Sequence[tuple[WordCounts, NDArray[np.intp]]],
+    field: str,
+    order: NDArray[np.intp],
+    widths: NDArray[np.int64],
+) -> Iterator[NDArray[Any]]:
+    """Yield the words, or their counts, of chunks in this order."""
+    for begin in range(0, order.size, _BLOCK_CHUNKS):
+        wanted, wide = order[begin : begin + _BLOCK_CHUNKS], widths[begin : begin + _BLOCK_CHUNKS]
+        places = np.cumsum(wide) - wide
+        block = np.empty(int(wide.sum()), getattr(kept[0][0], field).dtype)
+        first = 0
+        for part, rows in kept:
+            here = np.flatnonzero((wanted >= first) & (wanted < first + rows.size))
+            taken = _spans(part.starts[rows[wanted[here] - first]], wide[here])
+            block[_spans(places[here], wide[here])] = getattr(part, field)[taken]
+            first += rows.size
+        yield block
+
+
+def open_counts(path: Path, checked: set[str]) -> WordCounts:
+    """Map a file of counts; `DerivedDamagedError` when it is missing, cut short or altered.
+
+    `checked` names the files whose checksum need not be computed again: they never change.
+    """
+    try:
+        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
+        if data[: len(_MAGIC)].tobytes() != _MAGIC or data.size < _HEADER_BYTES:
+            raise ValueError("no file of word counts")
+        chunks, words, checksum = data[len(_MAGIC) : _HEADER_BYTES].view(np.int64).tolist()
+        ends = np.cumsum([_HEADER_BYTES, chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words]).tolist()
+        if data.size != ends[-1]:
+            raise ValueError("wrong size")
+        if path.name not in checked and zlib.crc32(data[_HEADER_BYTES:].data) != checksum:
+            raise ValueError("wrong checksum")
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(path, error.errno) from error
+        raise DerivedDamagedError(f"word counts {path.name}: {error}") from error
+    checked.add(path.name)
+    numbers, starts, lengths, hashes, counts = (data[begin:end] for begin, end in pairwise(ends))
+    return WordCounts(
+        numbers.view(np.int64), starts.view(np.int64), lengths.view(np.uint32), hashes.view(np.uint32), counts
+    )
+
+
+class LiveWords:
+    """The words of the live chunks of one corpus: BM25 with the statistics of a fresh index."""
+
+    def __init__(self, parts: Sequence[WordCounts], live: Mask, keys: Keys) -> None:
+        """`live` are the files of the corpus; `keys` returns numbers that order chunks by path and line."""
+        self._parts = parts
+        self.live = live
+        self._keys = keys
+
+    @cached_property
+    def _totals(self) -> tuple[int, int]:
+        chunks = tokens = 0
+        for part in self._parts:
+            rows = is_allowed(part.numbers, self.live) & of_lines(part.numbers)
+            chunks += int(np.count_nonzero(rows))
+            tokens += int(part.lengths[rows].sum(dtype=np.int64))
+        return chunks, tokens
+
+    @property
+    def size(self) -> int:
+        """How many chunks there are."""
+        return self._totals[0]
+
+    @property
+    def mean_length(self) -> float:
+        """How many words a chunk has on average."""
+        chunks, tokens = self._totals
+        return tokens / chunks if tokens else 1.0
+
+    def scores(
+        self, wanted: Numbers, weights: Mapping[str, float], frequencies: Mapping[str, int]
+    ) -> tuple[Numbers, Column]:
+        """Return the live ones of these sorted chunks that hold a term, and their scores.
+
+        `frequencies` says how many live chunks hold each term.
+        """
+        terms = list(weights)
+        hashes, columns = np.unique([_hashes[term] for term in terms], return_inverse=True)
+        wanted = wanted[is_allowed(wanted, self.live)]
+        lengths, counts = self._counts(wanted, hashes.astype(np.uint32))
+        damping = K1 * (1 - B + B * stored_length(lengths) / self.mean_length)
+        scores = np.zeros(wanted.size)
+        for term, column in zip(terms, columns.tolist(), strict=True):
+            gain = weights[term] * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
+            scores += gain * counts[:, column] / (counts[:, column] + damping)
+        holding = counts.any(axis=1)
+        return wanted[holding], scores[holding]
+
+    def best(self, numbers: Numbers, scores: Column, top: int) -> list[tuple[int, float]]:
+        """Return the best chunks; a tie for the last place is settled by path and line."""
+        order = np.argsort(-scores, kind="stable")
+        if order.size > top and scores[order[top - 1]] == scores[order[top]]:
+            order = np.lexsort((self._keys(numbers), -scores))
+        order = order[:top]
+        return list(zip(numbers[order].tolist(), scores[order].tolist(), strict=True))
+
+    def _counts(self, wanted: Numbers, hashes: NDArray[np.uint32]) -> tuple[Column, Column]:
+        """Return the length of each chunk, and how often it holds each word."""
+        lengths, counts = np.zeros(wanted.size), np.zeros((wanted.size, hashes.size))
+        likely = np.zeros(_LOW_BITS + 1, np.bool_)
+        likely[hashes & _LOW_BITS] = True
+        for part in self._parts:
+            rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
+            here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
+            if not here.size:
+                continue
+            rows = rows[here]
+            lengths[here] = part.lengths[rows]
+            words = part.words_of(rows)
+            near = np.flatnonzero(likely[words & _LOW_BITS])
+            columns = np.minimum(np.searchsorted(hashes, words[near]), hashes.size - 1)
+            same = hashes[columns] == words[near]
+            found, columns = near[same], columns[same]
+            ends = np.cumsum(part.widths(rows))
+            homes = np.searchsorted(ends, found, side="right")
+            counts[here[homes], columns] = part.counts[part.starts[rows + 1][homes] - ends[homes] + found]
+        return lengths, counts
+
+
+def _stored_lengths() -> Column:
+    """Return the lengths that fit into a byte: from 24 on, only the three bits below the first one count."""
+    rest = np.arange(256 - _EXACT_LENGTHS)
+    steps = np.left_shift(1, np.maximum(0, rest // 8 - 1), dtype=np.int64)
+    above = np.where(rest < 8, rest, (rest % 8 + 8) * steps)
+    return np.concatenate([np.arange(_EXACT_LENGTHS), _EXACT_LENGTHS + above]).astype(np.float64)
+
+
+_STORED_LENGTHS = _stored_lengths()
+
+
+def stored_length(lengths: Column) -> Column:
+    """Return lengths as the engine rounds them."""
+    rounded: Column = _STORED_LENGTHS[np.searchsorted(_STORED_LENGTHS, lengths, side="right") - 1]
+    return rounded

@@ -1,0 +1,107 @@
+"""The scores of keyword search: those of the engine on a fresh index, whatever was deleted since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contents import put, record
+from findspot.core.model import Corpus
+from findspot.store.records import DerivedDamagedError
+from findspot.store.sqlite_store import SqliteStore
+from findspot.store.word_counts import WordCounts, open_counts, stored_length, write_counts
+
+TEXTS = tuple(f"common {'rare ' * (n % 3)}{'filler ' * n}word{n}" for n in range(60))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteStore:
+    return SqliteStore(tmp_path / "index", "test")
+
+
+def _answer(store: SqliteStore, top: int = 10) -> list[tuple[str, int, float]]:
+    with store.snapshot() as snapshot:
+        found = snapshot.keywords[Corpus.CODE].search({"common": 1.0, "rare": 2.0}, top)
+        chunks = snapshot.chunks.by_number([number for number, _ in found])
+        return [(chunks[n].path, chunks[n].start_line, score) for n, score in found]
+
+
+def test_scores_follow_from_live_chunks_alone(store: SqliteStore, tmp_path: Path) -> None:
+    with store.writer() as writer:
+        for times in range(1, 5):
+            for number in range(0, 60, 10):
+                writer.put(record(f"{number}.py", *TEXTS[number : number + times + 6]))
+            writer.put(record(f"gone{times}.py", "rare " * 40, "common rare"))
+            writer.commit()
+        for times in range(1, 5):
+            writer.remove(f"gone{times}.py")
+        writer.commit()
+    rebuilt = SqliteStore(tmp_path / "rebuilt", "test")
+    put(rebuilt, *(record(f"{n}.py", *TEXTS[n : n + 10]) for n in range(50, -1, -10)))
+    assert sorted(_answer(store)) == sorted(_answer(rebuilt))
+    assert sorted(_answer(store, 1_000)) == sorted(_answer(rebuilt, 1_000))
+    with store.snapshot() as one, rebuilt.snapshot() as other:
+        some, others = one.keywords[Corpus.CODE], other.keywords[Corpus.CODE]
+        assert some.size == others.size == 60
+        assert [some.document_frequency(w) for w in ("common", "rare", "word3", "no")] == [60, 40, 1, 0]
+
+
+def test_a_snapshot_does_not_count_what_a_writer_has_added(store: SqliteStore) -> None:
+    """Words are added before the database's transaction: a reader that opens then sees them."""
+    put(store, record("a.py", *TEXTS[:20]))
+    with store.writer() as writer:
+        before = _answer(store)
+        writer.put(record("b.py", *TEXTS[20:40]))
+        vars(writer)["_keywords"].commit()
+        store.close()  # its next reader opens the keyword index again
+        assert _answer(store) == before
+        with store.snapshot() as snapshot:
+            assert snapshot.keywords[Corpus.CODE].document_frequency("common") == 20
+
+
+def test_ties_at_the_last_place_are_settled_by_path(store: SqliteStore, tmp_path: Path) -> None:
+    names = [f"{letter}.py" for letter in "dacbfe"]
+    other = SqliteStore(tmp_path / "other", "test")
+    for name in names:
+        put(store, record(name, "common rare"))
+    for name in reversed(names):
+        put(other, record(name, "common rare"))
+    assert sorted(path for path, _, _ in _answer(store, 3)) == ["a.py", "b.py", "c.py"]
+    assert sorted(_answer(store, 3)) == sorted(_answer(other, 3))
+
+
+def test_scores_are_those_of_the_engine(store: SqliteStore) -> None:
+    put(store, record("a.py", *TEXTS))
+    with store.snapshot() as snapshot:
+        reader = snapshot.keywords[Corpus.CODE]
+        query = vars(reader)["_searcher"], reader._query({"common": 1.0, "rare": 2.0}, None)
+        engine = sorted((score for score, _ in query[0].search(query[1], limit=100).hits), reverse=True)
+        assert [score for _, score in reader.search({"common": 1.0, "rare": 2.0}, 100)] == pytest.approx(
+            engine, rel=1e-5
+        )
+
+
+def test_lengths_are_rounded_like_in_the_engine() -> None:
+    lengths = np.array([0, 23, 39, 40, 41, 55, 56, 59, 87, 95, 96, 199, 200, 255.0])
+    assert stored_length(lengths).tolist() == [0, 23, 39, 40, 40, 54, 56, 56, 84, 88, 96, 184, 200, 248]
+
+
+def test_counts_are_merged_and_damage_is_found(tmp_path: Path) -> None:
+    one = WordCounts.of([(8192, "a b a"), (4096, "c"), (4097, "")])
+    other = WordCounts.of([(12288, "b b b b c")])
+    live = np.array([False, True, False, True])
+    path = tmp_path / "x.words"
+    write_counts(path, [other, one], live)
+    read = open_counts(path, set())
+    assert read.numbers.tolist() == [4096, 4097, 12288]
+    assert read.lengths.tolist() == [1, 0, 5]
+    assert sorted(read.counts[read.starts[2] :].tolist()) == [1, 4]
+    assert set(read.words_of(np.array([2]))) == set(other.words)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    for damaged in (bytes(data), bytes(data[:-3]), b"", b"other"):
+        path.write_bytes(damaged)
+        with pytest.raises(DerivedDamagedError):
+            open_counts(path, set())
