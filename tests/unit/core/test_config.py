@@ -26,6 +26,21 @@ SWITCH = (False, False, ["maybe", 3, "yes", "false"])
 NUMBER = (7, 7, [0, -1, "many", "7", 1.5, True])
 TEXT = ("something", "something", ["", 5])
 
+ADDRESS = (
+    "https://index.example.com/shop/",
+    "https://index.example.com/shop",
+    [
+        "",
+        5,
+        "shop",
+        "ftp://host/x",
+        "https://",
+        "https://me:secret@host/x",
+        "https://host/x?key=1",
+        "file://x",
+    ],
+)
+
 CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "include": GLOBS,
     "exclude": GLOBS,
@@ -60,6 +75,9 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "maxCallTokens": NUMBER,
     "store": ("lancedb", "lancedb", ["postgres", "ftp://host", ["default"]]),
     "storeUri": TEXT,
+    "publishedAt": ADDRESS,
+    "publishedAgreed": ([ADDRESS[0]], (ADDRESS[1],), [ADDRESS[0], ["x"], [5]]),
+    "publishTo": ADDRESS,
     "integrityIntervalHours": NUMBER,
     "secretScan": ("mask", "mask", ["sometimes"]),
     "roots": STRINGS,
@@ -219,6 +237,9 @@ def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
         ("cortex.chunksDir", ".cortex/chunks", "C:\\elsewhere"),
         ("cortex.endpoint", None, "http://localhost:22"),
         ("cortex.endpoint", "http://example.org", None),
+        ("publishedAt", None, "file:///srv/index"),
+        ("publishedAt", None, "/srv/index"),
+        ("publishedAt", "https://mine.example.com", None),
     ],
 )
 def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, committed: Any) -> None:
@@ -246,6 +267,7 @@ def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, com
         ("exclude", ["private/**"], ["*.js"], ["private/**", "*.js"]),
         ("exclude", ["private/**"], [], ["private/**"]),
         ("cortex.endpoint", None, "http://localhost:8121/embed", "http://localhost:8121/embed"),
+        ("publishedAt", None, "s3://bucket/x", "s3://bucket/x"),
     ],
 )
 def test_a_committed_file_can_tighten(
