@@ -5,11 +5,14 @@
 #     -v "$PWD":/project:ro -v findspot-index:/index findspot index
 #   docker run --rm -i --read-only --tmpfs /tmp --cap-drop ALL --network none \
 #     -v "$PWD":/project:ro -v findspot-index:/index findspot
+#
+# --build-arg EXTRAS=lance adds what indexes on object storage need. deploy/kubernetes.yaml is a server for a team.
 ARG PYTHON=3.14
 FROM python:${PYTHON}-slim AS build
 WORKDIR /source
 COPY . .
-RUN python -m venv /opt/findspot && /opt/findspot/bin/python -m pip install --no-cache-dir .
+ARG EXTRAS=
+RUN python -m venv /opt/findspot && /opt/findspot/bin/python -m pip install --no-cache-dir ".${EXTRAS:+[$EXTRAS]}"
 
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="Findspot" \

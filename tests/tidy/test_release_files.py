@@ -17,6 +17,10 @@ import pytest
 import yaml
 
 import findspot
+from findspot.core.setting_keys import KEYS
+from findspot.serve.cli.server_commands import serve
+from findspot.serve.mcp.http_server import HEALTH
+from findspot.serve.mcp.served_projects import READY
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "tests" / "fixtures" / "schemas"
@@ -110,6 +114,55 @@ def test_the_image_runs_as_an_ordinary_user_and_keeps_its_index_in_a_volume() ->
     allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"]
     assert all((ROOT / name).exists() for name in allowed)
     assert {"src", "pyproject.toml", "hatch_build.py", "README.md"} <= set(allowed)
+
+
+def test_the_kubernetes_example_is_locked_down_and_probes_what_there_is() -> None:
+    """Issue 24.6: a read-only root file system, no rights, and probes of addresses that the server has."""
+    documents = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text()))
+    deployment, service, budget = sorted(
+        documents,
+        key=lambda document: ("Deployment", "Service", "PodDisruptionBudget").index(document["kind"]),
+    )
+    pod = deployment["spec"]["template"]["spec"]
+    (server,) = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert str(pod["securityContext"]["runAsUser"]) in (ROOT / "Dockerfile").read_text()
+    for container in (server, *pod["initContainers"]):
+        locked = container["securityContext"]
+        assert locked["readOnlyRootFilesystem"] is True
+        assert locked["allowPrivilegeEscalation"] is False
+        assert locked["capabilities"] == {"drop": ["ALL"]}
+        assert container["resources"]["limits"]["memory"]
+        mounted = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+        writable = {path for path, mount in mounted.items() if not mount.get("readOnly")}
+        environment = {variable["name"]: variable["value"] for variable in container["env"]}
+        assert writable == {environment["FINDSPOT_HOME"], environment["HOME"]}
+        assert {mount["name"] for mount in mounted.values()} <= {volume["name"] for volume in pod["volumes"]}
+        known = {key.variable for key in KEYS} | {"HOME", "FINDSPOT_HOME"}
+        assert set(environment) <= known
+    probes = {name: server[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")}
+    assert {name: probe["path"] for name, probe in probes.items()} == {
+        "startup": HEALTH,
+        "liveness": HEALTH,
+        "readiness": READY,
+    }
+    command, *options = server["args"]
+    assert command == "serve"
+    given = serve.make_context("serve", options).params
+    assert given["read_only"]
+    assert str(server["ports"][0]["containerPort"]) in given["http"]
+    assert Path(given["tokens"]).parent == Path("/etc/findspot")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == budget["spec"]["selector"]["matchLabels"] == labels
+    assert service["spec"]["ports"][0]["targetPort"] == server["ports"][0]["name"]
+
+
+def test_the_units_of_systemd_start_what_there_is() -> None:
+    lines = (ROOT / "deploy/findspot.service").read_text().splitlines()
+    (start,) = [line.split("=", 1)[1] for line in lines if line.startswith("ExecStart=")]
+    assert serve.make_context("serve", start.split()[2:]).params["processes"] == 2
+    assert "ListenStream=127.0.0.1:8765" in (ROOT / "deploy/findspot.socket").read_text()
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -1,0 +1,79 @@
+"""A server with a read-only root file system: only its home and a folder for temporary files are writable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from e2e.door import HELLO, post, request
+from e2e.harness import COMMAND, PATIENCE_S, environment
+from e2e.sample import make_sample
+
+TOKEN = "token-of-the-pod"
+_LOCKED = """
+mount --bind "$1" "$1" && mount -t tmpfs none "$2" && mount -o remount,bind,ro / || exit 99
+for mounted in $3; do mount -o remount,bind,ro "$mounted" || exit 99; done
+if touch "$4/probe" 2>/dev/null; then exit 98; fi
+shift 4; exec "$@"
+"""
+
+
+def _can_unshare() -> bool:
+    if sys.platform != "linux" or os.geteuid() or not shutil.which("unshare"):
+        return False
+    return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _can_unshare(), reason="needs a mount namespace of its own")
+def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> None:
+    """Issue 24.6: as in deploy/kubernetes.yaml, with a token file that is a link, as Kubernetes mounts it."""
+    home, temporary, access = (tmp_path / name for name in ("home", "temporary", "access"))
+    project = make_sample(tmp_path / "shop")
+    for folder in (home, temporary, access / "..data"):
+        folder.mkdir(parents=True)
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    tokens = {"tokens": [{"name": "pod", "sha256": digest, "projects": [str(project)]}]}
+    (access / "..data" / "tokens.json").write_text(json.dumps(tokens))
+    (access / "tokens.json").symlink_to("..data/tokens.json")
+    tmp_mount = "/tmp" if os.path.ismount("/tmp") else ""
+    locked = ["unshare", "-m", "sh", "-c", _LOCKED, "sh", str(home), str(temporary), tmp_mount, str(project)]
+    variables = environment(home, HOME=str(temporary), TMPDIR=str(temporary))
+    indexed = subprocess.run(
+        [*locked, COMMAND[0], "index", str(project)],
+        cwd=project,
+        env=variables,
+        capture_output=True,
+        check=False,
+    )
+    assert indexed.returncode == 0, indexed.stderr
+    options = ("--http", "127.0.0.1:0", "--read-only", "--tokens", str(access / "tokens.json"))
+    with subprocess.Popen(
+        [*locked, *COMMAND, *options, "--processes", "2"],
+        cwd=project,
+        env=variables,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stderr is not None
+            address = server.stderr.readline().split()[-1]
+            assert request(address, "GET", path="/ready").status == 200
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            headers["Mcp_Session_Id"] = post(address, HELLO, **headers).headers["Mcp-Session-Id"]
+            called = {"name": "search_code", "arguments": {"query": "check a password", "path": str(project)}}
+            answer = post(
+                address, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}, **headers
+            )
+            assert answer.status == 200
+            assert json.load(answer)["result"]["structuredContent"]["results"]
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(PATIENCE_S)
