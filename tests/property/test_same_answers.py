@@ -10,6 +10,10 @@ import pytest
 from benchmarks.same_answers import Edits, answers, differences, questions
 
 from findspot import Project
+from findspot.core.errors import CancelledError
+from findspot.core.model import Progress
+from findspot.core.progress import CancelToken
+from findspot.store.prebuilt import pack
 from kept_workers import open_project
 
 SOURCES = Path(__file__).parents[2]
@@ -51,3 +55,49 @@ def test_updated_indexes_answer_like_a_rebuilt_one(
         expected = answers(rebuilt, asked)
         for project in projects:
             assert differences(answers(project, asked), expected) == []
+
+
+def _stop_half_way(project: Project) -> None:
+    """End a first run after some files were read, as an interrupted one does."""
+    token = CancelToken()
+
+    def stop(progress: Progress) -> None:
+        if progress.phase == "indexing" and progress.done >= 8:
+            token.cancel()
+
+    with pytest.raises(CancelledError):
+        project.update(progress=stop, cancel=token)
+
+
+def test_answers_do_not_depend_on_how_an_index_came_about(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding teams BROKEN 6: imported, adopted, moved between stores and back, or resumed."""
+    pytest.importorskip("lancedb", reason="LanceDB is not installed")
+    edits = Edits(root, seed=5)
+    with ExitStack() as stack:
+
+        def opened(home: str, folder: Path = root) -> Project:
+            monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / home))
+            return stack.enter_context(closing(open_project(folder)))
+
+        first, imported, stopped = opened("home"), opened("imported"), opened("stopped")
+        _stop_half_way(stopped)
+        first.update()
+        edits.make(10)
+        first.update()
+        pack(first.store, tmp_path / "index.zip", "project")
+        edits.make(10)
+        imported.index.import_index(tmp_path / "index.zip")
+        for kind in ("lancedb", "default"):
+            first.index.convert_store(kind)
+        shutil.copytree(root, tmp_path / "copy")
+        adopted = opened("home", tmp_path / "copy")
+        projects = {"imported": imported, "stopped": stopped, "adopted": adopted, "converted": first}
+        rebuilt = opened("rebuilt")
+        for project in (*projects.values(), rebuilt):
+            project.update()
+        asked = questions(edits.files)
+        expected = answers(rebuilt, asked)
+        for name, project in projects.items():
+            assert (name, differences(answers(project, asked), expected)) == (name, [])

@@ -280,16 +280,20 @@ class SymbolRows:
         self._db = db
 
     def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
-        """Return the definitions of any of these lower-cased names."""
+        """Return the definitions of any of these lower-cased names, by path and line where there are more."""
         if not names:
             return []
-        marks = ",".join("?" * len(names))
-        found = self._db.execute(
-            "SELECT name, chunk_id, kind, display FROM symbols "
-            f"WHERE name IN ({marks}) ORDER BY chunk_id, line LIMIT ?",
-            (*names, limit),
+        select = "SELECT name, chunk_id, kind, display FROM symbols"
+        named = f"WHERE name IN ({','.join('?' * len(names))})"
+        found = self._db.execute(f"{select} {named} ORDER BY chunk_id, line LIMIT ?", (*names, limit + 1))
+        definitions = [Definition(*row) for row in found]
+        if len(definitions) <= limit:
+            return definitions
+        files = f"JOIN files ON files.id = chunk_id >> {ORDINAL_BITS}"
+        ordered = self._db.execute(
+            f"{select} {files} {named} ORDER BY path, chunk_id, line LIMIT ?", (*names, limit)
         )
-        return [Definition(*row) for row in found]
+        return [Definition(*row) for row in ordered]
 
     def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
         """Return what each of these chunks defines, in the order of their lines."""
