@@ -32,7 +32,7 @@ from findspot.discover.admission import left_out_notes
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
-from findspot.graph.stored_edges import FEW, store_edges
+from findspot.graph import store_edges
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost, pipeline_name
 from findspot.indexing.embedding import embedded, renew_vectors
@@ -174,7 +174,7 @@ def apply_one(run: Run, file: SourceFile) -> int:
         _index_changed(run, writer, delta, force=True)
         writer.set_meta(updated_at=utc_now())
         writer.commit()
-        store_edges(run.store, writer, run.cancel, FEW)
+        store_edges(run.store, writer, run.cancel, few=True)
     return run.chunks
 
 
@@ -196,7 +196,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
         if any(meta.get(name) != value for name, value in wanted.items()):
             return False
         _apply_found(run, writer, found, places)
-        store_edges(run.store, writer, run.cancel, FEW)
+        store_edges(run.store, writer, run.cancel, few=True)
         return True
 
 
