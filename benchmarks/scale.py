@@ -41,10 +41,11 @@ from findspot.core.model import Chunk, ChunkType, Corpus, Query, SourceFile, Spa
 from findspot.embed.chunk_vectors import quantise, unit
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors, model_name
 from findspot.embed.provider_registry import open_embedder
+from findspot.publishing.published_tables import PublishedTables
+from findspot.publishing.shared_copy import SharedCopy
 from findspot.search.hybrid import search
 from findspot.search.retrieve import POOL
-from findspot.store.lance.lance_store import LanceStore
-from findspot.store.lance.local_copy import CACHE
+from findspot.store.lance.lance_store import CACHE, LanceStore
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import keyword_text
@@ -132,7 +133,7 @@ def read(keep: Path, text: Sequence[Path]) -> dict[str, float]:
     """Copy the index, then ask it."""
     embedder = open_embedder(MODEL)
     questions = _questions(text)
-    store = LanceStore(keep / "reader", "p", ADDRESS)
+    store = SharedCopy(keep / "reader", keep / "reader", PublishedTables(ADDRESS))
     with PeakMemory(os.getpid()) as peak:
         started = time.monotonic()
         with store.snapshot() as snapshot:

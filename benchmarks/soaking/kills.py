@@ -70,13 +70,17 @@ def make_files(root: Path) -> Path:
     return root
 
 
-def live_and_die(root: Path, seed: int, edits: int, then_s: float) -> dict[str, str]:
+def live_and_die(
+    root: Path, seed: int, edits: int, then_s: float, *given: str, program: str = EDITOR
+) -> dict[str, str]:
     """The last acknowledged edit of each file that a process made before it was killed.
 
     However busy the machine is, some edits are waited for; then the process lives a moment longer.
     """
     with subprocess.Popen(
-        [sys.executable, "-c", EDITOR, str(root), str(seed), str(FILES)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(root), str(seed), str(FILES), *given],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()

@@ -1,4 +1,4 @@
-"""`kill -9` of an indexer that writes to an object store, and two indexers at once."""
+"""`kill -9` of a publisher that writes to an object store, and two publishers at once."""
 
 from __future__ import annotations
 
@@ -8,61 +8,97 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.soaking.answers import Held, held, rebuilt
 from benchmarks.soaking.kills import MOST_EDITS, live_and_die, lost_of, make_files
 from findspot import Project
 from findspot.core.errors import FindspotError
-from findspot.store.lance.lance_store import LanceStore
+from findspot.publishing.published_tables import PublishedTables
+from findspot.publishing.shared_copy import SharedCopy
+from findspot.store.store_protocol import Store
 
 _LONGEST_EDIT_S = 2.0
 """About what one edit takes here: the kill falls anywhere into it."""
 
 _NEW_READER_EVERY = 10
-"""Kills after which somebody copies the whole index anew, and so reads every row of every table."""
+"""Kills after which somebody copies the whole index, and so reads every row of every table."""
 
-INDEXER = """
-import sys
+_PUBLISH = """
+import random, sys
+from pathlib import Path
 from findspot import Project
 from findspot.core.errors import IndexBusyError
-project = Project(sys.argv[1], {"storeUri": sys.argv[2]})
+from findspot.core.utc_time import utc_now
+from findspot.publishing.published import Version
+from findspot.publishing.published_tables import PublishedTables
+
+def publish(project, address, commit):
+    project.update()
+    about, counts = project.store.figures()
+    files, chunks = (sum(each) for each in zip(*counts.values()))
+    made = (utc_now(), files, chunks, about["model"], about["pipeline"])
+    PublishedTables(address).add(Version(commit, "main", *made), project.store)
+"""
+
+EDITOR = (
+    _PUBLISH
+    + """
+root, seed, files, address = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+chance, project = random.Random(seed), Project(root)
+print("ready", flush=True)
+for turn in range(10_000):
+    name = f"mod{chance.randrange(files)}.py"
+    mark = f"edit_{seed}_{turn}"
+    functions = range(chance.randrange(1, 9))
+    body = "".join(f"def {mark}_{n}(x):\\n    return x + {n}\\n\\n\\n" for n in functions)
+    (root / name).write_text(body)
+    publish(project, address, f"{seed}-{turn}")
+    print(f"{name} {mark}", flush=True)
+"""
+)
+
+PUBLISHER = (
+    _PUBLISH
+    + """
+project = Project(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    project.update()
+    publish(project, sys.argv[2], sys.argv[3])
     print("done", flush=True)
 except IndexBusyError:
     print("busy", flush=True)
 """
+)
 
 
 def run(place: Path, count: int, seed: int, *, together: bool = True) -> dict[str, Any]:
-    """Kill `count` indexers; readers elsewhere find every acknowledged edit, and every table can be read."""
+    """Kill `count` publishers; readers find every acknowledged edit, and every table can be read."""
     with _bucket() as address:
         root = make_files(place / "project")
-        _indexed(root, address)
+        _published(root, address, "first")
         chance = random.Random(seed)
-        readers = [LanceStore(place / "reader", str(root), address)]
+        readers = [_reader(place / "reader", address)]
         acknowledged = unreadable = lost = 0
         for turn in range(count):
             edits, then_s = chance.randrange(MOST_EDITS + 1), chance.uniform(0, _LONGEST_EDIT_S)
-            said = live_and_die(root, seed * 100_000 + turn, edits, then_s)
+            said = live_and_die(root, seed * 100_000 + turn, edits, then_s, address, program=EDITOR)
             acknowledged += len(said)
             if turn % _NEW_READER_EVERY == _NEW_READER_EVERY - 1 or turn == count - 1:
-                readers = [readers[0], LanceStore(place / f"reader{turn}", str(root), address)]
+                readers = [readers[0], _reader(place / f"reader{turn}", address)]
             for reader in readers:
-                reader.close()  # so that it looks now
+                reader.filler.look_again()
                 try:
                     lost += lost_of(reader, said)
                 except FindspotError:
                     unreadable += 1
-        _indexed(root, address)
-        same = _copied(root, address, place / "after") == rebuilt(root)
+        _published(root, address, "after")
+        same = _held(_reader(place / "after", address)) == _held_here(root)
         found: dict[str, Any] = {
             "kills": count,
             "acknowledged": acknowledged,
@@ -72,9 +108,33 @@ def run(place: Path, count: int, seed: int, *, together: bool = True) -> dict[st
         }
         if together:
             found["two_at_once"] = _two_at_once(root, address, place)
-            _indexed(root, address)
-            found["one_index"] = _copied(root, address, place / "last") == rebuilt(root)
+            _published(root, address, "last")
+            found["one_index"] = _held(_reader(place / "last", address)) == _held_here(root)
     return found
+
+
+def _reader(folder: Path, address: str) -> SharedCopy:
+    return SharedCopy(folder, folder, PublishedTables(address))
+
+
+def _held(store: Store) -> list[tuple[Any, ...]]:
+    """Every file with its chunks."""
+    with store.snapshot() as snapshot:
+        return [
+            (file.path, file.sha256, [(c.start_line, c.text) for c in snapshot.chunks.of_file(file.path)])
+            for file in snapshot.files.files
+        ]
+
+
+def _held_here(root: Path) -> list[tuple[Any, ...]]:
+    """The same of an index built from nothing."""
+    with tempfile.TemporaryDirectory() as home, patch.dict(os.environ, {"FINDSPOT_HOME": home}):
+        project = Project(root)
+        project.update()
+        try:
+            return _held(project.store)
+        finally:
+            project.close()
 
 
 @contextlib.contextmanager
@@ -101,32 +161,18 @@ def _bucket() -> Iterator[str]:
         server.stop()
 
 
-def _indexed(root: Path, address: str) -> None:
-    project = Project(root, {"store": address})
-    project.update()
-    project.close()
-
-
-def _copied(root: Path, address: str, home: Path) -> Held:
-    """What a machine holds that has just copied the index."""
-    before = os.environ["FINDSPOT_HOME"]
-    os.environ["FINDSPOT_HOME"] = str(home)
-    try:
-        project = Project(root, {"storeUri": address})
-        found = held(project)
-        project.close()
-        return found
-    finally:
-        os.environ["FINDSPOT_HOME"] = before
+def _published(root: Path, address: str, commit: str) -> None:
+    arguments = [sys.executable, "-c", PUBLISHER, str(root), address, commit]
+    subprocess.run(arguments, check=True, input="\n", stdout=subprocess.DEVNULL, text=True)
 
 
 def _two_at_once(root: Path, address: str, place: Path) -> list[str]:
-    """Two machines index the same edits; each is done, or told that the other one is at it."""
+    """Two machines publish the same edits; each is done, or told that the other one is at it."""
     for path in root.glob("*.py"):
         path.write_text(path.read_text() + f"\n\ndef both_{path.stem}(x):\n    return x\n")
-    indexers = [
+    publishers = [
         subprocess.Popen(
-            [sys.executable, "-c", INDEXER, str(root), address],
+            [sys.executable, "-c", PUBLISHER, str(root), address, name],
             env={**os.environ, "FINDSPOT_HOME": str(place / name)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -134,11 +180,11 @@ def _two_at_once(root: Path, address: str, place: Path) -> list[str]:
         )
         for name in ("first", "second")
     ]
-    for indexer in indexers:
-        assert indexer.stdout is not None
-        indexer.stdout.readline()
-    for indexer in indexers:
-        assert indexer.stdin is not None
-        indexer.stdin.write("\n")
-        indexer.stdin.flush()
-    return sorted(indexer.communicate()[0].strip() for indexer in indexers)
+    for publisher in publishers:
+        assert publisher.stdout is not None
+        publisher.stdout.readline()
+    for publisher in publishers:
+        assert publisher.stdin is not None
+        publisher.stdin.write("\n")
+        publisher.stdin.flush()
+    return sorted(publisher.communicate()[0].strip() for publisher in publishers)

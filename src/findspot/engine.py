@@ -72,8 +72,7 @@ class Engine:
         with self._guard:
             if root not in self._projects:
                 project = self._projects[root] = self._open(root)
-                # A shared index follows its one indexer, not the files of everyone who reads it.
-                if self._watching and project.settings.sync.watch and not project.store.remote:
+                if self._watching and project.settings.sync.watch and project.index.has_files:
                     if self._watch_elsewhere is not None:
                         project.paused = self._watch_elsewhere(root)
                     else:
@@ -105,7 +104,7 @@ class Engine:
             if project.root not in self._chunks:
                 self._chunks[project.root] = ProjectChunks(
                     project.root,
-                    project.store,
+                    lambda: project.store,
                     lambda: project.settings,
                     lambda: project.roots,
                     self.embedder,

@@ -10,8 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from findspot.core.config import RememberedSettings, agreed_address, keep_given, load_settings
-from findspot.core.configfiles import write_starter
+from findspot.core.config import (
+    RememberedSettings,
+    agreed_address,
+    keep_given,
+    load_settings,
+    set_value,
+)
+from findspot.core.configfiles import INDEX_FILE, write_starter
 from findspot.core.errors import (
     CancelledError,
     FileLimitError,
@@ -28,20 +34,22 @@ from findspot.core.model import IndexReport, Skip, SkipReason
 from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
-from findspot.core.settings import EmbedSettings, Settings, StoreSettings
+from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.admission import not_indexable
-from findspot.discover.walk import classify
+from findspot.discover.walk import classify, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
 from findspot.indexing import pipeline
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.spread import RayWorkers
 from findspot.indexing.workers import SparePool
+from findspot.publishing.published import open_published
+from findspot.publishing.shared_copy import PROJECT, ReadOnlyError, SharedCopy
 from findspot.slower_model import BackgroundReading, SlowerModel
 from findspot.store.index_meta import was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, read_manifest, unpack
 from findspot.store.store_protocol import Store
-from findspot.store.stores import convert, open_store
+from findspot.store.stores import convert, open_store, stored_kind
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import catch_up, run_options, strategy_note
 from findspot.sync.supervisor import MANY
@@ -82,8 +90,27 @@ class Indexer:
         """Why the last update of this process failed: a full disk may have no room for that."""
         folder = folder or index_folder(load_settings(flags=flags).home, root)
         wanted = load_settings(self.configured_at, folder, flags).store
-        self.store = open_store(folder, str(root), wanted)
-        self._settings = RememberedSettings(self.configured_at, self.store.folder, flags)
+        self.own = open_store(folder, str(root), wanted)
+        """The index of the files that are here."""
+        published = (wanted.address or "") if self.configured_at else ""
+        self.reads_from = published.replace(PROJECT, root.name) or None
+        """The address of the published index that the project reads."""
+        self.shared = SharedCopy(folder, root, open_published(self.reads_from)) if self.reads_from else None
+        """The copy of a published index that answers while there is no index of the files that are here."""
+        self._settings = RememberedSettings(self.configured_at, folder, flags)
+
+    @property
+    def store(self) -> Store:
+        """What questions are answered from."""
+        return self.own if self.shared is None or stored_kind(self.own.folder) else self.shared
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the index is of files that are here: a search server may have none of them."""
+        if self.shared is None or not self.store.read_only:
+            return True
+        is_here = self.shared.has_common_file(self.roots)
+        return bool(walk(self.roots, self.settings.discover).files) if is_here is None else is_here
 
     @property
     def settings(self) -> Settings:
@@ -101,8 +128,8 @@ class Indexer:
     @property
     def wanted(self) -> bool:
         """Whether there is an index to keep fresh: one that exists, and whose building nobody stopped."""
-        if not self.store.exists:
-            return False
+        if not self.store.exists or self.store.read_only:
+            return self.store.exists
         try:
             return not was_stopped(self.store.meta())
         except FindspotError:  # a damaged one is wanted: the update rebuilds it
@@ -119,13 +146,15 @@ class Indexer:
 
     def run(self, **asked: Any) -> pipeline.Run:
         """Return an indexing run with the settings in force; `asked` says what is different about it."""
+        if self.shared is not None and not self.has_files:
+            raise ReadOnlyError(self.shared.address)
         settings = self.settings
         fast, _ = two_speeds(settings.embed)
         embedder = self.open_embedder(settings)
         return pipeline.Run(
             root=project_root(self.root),  # it may be gone since the project was opened
             roots=self.roots.checked(),
-            store=self.store,
+            store=self.own,
             settings=replace(settings, embed=fast),
             model=model_name(embedder),
             embedder=embedder,
@@ -138,7 +167,7 @@ class Indexer:
         run.other_reader = _changes_slower_model(self.configured_at, self.store, self.settings.embed)
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
-        if address := self.publishes_to or agreed_address(run.settings):
+        if address := self.publishes_to or self.reads_from or agreed_address(run.settings):
             from findspot.publishing.seeding import seed
 
             run.seed = partial(seed, address, run)
@@ -148,10 +177,12 @@ class Indexer:
             _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
             if not isinstance(error, _NO_FAILURE):
                 self.failure = f"{error.user_message} ({error.developer_message})"
-                _store_failure(self.store, self.failure)
+                _store_failure(self.own, self.failure)
             raise
         self.failure = ""
         _write_files(self)
+        if self.shared is not None:
+            self.shared.maintenance.set_aside()  # from now on the index of these files answers
         note = strategy_note(run.settings.sync.strategy, run.tree)
         return replace(report, notes=(*report.notes, note)) if note else report
 
@@ -177,26 +208,21 @@ class Indexer:
         if not self.wanted:  # the pipeline would find out, after a look at every file
             raise IndexStoppedError
         with self.shown_progress() as progress:
-            if paths is None or not self._refresh_paths(paths, cancel, progress):
-                self.apply(self.run(cancel=cancel, progress=progress))
+            first = self.store.read_only  # a reader's own index is begun as if somebody had asked
+            if paths is None or first or not self.refresh_paths(paths, cancel, progress):
+                self.apply(self.run(cancel=cancel, progress=progress, asked=first))
         self.slower_model.start(self.store, self.settings.embed)
-
-    def refresh_waiting(self) -> None:
-        """Index the changes that wait for a question; many are left to the watcher."""
-        waiting = read_dirty(self.store.folder)
-        if waiting and len(waiting) <= MANY and "" not in waiting:
-            with contextlib.suppress(FindspotError):  # the answer says itself what is stale
-                self._refresh_paths(frozenset(waiting), CancelToken())
 
     def catch_up(
         self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None
     ) -> str | None:
         """Index what changed before an answer is given; returns a warning where that cannot be done."""
-        if not self.flags and (options := run_options(self.store)):
+        if not self.flags and (options := run_options(self.own)):
             with contextlib.closing(Indexer(self.root, options, self.open_model)) as same:
                 return same.catch_up(progress, cancel)
         token = cancel or CancelToken()
-        return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token)))
+        first = self.store.read_only
+        return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token, asked=first)))
 
     def import_index(self, source: str | Path) -> Imported:
         """Take over an index that `export` wrote; an update brings it to the files that are here."""
@@ -205,25 +231,23 @@ class Indexer:
         if manifest.model != model:
             raise ModelMismatchError(manifest.model, model)
         check = partial(keep_checked, roots=self.roots.checked(), settings=settings)
-        imported = unpack(Path(source), self.store, self.root, check)
+        imported = unpack(Path(source), self.own, self.root, check)
         _write_files(self)
         return imported
-
-    def convert_store(self, to: str) -> None:
-        """Move the index to `default`, `lancedb` or an address, with its vectors as they are."""
-        self.store = convert(self.store, StoreSettings(to, self.settings.store.uri), str(self.root))
-        write_metadata(self.store, self.root)
 
     def close(self) -> None:
         """Close files and end workers; the next use opens them again."""
         self.slower_model.close()
         self.workers.close()
-        self.store.close()
+        self.own.close()
+        if self.shared is not None:
+            self.shared.close()
         self._models.close()
 
-    def _refresh_paths(
+    def refresh_paths(
         self, paths: frozenset[str], cancel: CancelToken, progress: ProgressSink = ignore_progress
     ) -> bool:
+        """Bring some paths up to date; returns False where the whole project has to be looked at."""
         try:
             if not pipeline.apply_paths(self.run(cancel=cancel, progress=progress), paths):
                 return False
@@ -233,6 +257,22 @@ class Indexer:
             return False
         write_metadata(self.store, self.root)
         return True
+
+
+def refresh_waiting(index: Indexer) -> None:
+    """Index the changes that wait for a question; many are left to the watcher."""
+    waiting = read_dirty(index.store.folder)
+    if waiting and len(waiting) <= MANY and "" not in waiting:
+        with contextlib.suppress(FindspotError):  # the answer says itself what is stale
+            index.refresh_paths(frozenset(waiting), CancelToken())
+
+
+def convert_store(index: Indexer, to: str) -> None:
+    """Move an index to `default` or `lancedb`, with its vectors as they are."""
+    index.own = convert(index.own, to, str(index.root))
+    if index.shared is None:
+        set_value(index.own.folder / INDEX_FILE, "store", to)
+    write_metadata(index.own, index.root)
 
 
 def require_index(root: Path, store: Store) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
-from findspot.core.locks import is_locked
+from findspot.core.locks import REBUILT, SET_ASIDE, is_locked
 from findspot.core.model import (
     NO_ASSISTANCE,
     Assistance,
@@ -32,14 +32,13 @@ from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.index_folders import repository_of
-from findspot.indexer import Indexer, require_index
+from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.indexing import pipeline
 from findspot.package_indexes import PackageIndexes
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
-from findspot.search.freshness import Disk
+from findspot.search.freshness import Disk, IndexedText
 from findspot.search.reader import IndexReader, QueryModels
 from findspot.slower_model import slower_model_status
-from findspot.store.index_lock import REBUILT, SET_ASIDE
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -107,7 +106,7 @@ class Project:
         """
         index = self.index
         index.open_slower_model()  # one that cannot be opened is reported before anything is done
-        check_kind(index.store, index.flags.get("store"))
+        check_kind(index.own, index.flags.get("store"))
         run = index.run(
             asked=True,
             options=index.flags,
@@ -125,7 +124,7 @@ class Project:
     def reindex_file(self, path: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
         relative = self.roots.relative(path)
-        require_index(self.root, self.store)
+        require_index(self.root, self.index.own)
         with self.paused():
             return self.index.reindex_file(relative)
 
@@ -160,16 +159,20 @@ class Project:
         """
         index, settings, supervisor = self.index, self.settings, self._supervisor
         if settings.sync.strategy == Lazy.name:
-            index.refresh_waiting()
+            refresh_waiting(index)
         models = QueryModels(
             partial(index.open_embedder, settings),
             partial(index.slower_model.open_reader, index.store, settings.embed),
         )
-        roots = configured_roots(self.root, settings)
-        disk = Disk(roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
-        with index.store.snapshot() as snapshot:
+        store, roots, discover = index.store, configured_roots(self.root, settings), settings.discover
+        with store.snapshot() as snapshot:
+            disk = (
+                IndexedText(roots, snapshot)
+                if store.read_only
+                else Disk(roots, discover.max_file_bytes, discover.secret_scan)
+            )
             on_stale = supervisor.note if supervisor else None
-            yield IndexReader(snapshot, index.store, disk, models, on_stale, self.packages.describe)
+            yield IndexReader(snapshot, store, disk, models, on_stale, self.packages.describe)
 
     def search(
         self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None
@@ -282,6 +285,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
     rebuilt = REBUILT if (index.store.folder / SET_ASIDE).exists() else None
     roots = index.roots
     away = roots.missing
+    compares = check_disk and not away and not index.store.read_only
     return IndexStatus(
         state=state,
         project_path=str(index.root),
@@ -294,7 +298,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         last_updated=meta.get("updated_at") or meta.get("created_at"),
         created_at=meta.get("created_at"),
         query_ready=files + docs > 0,
-        pending_changes=pipeline.pending(roots, snapshot, settings) if check_disk and not away else 0,
+        pending_changes=pipeline.pending(roots, snapshot, settings) if compares else 0,
         watcher_active=is_locked(index.store.folder / LOCK_NAME),
         progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
         last_error=away or meta.get("last_error") or watcher_error or index.failure or None,
@@ -304,6 +308,6 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         strategy=settings.sync.strategy,
         languages=snapshot.files.languages(),
         skipped=snapshot.skips.counts(),
-        notes=status_notes(snapshot, settings, roots, index.store.behind, stopped, rebuilt),
+        notes=status_notes(snapshot, settings, roots, index.store.notice, stopped, rebuilt),
         repository=repository_of(index.root, settings),
     )

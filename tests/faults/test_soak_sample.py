@@ -19,7 +19,7 @@ def test_processes_that_are_killed(home: Path, tmp_path: Path) -> None:
     assert (found["unclean"], found["lost"], found["same"]) == (0, 0, True)
 
 
-def test_indexers_that_are_killed_while_they_write_to_an_object_store(home: Path, tmp_path: Path) -> None:
+def test_publishers_that_are_killed(home: Path, tmp_path: Path) -> None:
     found = s3kills.run(tmp_path, 2, seed=15, together=False)
     assert found["acknowledged"]
     assert (found["lost"], found["unreadable"], found["same"]) == (0, 0, True)

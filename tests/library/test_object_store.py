@@ -1,173 +1,266 @@
-"""An index on an object store: one indexer, readers on other machines.
+"""A published index on an object store: publishers add versions, readers elsewhere fetch them.
 
-The server is a real one on loopback; a machine is a folder of its own with a store that reads it.
+The server is a real one on loopback; a machine is a folder of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from contents import contents, put, record, write_files
-from findspot import Project
+from contents import Contents, contents, put, record
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, InvalidArgumentError
-from findspot.core.model import Corpus, IndexState, Query
-from findspot.core.settings import StoreSettings
-from findspot.store.lance import local_copy
-from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE
-from findspot.store.lance.lance_store import LanceStore
-from findspot.store.lance.lance_tables import Draft, Tables
-from findspot.store.stores import attach, convert
+from findspot.core.model import Corpus, Skip, SkipReason
+from findspot.publishing import shared_copy
+from findspot.publishing.published import Version
+from findspot.publishing.published_tables import PublishedTables
+from findspot.publishing.shared_copy import SharedCopy
+from findspot.store.lance import lance_tables
+from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE, TABLES
+from findspot.store.lance.lance_tables import Draft, WritableTables
+from findspot.store.sqlite_store import SqliteStore
 from object_server import CREDENTIALS, Bucket
-from shop_project import shop
 
-Machine = Callable[[str], LanceStore]
+A, B, C = (letter * 40 for letter in "abc")
+Machine = Callable[[str], SqliteStore]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def bucket() -> Iterator[None]:
+def bucket() -> Iterator[Bucket]:
     """One for all tests of this module, each with a prefix of its own."""
     bucket = Bucket()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": bucket.endpoint}.items():
             patch.setenv(name, value)
-        patch.setattr(local_copy, "PATIENCE_S", 600.0)  # however busy the machine is
-        yield
+        patch.setattr(shared_copy, "PATIENCE_S", 600.0)  # however busy the machine is
+        patch.setattr(shared_copy, "LOOK_EVERY_S", 0.0)
+        yield bucket
     bucket.server.stop()
 
 
 @pytest.fixture
-def machine(tmp_path: Path, request: pytest.FixtureRequest) -> Machine:
-    """The store as a machine of that name opens it."""
-    address = f"s3://bucket/{request.node.name}"
-    return lambda name: LanceStore(tmp_path / name, "p", address)
+def published(request: pytest.FixtureRequest) -> PublishedTables:
+    return PublishedTables(f"s3://bucket/{request.node.name}")
 
 
-def test_what_one_machine_indexes_others_read(machine: Machine) -> None:
-    builder, reader = machine("builder"), machine("reader")
-    assert not reader.exists
-    with pytest.raises(IndexNotFoundError), reader.snapshot():
-        pass
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """The index of a machine of that name."""
+    return lambda name: SqliteStore(tmp_path / name, "p")
+
+
+def version(commit: str, branch: str = "main", at: int = 1) -> Version:
+    return Version(commit, branch, f"2026-01-01T00:00:{at:02}Z", 1, 1, "some/64", "p1")
+
+
+def reader(published: PublishedTables, folder: Path) -> SharedCopy:
+    return SharedCopy(folder, folder, PublishedTables(published.address))
+
+
+def fetched(published: PublishedTables, wanted: Version, folder: Path) -> Contents:
+    """What a machine takes over that begins its index from a version."""
+    path = folder.with_suffix(".sqlite")
+    published.fetch(wanted, path)
+    store = SqliteStore(folder, "p")
+    store.maintenance.take(path)
+    return contents(store)
+
+
+def objects(bucket: Bucket, published: PublishedTables) -> int:
+    import boto3
+
+    client = boto3.client("s3", endpoint_url=bucket.endpoint)
+    prefix = published.address.removeprefix("s3://bucket/")
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket="bucket", Prefix=f"{prefix}/")
+    return sum(len(page.get("Contents", [])) for page in pages)
+
+
+def test_each_version_is_read_as_it_was_published(
+    published: PublishedTables, machine: Machine, tmp_path: Path
+) -> None:
+    """Teams 3: a branch sends only the files in which it differs, and no version changes another."""
+    builder = machine("builder")
     put(
         builder,
         record("a.py", "alpha", names=("Thing",), outline=True),
-        record("b.md", "x", corpus=Corpus.DOCS),
+        record("same.py", "same", "more"),
+        record("b.md", "prose", corpus=Corpus.DOCS),
     )
-    reader.close()  # whoever asked a moment ago would wait for the next look
-    assert reader.exists
-    assert contents(reader) == contents(builder)
-    put(builder, record("a.py", "changed"), record("c.py", "new"))
-    assert list(contents(machine("third")).files) == ["a.py", "b.md", "c.py"]
-    reader.close()
-    assert contents(reader) == contents(builder)
-    builder.maintenance.delete()
-    with pytest.raises(IndexNotFoundError), machine("fourth").snapshot():
+    with builder.writer() as writer:
+        writer.skips.add([Skip("d.py", SkipReason.EMPTY)])
+        writer.commit()
+    first = contents(builder)
+    assert published.add(version(A), builder).files == 3
+    again = published.add(version(B, at=2), builder)
+    assert (again.files, again.bytes) == (0, 0)
+
+    put(builder, record("a.py", "changed on a branch"), record("new.py", "new"))
+    branch = contents(builder)
+    assert published.add(version(C, "topic", at=3), builder).files == 2
+
+    put(builder, record("a.py", "alpha", names=("Thing",), outline=True), record("main.py", "main"))
+    with builder.writer() as writer:
+        writer.remove("new.py")
+        writer.commit()
+    last = contents(builder)
+    assert published.add(version("d" * 40, at=4), builder).files == 1
+
+    listed = {each.commit: each for each in PublishedTables(published.address).versions()}
+    assert list(listed) == ["d" * 40, C, B, A]
+    assert fetched(published, listed[A], tmp_path / "1") == first
+    assert fetched(published, listed[B], tmp_path / "2") == first
+    assert fetched(published, listed[C], tmp_path / "3") == branch
+    assert fetched(published, listed["d" * 40], tmp_path / "4") == last
+    with pytest.raises(InvalidArgumentError):
+        published.fetch(version("e" * 40), tmp_path / "5.sqlite")
+
+
+def test_a_reader_without_files_follows_what_is_published(
+    published: PublishedTables, machine: Machine, tmp_path: Path
+) -> None:
+    copy = reader(published, tmp_path / "reader")
+    assert not copy.exists
+    with pytest.raises(IndexNotFoundError), copy.snapshot():
         pass
+    builder = machine("builder")
+    put(builder, record("a.py", "alpha"), record("b.md", "x", corpus=Corpus.DOCS))
+    published.add(version(A), builder)
+    copy = reader(published, tmp_path / "reader")
+    assert copy.exists
+    assert contents(copy) == contents(builder)
+    assert "commit aaaaaaa of main" in copy.notice
+    put(builder, record("a.py", "changed"), record("c.py", "new"))
+    published.add(version(B, at=2), builder)
+    put(builder, record("a.py", "of a topic"))
+    published.add(version(C, "topic", at=3), builder)
+    with copy.snapshot() as snapshot:
+        assert [file.path for file in snapshot.files.files] == ["a.py", "b.md", "c.py"]
+        assert [chunk.text for chunk in snapshot.chunks.of_file("a.py")] == ["changed"]
+    assert "commit bbbbbbb of main" in copy.notice
+    with pytest.raises(InvalidArgumentError):
+        copy.writer()
+    copy.maintenance.delete()
+    assert len(published.versions()) == 3
 
 
-def test_of_two_indexers_the_first_to_commit_goes_on(machine: Machine) -> None:
-    first, second = machine("first"), machine("second")
-    put(first, record("a.py", "start"))
-    with first.writer() as ours, second.writer() as theirs:
-        ours.put(record("b.py", "ours"))
-        theirs.put(record("b.py", "theirs"))
-        ours.commit()
-        with pytest.raises(IndexBusyError):
-            theirs.commit()
-        ours.put(record("c.py", "goes on"))
-        ours.commit()
-    put(second, record("d.py", "later"))
-    first.close()
-    assert contents(first) == contents(second) == contents(machine("third"))
-    assert {row[6] for row in contents(second).chunks} == {"start", "ours", "goes on", "later"}
+def test_another_model_replaces_every_row_and_leaves_older_versions(
+    published: PublishedTables, machine: Machine, tmp_path: Path
+) -> None:
+    builder = machine("builder")
+    put(builder, record("a.py", "alpha"))
+    published.add(version(A), builder)
+    copy = reader(published, tmp_path / "reader")
+    assert contents(copy) == contents(builder)
+    other = replace(version(A, at=2), model="other/64")
+    assert published.add(other, builder).files == 1
+    assert contents(copy) == contents(builder)
+    assert len(published.versions()) == 2
+    assert fetched(published, version(A), tmp_path / "old") == contents(builder)
 
 
-def test_what_another_indexer_left_in_the_tables_is_undone(machine: Machine) -> None:
-    """As when it died before its head, also between two commits of ours."""
-    store = machine("first")
-    put(store, record("a.py", "start"))
-    head = store.tables.head()
-    assert head is not None
-    with store.writer() as writer:
-        writer.put(record("b.py", "one"))
-        writer.commit()
-        dead = Draft(Tables(str(store.tables.location)), head)
-        dead.delete(FILES_TABLE, "id", [1])
-        dead.empty(CODE_TABLE)
-        writer.put(record("c.py", "two"))
-        writer.commit()
-    assert {row[6] for row in contents(machine("second")).chunks} == {"start", "one", "two"}
+def test_versions_are_removed_with_what_only_they_used(
+    bucket: Bucket,
+    published: PublishedTables,
+    machine: Machine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lance_tables, "KEEP_VERSIONS", timedelta(0))
+    builder = machine("builder")
+    held = []
+    for turn in range(8):
+        put(builder, record("a.py", f"text {turn}"), record(f"{turn}.py", "more"))
+        published.add(version(f"{turn}" * 40, at=turn), builder)
+        held.append(contents(builder))
+    published.remove(published.versions()[3:])
+    left = published.versions()
+    assert [each.commit[0] for each in left] == ["7", "6", "5"]
+    for each in left:
+        turn = int(each.commit[0])
+        assert fetched(published, each, tmp_path / each.commit) == held[turn]
+    before = objects(bucket, published)
+    monkeypatch.setattr(lance_tables, "_CLOCKS_DIFFER", timedelta(0))  # the last one is never dropped
+    published.remove(left[1:])
+    assert objects(bucket, published) < before
+    published.add(version("9" * 40, at=9), builder)
+    assert fetched(published, published.versions()[0], tmp_path / "last") == held[-1]
 
 
-def test_many_indexers_at_once_end_in_one_index(machine: Machine) -> None:
-    put(machine("m0"), record("start.py", "start"))
-    committed: list[str] = []
+def test_of_two_publishers_both_are_heard_or_one_is_told(
+    published: PublishedTables, machine: Machine, tmp_path: Path
+) -> None:
+    put(machine("start"), record("start.py", "start"))
+    published.add(version(A), machine("start"))
+    done: list[str] = []
 
     def work(name: str) -> None:
-        store = machine(name)
-        for turn in range(3):
-            try:
-                put(store, record(f"{name}{turn}.py", f"{name} {turn}"))
-                committed.append(f"{name} {turn}")
-            except IndexBusyError:
-                continue
+        store, own = machine(name), PublishedTables(published.address)
+        for turn in range(2):
+            put(store, record("start.py", "start"), record(f"{name}{turn}.py", f"{name} {turn}"))
+            with contextlib.suppress(IndexBusyError):
+                own.add(version(f"{name}{turn}" * 20, name, at=2 + turn), store)
+                done.append(f"{name}{turn}" * 20)
 
-    threads = [threading.Thread(target=work, args=(f"m{n}",)) for n in range(3)]
+    threads = [threading.Thread(target=work, args=(name,)) for name in "ef"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert committed
-    assert {row[6] for row in contents(machine("reader")).chunks} == {"start", *committed}
+    assert done
+    listed = {each.commit: each for each in published.versions()}
+    assert listed.keys() == {A, *done}
+    for commit in done:
+        held = fetched(published, listed[commit], tmp_path / commit)
+        assert {row[6] for row in held.chunks} >= {"start", f"{commit[0]} {commit[1]}"}
 
 
-def test_upkeep_leaves_few_parts_and_every_row(machine: Machine) -> None:
-    store = machine("builder")
-    with store.writer() as writer:
-        for turn in range(12):
-            writer.put(record(f"{turn % 4}.py", f"text {turn}", "more"))
-            writer.commit()
-    before = contents(store)
-    store.maintenance.tidy()
-    table = store.tables.open(CODE_TABLE)
-    assert table is not None
-    assert table.stats()["fragment_stats"]["num_fragments"] == 1
-    assert contents(machine("reader")) == contents(store) == before
-
-
-def test_a_project_is_indexed_to_and_searched_from_a_bucket(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_killed_publisher_left_is_undone(
+    published: PublishedTables, machine: Machine, tmp_path: Path
 ) -> None:
-    """The second machine has its own checkout, knows the address, and indexes nothing."""
-    files = {"src/greet.py": "def greet(name):\n    return 'hello'\n", "README.md": "# Small\n\nGreets.\n"}
-    for name in ("one", "two"):
-        (tmp_path / name / "small").mkdir(parents=True)
-        write_files(tmp_path / name / "small", files)
-    builder = Project(tmp_path / "one/small", {"store": "s3://bucket/{project}"})
-    assert builder.update().files_indexed == 2
-    builder.close()
-    again = Project(tmp_path / "one/small")  # the address is kept with the index
-    assert again.status().state is IndexState.READY
-    assert again.status().total_files == 2
+    """As when it died before its head; readers never see it, and the next publisher goes on."""
+    builder = machine("builder")
+    put(builder, record("a.py", "start"))
+    published.add(version(A), builder)
+    tables = WritableTables(published.address)
+    head = tables.head()
+    assert head is not None
+    dead = Draft(tables, head)
+    dead.delete(FILES_TABLE, "id", [1])
+    dead.empty(CODE_TABLE)
+    assert {row[6] for row in fetched(published, version(A), tmp_path / "1").chunks} == {"start"}
+    put(builder, record("b.py", "one"))
+    assert published.add(version(B, at=2), builder).files == 1
+    assert {row[6] for row in fetched(published, version(A), tmp_path / "2").chunks} == {"start"}
+    assert {row[6] for row in fetched(published, version(B), tmp_path / "3").chunks} == {"start", "one"}
 
-    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "other-home"))
-    reader = Project(tmp_path / "two/small", {"storeUri": "s3://bucket/{project}"})
-    assert reader.search(Query("greet somebody")).hits[0].path == "src/greet.py"
-    with pytest.raises(InvalidArgumentError, match="index at s3://bucket/small already"):
-        convert(shop().store, StoreSettings("s3://bucket/small", None), "p")
-    with pytest.raises(IndexNotFoundError):
-        attach(reader.store, StoreSettings("s3://bucket/nothing", None), "p")
-    attach(reader.store, StoreSettings("s3://bucket/small", None), "p")
-    assert Project(reader.root).store.remote
-    write_files(reader.root, {"src/part.py": "def part():\n    return 1\n"})
-    report = reader.update()
-    assert (report.files_indexed, report.files_unchanged) == (1, 2)
-    again.store.close()
-    assert again.files()[1] == 2  # one that is listed there and not on this disk is not shown
-    with again.store.snapshot() as snapshot:
-        assert [file.path for file in snapshot.files.files] == ["README.md", "src/greet.py", "src/part.py"]
-    again.close()
-    reader.close()
+
+def test_tables_of_another_program_are_not_published_over(
+    published: PublishedTables, machine: Machine
+) -> None:
+    WritableTables(published.address).make(CODE_TABLE)
+    put(machine("builder"), record("a.py", "start"))
+    with pytest.raises(InvalidArgumentError, match="another program"):
+        published.add(version(A), machine("builder"))
+
+
+def test_a_fetched_file_has_the_tables_of_an_index(
+    published: PublishedTables, machine: Machine, tmp_path: Path
+) -> None:
+    builder = machine("builder")
+    put(builder, record("a.py", "start"))
+    published.add(version(A), builder)
+    published.fetch(version(A), tmp_path / "fetched.sqlite")
+    builder.maintenance.copy_to(tmp_path / "copied.sqlite")
+    schemas = []
+    for name in ("fetched", "copied"):
+        with contextlib.closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as db:
+            schemas.append(set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")))
+    assert schemas[0] == schemas[1]
+    assert set(TABLES) == set(published._tables.head().tables)  # type: ignore[union-attr]

@@ -118,14 +118,14 @@ class _Generation:
 class IndexedChunks:
     """Searches the chunks of an index, including outlines."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
         self._guard = threading.Lock()
         self._generation: _Generation | None = None
 
     def search(self, embedder: Embedder, query: str, options: SearchOptions) -> list[SearchResult]:
         """Return the nearest chunks that pass the filters: by cosine, then by id."""
-        with self._store.snapshot() as snapshot:
+        with self._store().snapshot() as snapshot:
             meta = snapshot.meta()
             if meta.get("model") not in (None, model_name(embedder)):
                 raise ModelMismatchError(meta["model"], model_name(embedder))
@@ -145,7 +145,7 @@ class IndexedChunks:
         return sorted(near, key=lambda result: (-result.combined_score, result.chunk.id))
 
     def stats(self) -> Mapping[str, Any]:
-        with self._store.snapshot() as snapshot:
+        with self._store().snapshot() as snapshot:
             state, meta = self._state(snapshot), snapshot.meta()
         return {
             "source": "index",
@@ -178,7 +178,7 @@ class ProjectChunks:
     def __init__(
         self,
         root: Path,
-        store: Store,
+        store: Callable[[], Store],
         settings: Callable[[], Settings],
         roots: Callable[[], Roots],
         embedder: Callable[[str], Embedder],

@@ -413,10 +413,11 @@ KEYS: tuple[Key, ...] = (
         "Address of the project's repository, by which clients of a server can name it: "
         "'github.com/acme/shop'. Default: the remote `origin` of the checkout."),
     Key("store", "store", "kind", "default", _store,
-        "The store of new indexes: 'default', 'lancedb', or an address such as 's3://bucket/prefix'."),
+        "The store of new indexes: 'default' or 'lancedb'. Or the address of a published index that projects "
+        "read, such as 's3://bucket/prefix'."),
     Key("storeUri", "store", "uri", None, optional(text),
-        "Where the tables of the store 'lancedb' are, if not in the index's folder: 's3://bucket/prefix'; "
-        "'{project}' is replaced by the name of the project's folder."),
+        "The address of a published index that projects read: 's3://bucket/prefix'; '{project}' is replaced "
+        "by the name of the project's folder."),
     Key("publishedAt", "publishing", "address", None, optional(_published),
         "Where an index of the project is [published](teams.md): a new index begins from it. An address "
         "in a committed file is used once you agree."),

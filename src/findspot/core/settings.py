@@ -76,7 +76,7 @@ class StoreSettings:
 
     @property
     def address(self) -> str | None:
-        """Where the tables are, unless they are in the index's own folder."""
+        """Where a published index is that this machine reads and never writes; None where it reads none."""
         return self.kind if "://" in self.kind else self.uri
 
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from findspot.core import sqlite
 from findspot.core.errors import FindspotError, IndexBusyError, IndexCorruptError
 from findspot.core.files import make_private_dir, translated_os_errors
-from findspot.core.locks import writer_lock
+from findspot.core.locks import LOCK_NAME, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store.damage import CHECKSUMS_NOTE, Checksums
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
-from findspot.store.index_lock import LOCK_NAME
 from findspot.store.index_meta import COMPLETE, INCOMPLETE
 from findspot.store.index_rows import FileRows
 from findspot.store.sqlite_store import SqliteStore

@@ -21,6 +21,7 @@ from findspot.core.errors import (
     ModelMismatchError,
 )
 from findspot.core.files import disk_full
+from findspot.core.locks import REBUILT
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.platforms import memory_given_back
@@ -46,7 +47,6 @@ from findspot.indexing.workers import (
     Workers,
     worker_count,
 )
-from findspot.store.index_lock import REBUILT
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.snapshot import Snapshot

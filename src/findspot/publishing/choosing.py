@@ -58,14 +58,19 @@ def _branch_of(root: Path, reference: str) -> str:
 
 def choose(versions: Iterable[Version], checkout: Checkout, model: str, pipeline: str) -> Version | None:
     """Return the version to begin a checkout's index from; None where none fits."""
-    fitting = newest_first(v for v in versions if (v.model, v.pipeline) == (model, pipeline))
-    by_commit = {version.commit: version for version in reversed(fitting)}
+    return nearest((v for v in versions if (v.model, v.pipeline) == (model, pipeline)), checkout)
+
+
+def nearest(versions: Iterable[Version], checkout: Checkout) -> Version | None:
+    """Return the version of the nearest ancestor, else the newest one of the default branch, if any."""
+    ordered = newest_first(versions)
+    by_commit = {version.commit: version for version in reversed(ordered)}
     for commit in checkout.ancestors:
         if commit in by_commit:
             return by_commit[commit]
-    default = default_branch(checkout, {version.branch for version in fitting})
-    of_default = [version for version in fitting if version.branch == default]
-    return next(iter(of_default or fitting), None)
+    default = default_branch(checkout, {version.branch for version in ordered})
+    of_default = [version for version in ordered if version.branch == default]
+    return next(iter(of_default or ordered), None)
 
 
 def outdated(

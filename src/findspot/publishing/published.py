@@ -16,6 +16,9 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.store.store_protocol import Store
 
+_OBJECT_STORES = ("s3://", "s3+ddb://", "gs://", "az://", "abfss://", "oss://", "cos://", "memory://")
+"""What LanceDB keeps tables in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -86,6 +89,10 @@ def open_published(address: str) -> PublishedIndex:
         from findspot.publishing.static_files import StaticIndex
 
         return StaticIndex(address)
+    if address.startswith(_OBJECT_STORES):
+        from findspot.publishing.published_tables import PublishedTables
+
+        return PublishedTables(address)
     raise InvalidArgumentError(
         f"'{address}' is not an address of a published index.",
         hint="Name an https:// address, a folder, or one on an object store such as s3://bucket/prefix.",

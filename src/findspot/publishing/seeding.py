@@ -37,7 +37,7 @@ def seed(address: str, run: Run, files: Sequence[SourceFile]) -> str | None:
     `files` are those of the project. Nothing is done where indexing them is faster.
     """
     same = _same_files(run, files)
-    if run.store.remote or len(files) < MIN_FILES or len(files) - same < _MIN_NEW * len(files):
+    if len(files) < MIN_FILES or len(files) - same < _MIN_NEW * len(files):
         return None
     if same and two_speeds(run.settings.embed)[1]:  # what the slower model has read would be lost
         return None

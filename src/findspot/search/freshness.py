@@ -15,6 +15,7 @@ from findspot.core.roots import Roots
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.store.records import StoredFile
+from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import LONG_LINE_CHARS, holds
 
 _MIN_ANCHOR_CHARS = 4
@@ -54,6 +55,10 @@ class Disk:
         """Whether secrets are struck out rather than their files left out."""
         return self._secret_scan == "mask"
 
+    def has(self, path: str) -> bool:
+        """Return whether a file of that path is there, whatever it holds by now."""
+        return os.path.lexists(self.roots / path)
+
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         """Return none for a file that is as indexed; else its lines, or why it has none."""
         if self._looks_the_same(file):
@@ -84,6 +89,33 @@ class Disk:
         except (OSError, ValueError):
             return False
         return stat.S_ISREG(info.st_mode) and Stamp.of(info).still(file.stamp)
+
+
+class IndexedText(Disk):
+    """In place of the files of a project that are not here: the texts that its index holds."""
+
+    masks = True  # so that a regular expression sees the lines of the index
+
+    def __init__(self, roots: Roots, snapshot: Snapshot) -> None:
+        self.roots = roots
+        self._snapshot = snapshot
+
+    def has(self, path: str) -> bool:
+        return self._snapshot.files.find(path) is not None
+
+    def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
+        return None
+
+    def lines(self, file: StoredFile) -> list[str] | Skip:
+        """Return a file's lines as its chunks hold them: what no chunk holds is blank."""
+        lines: dict[int, str] = {}
+        cut = 0  # the number of a line that is too long for one chunk
+        for chunk in self._snapshot.chunks.of_file(file.path):
+            if chunk.kind != "outline":
+                for number, text in enumerate(chunk.text.split("\n"), chunk.start_line):
+                    lines[number] = lines.get(number, "") + text if number == cut else text
+                cut = chunk.end_line
+        return [lines.get(number, "") for number in range(1, max(lines, default=0) + 1)]
 
 
 def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: Disk) -> Checked:

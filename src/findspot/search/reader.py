@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,12 +74,13 @@ class IndexReader:
         roots = self.disk.roots
         if not roots.are_there:
             return paths
-        return [path for path in paths if not path.isascii() or os.path.lexists(roots / path)]
+        return [path for path in paths if not path.isascii() or self.disk.has(path)]
 
     def warning_about(self, paths: Iterable[str]) -> str | None:
         """Return what to say of an answer from these files: an unfinished index, moved lines."""
         stored = filter(None, map(self.snapshot.files.find, paths))
-        return _joined(self._unfinished(), changed_since_indexed(stored, self.disk))
+        changed = changed_since_indexed(stored, self.disk)
+        return _joined(self._unfinished(), changed, self.store.notice)
 
     def lacks(self, path: str) -> bool:
         """Return whether the file of a path is new or has changed since it was indexed."""
@@ -103,7 +103,7 @@ class IndexReader:
             return ()
         candidates = {file.path for file in allowed_files(self.snapshot, query).files}
         suggested = suggest_files([hit.path for hit in hits], self.history(), candidates)
-        return tuple(each for each in suggested if os.path.lexists(self.disk.roots / each.path))
+        return tuple(each for each in suggested if self.disk.has(each.path))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
         _check_group_by(query)
@@ -129,7 +129,7 @@ class IndexReader:
             results,
             total=max(results.total - checked.dropped, 0),
             warning=_joined(
-                self._unfinished(), results.warning, checked.warning, left_out, by_words, self.store.behind
+                self._unfinished(), results.warning, checked.warning, left_out, by_words, self.store.notice
             ),
         ), checked
 

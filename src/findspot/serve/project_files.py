@@ -31,6 +31,12 @@ def folder_in(project: Project, folder: Path) -> str | None:
     return project.roots.spelled(folder) or folder.relative_to(project.root).as_posix()
 
 
+def ownership_note(project: Project) -> str:
+    """Return what a question about changing the index of a reader adds; empty for a project that is none."""
+    shared = project.index.shared
+    return f" This is your own index; the published one at {shared.address} stays." if shared else ""
+
+
 def package_around(project: Project, here: Path) -> str | None:
     """Return the package of a project that a folder belongs to: the nearest one with a marker of its own."""
     nearest = find_root(here)

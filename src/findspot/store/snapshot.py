@@ -10,8 +10,8 @@ from findspot.store.database import read_meta
 from findspot.store.derived import Derived
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import FactRows
-from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows
-from findspot.store.records import KnownFiles
+from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows, file_record
+from findspot.store.records import FileRecord, KnownFiles, StoredFile
 
 T = TypeVar("T")
 
@@ -41,6 +41,10 @@ class Snapshot:
     def known_files(self) -> KnownFiles:
         """Return every file that the index has, and every file that was read and has a skip."""
         return KnownFiles({file.path: file for file in self.files.files}, self.skips.files_read())
+
+    def record(self, file: StoredFile) -> FileRecord:
+        """Return a file with everything that is stored of it."""
+        return file_record(self._db, file)
 
     def memo(self, make: Callable[[], T], *, lasting: bool = False) -> T:
         """Return what `make` gave when it was first asked for in this generation, or, lasting, in any."""

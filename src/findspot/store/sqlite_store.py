@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
+from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.core.sqlite import Connection, Error, migrate, remove_database, translated, version_of
 from findspot.store.damage import CHECKSUMS, CHECKSUMS_NOTE, MARK, UNEXPECTED, DamageDetector, note_checksums
 from findspot.store.database import (
@@ -35,7 +36,6 @@ from findspot.store.database import (
 )
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.index_lock import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.store.index_rows import FileRows
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
@@ -159,8 +159,8 @@ class SqliteStore:
     """The default store: SQLite, tantivy and vector segments in one folder."""
 
     kind = "default"
-    remote = False
-    behind = ""
+    read_only = False
+    notice = ""
 
     def __init__(self, folder: Path, project_path: str) -> None:
         self.folder = folder

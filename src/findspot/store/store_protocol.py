@@ -39,7 +39,7 @@ class Store(Protocol):
     """The index of one project, wherever its truth is stored."""
 
     folder: Path
-    """The folder of this machine: settings, locks and logs, and the index itself unless it is elsewhere."""
+    """The folder of this machine: settings, locks and logs, and the index itself."""
 
     @property
     def maintenance(self) -> Maintenance:
@@ -54,8 +54,8 @@ class Store(Protocol):
         """Whether there is an index, finished or not."""
 
     @property
-    def remote(self) -> bool:
-        """Whether the index is elsewhere than in the folder, and perhaps shared with others."""
+    def read_only(self) -> bool:
+        """Whether this is a copy of a published index: its texts are shown as they are, and stay so."""
 
     @property
     def damaged(self) -> bool:
@@ -66,8 +66,8 @@ class Store(Protocol):
         """Whether some process of this machine has the writer."""
 
     @property
-    def behind(self) -> str:
-        """Why what is read here may be older than the index; empty where it is not."""
+    def notice(self) -> str:
+        """What every answer says about where it comes from; empty for an index of the files that are here."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a consistent state to read from; `IndexNotFoundError` before the first one."""

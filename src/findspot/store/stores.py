@@ -5,46 +5,25 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from findspot.core.config import set_value
-from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
 from findspot.core.settings import StoreSettings
 from findspot.core.sqlite import remove_database
 from findspot.store.database import FILE_NAME
 from findspot.store.lance.lance_format import CODE_DATABASE
-from findspot.store.lance.lance_store import FINGERPRINTS, LanceStore
-from findspot.store.lance.local_copy import CACHE
+from findspot.store.lance.lance_store import CACHE, FINGERPRINTS, LanceStore
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 
 _MOVING = "moving.sqlite"
 
-PROJECT = "{project}"
-"""Replaced in a `storeUri` by the name of the project's folder: one setting then serves several projects."""
-
 
 def open_store(folder: Path, project_path: str, settings: StoreSettings) -> Store:
-    """Return the store of an index, with nothing opened yet."""
-    if settings.address:
-        return _remote_store(settings.address, folder, project_path)
-    return store_of_kind(stored_kind(folder) or settings.kind, folder, project_path)
+    """Return the store of an index on this machine, with nothing opened yet.
 
-
-def named_store(settings: StoreSettings, folder: Path, project_path: str) -> Store:
-    """Return the store that an index is to be moved to; one where it already is, is refused."""
-    if settings.uri:
-        raise InvalidArgumentError(
-            "Where this index is kept is set by `storeUri`.", hint="Remove `storeUri` from the configuration."
-        )
-    if settings.address is None and stored_kind(folder) == settings.kind:
-        raise InvalidArgumentError(f"This index is kept in the store '{settings.kind}' already.")
-    if settings.address:
-        return _remote_store(settings.address, folder, project_path)
-    return store_of_kind(settings.kind, folder, project_path)
-
-
-def _remote_store(address: str, folder: Path, project_path: str) -> LanceStore:
-    return LanceStore(folder, project_path, address.replace(PROJECT, Path(project_path).name))
+    A project that reads a published index keeps its own in the default store.
+    """
+    kind = SqliteStore.kind if settings.address else settings.kind
+    return store_of_kind(stored_kind(folder) or kind, folder, project_path)
 
 
 def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:
@@ -53,7 +32,7 @@ def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:
 
 
 def local_store(folder: Path) -> Store:
-    """Return the store that a folder holds, whatever project it is of; what is elsewhere is left alone."""
+    """Return the store that a folder holds, whatever project it is of."""
     return store_of_kind(stored_kind(folder) or SqliteStore.kind, folder, "")
 
 
@@ -65,7 +44,7 @@ def stored_kind(folder: Path) -> str | None:
 
 
 def holds_index(folder: Path) -> bool:
-    """Return whether a folder has an index, or the local copy of one that is elsewhere."""
+    """Return whether a folder has an index, or the copy of a published one."""
     return stored_kind(folder) is not None or (folder / CACHE / FILE_NAME).is_file()
 
 
@@ -78,31 +57,21 @@ def check_kind(store: Store, given: object) -> None:
         )
 
 
-def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
+def convert(source: Store, kind: str, project_path: str) -> Store:
     """Move an index to another store of the same folder, which is returned.
 
-    Until all of it is there, and the index's configuration says so, the source is what is read.
+    Until all of it is there, the source is what is read.
     """
-    target = named_store(wanted, source.folder, project_path)
-    if isinstance(target, LanceStore) and target.remote and target.tables.exists:
+    if "://" in kind:
         raise InvalidArgumentError(
-            f"There is an index at {wanted.kind} already.",
-            hint=f"Run `findspot store use {wanted.kind}` to search that one.",
+            "An index is not moved to an address: it is published there.",
+            hint=f"Run `findspot publish {kind}`.",
         )
+    if source.kind == kind:
+        raise InvalidArgumentError(f"This index is kept in the store '{kind}' already.")
+    target = store_of_kind(kind, source.folder, project_path)
     fill(source, target)
-    set_value(source.folder / INDEX_FILE, "store", wanted.kind)
     remove_moved(source, target)
-    return target
-
-
-def attach(own: Store, wanted: StoreSettings, project_path: str) -> Store:
-    """Make a project search an index that is shared elsewhere; its own index stays, unused."""
-    target = named_store(wanted, own.folder, project_path)
-    if not (isinstance(target, LanceStore) and target.remote):
-        raise InvalidArgumentError(f"'{wanted.kind}' is not an address such as s3://bucket/prefix.")
-    if not target.tables.exists:
-        raise IndexNotFoundError(project_path, wanted.kind)
-    set_value(own.folder / INDEX_FILE, "store", wanted.kind)
     return target
 
 
@@ -119,9 +88,8 @@ def fill(source: Store, target: Store) -> None:
 
 
 def remove_moved(source: Store, target: Store) -> None:
-    """Remove what is left of an index that was moved; tables of an object store may be shared."""
-    if not source.remote:
-        shutil.rmtree(source.maintenance.set_aside(), ignore_errors=True)
+    """Remove what is left of an index that was moved."""
+    shutil.rmtree(source.maintenance.set_aside(), ignore_errors=True)
     source.close()
     if isinstance(target, SqliteStore):
         shutil.rmtree(target.folder / CACHE, ignore_errors=True)

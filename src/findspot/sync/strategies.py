@@ -324,7 +324,8 @@ def strategy_note(wanted: str, roots: Roots) -> str | None:
 class Indexed(Protocol):
     """A project that may have an index."""
 
-    store: Store
+    @property
+    def store(self) -> Store: ...
 
     @property
     def settings(self) -> Settings: ...
@@ -335,18 +336,21 @@ class Indexed(Protocol):
     @property
     def wanted(self) -> bool: ...
 
+    @property
+    def has_files(self) -> bool: ...
+
 
 def catch_up(project: Indexed, update: Callable[[], object]) -> str | None:
     """Run `update` if files changed since they were indexed; returns a warning where it could not.
 
     Nobody asked for the update itself, so that its failure is no reason to give no answer.
     """
-    if project.store.remote or not project.wanted:  # a shared index follows its one indexer
+    if not (project.has_files and project.wanted):
         return None
     if project.store.being_written and not _is_complete(project.store):
         return None  # whoever builds it goes on, and the answer says how far that is
     try:
-        if not _is_current(project):
+        if project.store.read_only or not _is_current(project):
             update()
     except CancelledError:
         raise

@@ -51,7 +51,9 @@ class Watched(Protocol):
     """What is kept fresh."""
 
     root: Path
-    store: Store
+
+    @property
+    def store(self) -> Store: ...
 
     @property
     def settings(self) -> Settings: ...

@@ -29,7 +29,7 @@ def fill(store: Store) -> None:
 
 
 def move(folder: Path, to: str) -> Store:
-    return convert(open_store(folder, "p", UNDECIDED), StoreSettings(to, None), "p")
+    return convert(open_store(folder, "p", UNDECIDED), to, "p")
 
 
 @pytest.mark.parametrize(("here", "there"), [("default", "lancedb"), ("lancedb", "default")])
@@ -70,5 +70,5 @@ def test_an_interrupted_move_leaves_the_index_where_it_was(tmp_path: Path) -> No
 def test_nothing_cannot_be_moved(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     with pytest.raises(IndexNotFoundError):
-        convert(store_of_kind("default", folder, "p"), StoreSettings("lancedb", None), "p")
+        convert(store_of_kind("default", folder, "p"), "lancedb", "p")
     assert not folder.exists()

@@ -30,6 +30,7 @@ from findspot.serve.cli.interaction import (
 )
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.project_files import ownership_note
 from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
@@ -75,7 +76,14 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"default": None, "help": "Heed .gitignore, or do not."},
     ),
     ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
-    ("store", "store", {"metavar": "NAME|URL", "help": "Where a new index goes: default, lancedb, s3://…"}),
+    (
+        "store",
+        "store",
+        {
+            "metavar": "NAME|URL",
+            "help": "default, lancedb, or a published index to begin from: s3://…",
+        },
+    ),
     ("workers", "workers", {"metavar": "ray://HOST:PORT|local", "help": "Cut and embed on a Ray cluster."}),
     ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
 )
@@ -123,7 +131,7 @@ def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bo
     Asks first. Until the rebuild is done, searches answer from what is there.
     """
     with open_project(project, flags, to_index=True) as opened:
-        confirm(_REBUILD_QUESTION, yes, reply, about=str(opened.root))
+        confirm(f"{_REBUILD_QUESTION}{ownership_note(opened)}", yes, reply, about=str(opened.root))
         _index(opened, project, reply, {"message": "Index rebuilt successfully"}, force=True, yes=yes)
 
 

@@ -24,7 +24,7 @@ from findspot.serve.cli.options import (
     yes_option,
 )
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_engine, open_project
-from findspot.serve.project_files import find_files
+from findspot.serve.project_files import find_files, ownership_note
 from findspot.serve.shapes import project_object, skip_object, status_object, warned
 
 _EVERY_REASON = "all"
@@ -190,7 +190,7 @@ def delete(reply: Reply, project: str | None, yes: bool) -> None:
     with open_project(project, exact=True) as opened:
         root = str(opened.root)
         if opened.store.folder.exists():
-            confirm(_DELETE_QUESTION, yes, reply, about=root)
+            confirm(f"{_DELETE_QUESTION}{ownership_note(opened)}", yes, reply, about=root)
         deleted = opened.delete()
     message = "Index deleted successfully" if deleted else "There is no index to delete."
     result = {"status": "success" if deleted else "not_found", "projectPath": root, "message": message}

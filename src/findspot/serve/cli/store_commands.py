@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from findspot.core.errors import HomeNotWritableError
+from findspot.core.config import set_value, unset_value
+from findspot.core.configfiles import INDEX_FILE
+from findspot.core.errors import HomeNotWritableError, InvalidArgumentError
+from findspot.indexer import convert_store
+from findspot.publishing.published import open_published
+from findspot.publishing.shared_copy import PROJECT
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import checked_value, summarise, update_project
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
+from findspot.store.index_meta import write_metadata
 from findspot.store.prebuilt import pack, read_manifest
 
 if TYPE_CHECKING:
@@ -34,21 +40,21 @@ def store() -> None:
 @path_or_project
 @click.option(
     "--to",
-    metavar="NAME|URL",
+    metavar="NAME",
     required=True,
     callback=checked_value("store"),
-    help="default, lancedb, or an address such as s3://bucket/prefix.",
+    help="default or lancedb.",
 )
 @common
 def convert(reply: Reply, project: str | None, to: str) -> None:
     """Move the index of the project at PATH to another store.
 
     Nothing is embedded again: chunks and vectors are copied as they are. Until the copy is complete,
-    searches answer from where the index was. Tables of an object store are left to their other readers.
+    searches answer from where the index was.
     """
     with open_project(project, exact=True) as opened:
         before = opened.store.kind
-        opened.index.convert_store(to)
+        convert_store(opened.index, to)
         status = opened.status(check_disk=False)
     result = {
         "status": "success",
@@ -65,24 +71,51 @@ def convert(reply: Reply, project: str | None, to: str) -> None:
 
 
 @store.command()
-@click.argument("address", metavar="URL", callback=checked_value("store"))
+@click.argument("address", metavar="URL|default", callback=checked_value("store"))
 @path_or_project
+@yes_option
 @common
-def use(reply: Reply, address: str, project: str | None) -> None:
-    """Search the index at URL, which others keep there, for the project at PATH.
+def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
+    """Read the index published at URL, for the project at PATH.
 
-    Nothing is indexed here. An index that is here already stays, and is not used.
+    With the project's files, an index of your own begins from the published version that is nearest, and
+    is updated as you work. Without them, searches answer from a copy of what is published. Nothing is
+    ever written to URL. With `default` the project reads no published index any more.
     """
-    from findspot.core.settings import StoreSettings
-    from findspot.store.stores import attach
-
     with open_project(project, exact=True) as opened:
-        attach(opened.store, StoreSettings(address, opened.settings.store.uri), str(opened.root))
+        _attach(opened, address)
     with open_project(project, exact=True) as opened:
+        if opened.index.shared and opened.index.has_files:
+            update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)
-    result = {"status": "success", "projectPath": status.project_path, "store": address}
+        if opened.store.exists:
+            write_metadata(opened.store, opened.root)
+    result = {
+        "status": "success",
+        "projectPath": status.project_path,
+        "store": address,
+        "totalFiles": status.total_files,
+        "totalChunks": status.total_chunks,
+    }
     figures = _figures(status.total_files, status.total_chunks)
-    reply.give(result, f"{status.project_path} is searched in {address}: {figures}")
+    lines = (f"{status.project_path} reads {address}: {figures}", *status.notes)
+    reply.give(result, "\n".join(lines))
+
+
+def _attach(project: Project, address: str) -> None:
+    """Let a project read a published index, or no longer."""
+    config = project.store.folder / INDEX_FILE
+    if address == "default":
+        unset_value(config, "store")
+        return
+    if "://" not in address:
+        raise InvalidArgumentError(f"'{address}' is not an address such as s3://bucket/prefix.")
+    published = open_published(address.replace(PROJECT, project.root.name))
+    if not published.versions():
+        raise InvalidArgumentError(
+            f"Nothing is published at {published.address}.", hint=f"Run `findspot publish {address}` first."
+        )
+    set_value(config, "store", address)
 
 
 @store.command()

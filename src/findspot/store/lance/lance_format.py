@@ -8,6 +8,7 @@ versions and nothing else, so nobody sees what a writer has added until the row 
 
 LANCE_FORMAT
     1   0.2.0   chunks by corpus, files, references, skips, head
+    2   0.2.0   the head of a published index lists its versions
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, Sto
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LANCE_FORMAT = 1
+LANCE_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Head:
     """Commits since small fragments were last put together."""
     foreign: bool = False
     """Whether the tables are still those of another program, with the specification's fields only."""
+    versions: list[dict[str, Any]] = field(default_factory=list)
+    """Of a published index: each version, with the versions of the tables that hold its rows."""
 
     def state(self) -> str:
         """Return all but the generation, as it is written."""

@@ -1,6 +1,7 @@
 """The tables of one index in LanceDB: opened by version, changed by drafts, committed by their head.
 
 The only module that knows lancedb. A location is a folder, or an address such as `s3://bucket/prefix`.
+`Tables` can only be read. Whoever writes opens `WritableTables`: the store of a folder, and publishing.
 
 lancedb's errors differ only in their texts. Only an object that is missing or cut short counts as damage,
 because an indexer drops a damaged index and rebuilds it. Everything else may be a service's bad day.
@@ -15,8 +16,8 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,9 @@ CACHE_BYTES = 32 << 20
 KEEP_VERSIONS = timedelta(hours=1)
 """How long replaced versions stay: longer than any reader takes to copy the rows of one."""
 
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""Added to the age of a version that has to stay."""
+
 _QUICK = {
     "allow_http": "true",
     "connect_timeout": "5s",
@@ -116,7 +120,7 @@ class OvertakenError(IndexBusyError):
 
 
 class Tables:
-    """Opens the tables of an index; safe to use from several threads."""
+    """The tables of an index, to be read; safe to use from several threads."""
 
     def __init__(self, location: str | Path, options: Mapping[str, str] | None = None) -> None:
         """`options` of lancedb's client of an object store go before ours."""
@@ -155,25 +159,6 @@ class Tables:
             raise IndexCorruptError(f"head: {len(rows)} rows")
         return read_head(rows[0]["generation"], rows[0]["format"], rows[0]["state"])
 
-    def begin(self, head: Head) -> Head:
-        """Write the first head of an index, or read the one that someone else has just written."""
-        import pyarrow as pa
-
-        row = {"generation": head.generation, "format": LANCE_FORMAT, "state": head.state()}
-        rows = pa.Table.from_pylist([row], schema_of(HEAD_TABLE))
-        with self.translated(), contextlib.suppress(_Exists):
-            self._create(HEAD_TABLE, rows)
-        return self.head() or head
-
-    def exchange(self, old: Head, new: Head) -> bool:
-        """Replace the head that this one was made from; False when that is no longer there."""
-        table = self.open(HEAD_TABLE)
-        if table is None:
-            return False
-        values = {"generation": new.generation, "format": LANCE_FORMAT, "state": new.state()}
-        with self.translated():
-            return bool(table.update(where=f"generation = {old.generation}", values=values).rows_updated)
-
     def open(self, name: str, version: int | None = None) -> Table | None:
         """Return a table as it is now, or as it was at a version; None when there is none of that name."""
         if (
@@ -198,25 +183,6 @@ class Tables:
         if table is None:
             raise IndexCorruptError(f"table {name} is missing")
         return table
-
-    def make(self, name: str) -> Table:
-        """Return a new, empty table."""
-        with self.translated():
-            return self._create(name, schema_of(name).empty_table())
-
-    def drop(self) -> None:
-        """Remove every table."""
-        for database in (DOCS_DATABASE, CODE_DATABASE):
-            with self.translated():
-                self._database(database).drop_all_tables()
-
-    def _create(self, name: str, rows: pa.Table) -> Table:
-        try:
-            return self._database(database_of(name)).create_table(name, rows, storage_options=self._for(name))
-        except ValueError as error:
-            if "already exists" in f"{error}":
-                raise _Exists from error
-            raise
 
     def _database(self, name: str) -> lancedb.DBConnection:
         with self._guard:
@@ -257,6 +223,58 @@ class _Exists(Exception):  # noqa: N818  not an error: someone else was first
     """Someone else has just made the table."""
 
 
+class WritableTables(Tables):
+    """The tables of an index, to be written as well."""
+
+    def begin(self, head: Head) -> Head:
+        """Write the first head of an index, or read the one that someone else has just written."""
+        import pyarrow as pa
+
+        row = {"generation": head.generation, "format": LANCE_FORMAT, "state": head.state()}
+        rows = pa.Table.from_pylist([row], schema_of(HEAD_TABLE))
+        with self.translated(), contextlib.suppress(_Exists):
+            self._create(HEAD_TABLE, rows)
+        return self.head() or head
+
+    def exchange(self, old: Head, new: Head) -> bool:
+        """Replace the head that this one was made from; False when that is no longer there."""
+        table = self.open(HEAD_TABLE)
+        if table is None:
+            return False
+        values = {"generation": new.generation, "format": LANCE_FORMAT, "state": new.state()}
+        with self.translated():
+            return bool(table.update(where=f"generation = {old.generation}", values=values).rows_updated)
+
+    def make(self, name: str) -> Table:
+        """Return a new, empty table."""
+        with self.translated():
+            return self._create(name, schema_of(name).empty_table())
+
+    def drop(self) -> None:
+        """Remove every table."""
+        for database in (DOCS_DATABASE, CODE_DATABASE):
+            with self.translated():
+                self._database(database).drop_all_tables()
+
+    def _create(self, name: str, rows: pa.Table) -> Table:
+        try:
+            return self._database(database_of(name)).create_table(name, rows, storage_options=self._for(name))
+        except ValueError as error:
+            if "already exists" in f"{error}":
+                raise _Exists from error
+            raise
+
+
+def _age_to_keep(table: Table, needed: Collection[int]) -> timedelta:
+    """Return the age beyond which no version is needed: lancedb drops by age alone."""
+    now = datetime.now(tz=UTC)
+    written: list[datetime] = [
+        each["timestamp"] for each in table.list_versions() if each["version"] in needed
+    ]
+    ages = [now - when.astimezone(UTC) + _CLOCKS_DIFFER for when in written]
+    return max([KEEP_VERSIONS, *ages])
+
+
 def ann_index() -> Any:
     """Return a graph over vectors of one byte per value, lancedb's quickest kind to build and to search."""
     from lancedb.index import HnswSq
@@ -267,7 +285,7 @@ def ann_index() -> Any:
 class Draft:
     """The tables as the next head will name them."""
 
-    def __init__(self, tables: Tables, head: Head) -> None:
+    def __init__(self, tables: WritableTables, head: Head) -> None:
         self._tables = tables
         self._opened: dict[str, Table] = {}
         self.versions: dict[str, int] = {}
@@ -303,11 +321,14 @@ class Draft:
                 if not indexed and table.count_rows() >= least_rows:
                     table.create_index("vector", config=ann_index())
 
-    def compact(self) -> None:
-        """Put small fragments together, and drop versions that nobody can still be reading."""
+    def compact(self, needed: Mapping[str, Collection[int]] | None = None) -> None:
+        """Put small fragments together, and drop versions that nobody can still be reading.
+
+        `needed` names versions of tables that stay, with all that came after them.
+        """
         for name, table in self._opened.items():
             with self._tables.translated():
-                table.optimize(cleanup_older_than=KEEP_VERSIONS)
+                table.optimize(cleanup_older_than=_age_to_keep(table, (needed or {}).get(name, ())))
                 table.checkout_latest()
                 self.versions[name] = int(table.version)
 

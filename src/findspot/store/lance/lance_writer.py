@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -37,7 +37,7 @@ from findspot.store.lance.lance_format import (
     reference_rows,
     skip_rows,
 )
-from findspot.store.lance.lance_tables import Draft, OvertakenError, Tables
+from findspot.store.lance.lance_tables import Draft, OvertakenError, WritableTables
 from findspot.store.records import FileRecord, StoredFile
 from findspot.store.writer import Writer
 
@@ -106,8 +106,8 @@ class CopyWriter(Writer):
         """Add the files that the copy lacks; many of them in several commits, as of an unfinished index."""
         many = sum(file.chunks for file in files) > _AT_ONCE
         waiting = 0
-        parts = parts_of(sorted(files), _READ_AT_ONCE)
-        found = chain.from_iterable(commit.records(part) for part in parts)
+        parts = parts_of(((file.id, file) for file in sorted(files)), _READ_AT_ONCE)
+        found = chain.from_iterable(commit.records([file for _, file in part]) for part in parts)
         for added, (number, record) in enumerate(found, 1):
             self.put(record, number)
             waiting += len(record.chunks)
@@ -118,12 +118,12 @@ class CopyWriter(Writer):
                 waiting = 0
 
 
-def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFile]]:
-    """Yield the files in parts of about this many chunks."""
-    part: list[StoredFile] = []
+def parts_of(files: Iterable[tuple[int, StoredFile]], chunks: int) -> Iterator[list[tuple[int, StoredFile]]]:
+    """Yield numbered files in parts of about this many chunks."""
+    part: list[tuple[int, StoredFile]] = []
     held = 0
-    for file in files:
-        part.append(file)
+    for number, file in files:
+        part.append((number, file))
         held += file.chunks
         if held >= chunks:
             yield part
@@ -170,7 +170,9 @@ class Changes:
 class LanceWriter(CopyWriter):
     """The one writer: the tables and their head go before the copy's own commit."""
 
-    def __init__(self, folder: Path, db: Connection, checked: set[str], tables: Tables, head: Head) -> None:
+    def __init__(
+        self, folder: Path, db: Connection, checked: set[str], tables: WritableTables, head: Head
+    ) -> None:
         super().__init__(folder, db, checked)
         self._tables = tables
         self._head = head
@@ -251,14 +253,15 @@ class LanceWriter(CopyWriter):
             gone=[] if everything else [item for item in self._replaced if item[1] <= head.last_file],
             added=added,
             described=[file for file in touched if file and not everything and file.id <= head.last_file],
-            skips=skips if everything or _digest(skips) != head.skips else None,
+            skips=skips if everything or digest_of(skips) != head.skips else None,
             everything=everything,
         )
 
     def _put(self, draft: Draft, changes: Changes) -> Head:
         """Write the changes, and return the head that names them."""
         self._take_out(draft, changes)
-        for table, batch in self._batches(changes.added):
+        numbered = ((file.id, file) for file in changes.added)
+        for table, batch in row_batches(numbered, self._record):
             draft.append(table, batch)
         if changes.added or changes.described:
             draft.append(FILES_TABLE, file_rows([*changes.added, *changes.described]))
@@ -273,7 +276,7 @@ class LanceWriter(CopyWriter):
             tables=dict(draft.versions),
             meta=meta_of_index(self._db),
             last_file=max(head.last_file, self.files.last_number()),
-            skips=head.skips if changes.skips is None else _digest(changes.skips),
+            skips=head.skips if changes.skips is None else digest_of(changes.skips),
             untidy=head.untidy + 1,
         )
 
@@ -288,17 +291,6 @@ class LanceWriter(CopyWriter):
         draft.delete(REFERENCES_TABLE, "file_id", gone)
         draft.delete(FILES_TABLE, "id", [*gone, *(file.id for file in changes.described)])
 
-    def _batches(self, files: Iterable[StoredFile]) -> Iterator[tuple[str, Any]]:
-        """Yield the chunks of files, and what these say about names, as rows: each batch of one table."""
-        for part in parts_of(files, _BATCH_CHUNKS):
-            records = [(file.id, self._record(file)) for file in part]
-            for corpus, table in CHUNK_TABLES.items():
-                batch = chunk_rows([(n, record) for n, record in records if record.file.corpus == corpus])
-                if batch is not None:
-                    yield table, batch
-            if (batch := reference_rows(records)) is not None:
-                yield REFERENCES_TABLE, batch
-
     def _record(self, file: StoredFile) -> FileRecord:
         return self._given.get(file.id) or file_record(self._db, file)
 
@@ -308,5 +300,22 @@ class LanceWriter(CopyWriter):
             raise IndexBusyError("another indexer")
 
 
-def _digest(skips: Iterable[tuple[Any, ...]]) -> str:
+def row_batches(
+    files: Iterable[tuple[int, StoredFile]], record_of: Callable[[StoredFile], FileRecord]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the chunks of files, and what these say about names, as rows: each batch of one table.
+
+    Each file comes with the number that the tables know it by.
+    """
+    for part in parts_of(files, _BATCH_CHUNKS):
+        records = [(number, record_of(file)) for number, file in part]
+        for corpus, table in CHUNK_TABLES.items():
+            batch = chunk_rows([(n, record) for n, record in records if record.file.corpus == corpus])
+            if batch is not None:
+                yield table, batch
+        if (batch := reference_rows(records)) is not None:
+            yield REFERENCES_TABLE, batch
+
+
+def digest_of(skips: Iterable[tuple[Any, ...]]) -> str:
     return hashlib.sha256(repr(list(skips)).encode("utf-8", "surrogatepass")).hexdigest()

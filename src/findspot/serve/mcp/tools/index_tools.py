@@ -40,7 +40,7 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import enclosing_note, overlap_note
+from findspot.serve.project_files import enclosing_note, overlap_note, ownership_note
 from findspot.serve.shapes import counts, project_object, report_object, status_object, warned
 
 RAN = status_of("success", "cancelled", "confirmation_required")
@@ -146,7 +146,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
     project, confirmed = target.project, arguments["confirm"]
     about = {"projectPath": str(project.root)}
-    await agree(call, REBUILD_QUESTION, about, confirmed=confirmed, needed=True)
+    await agree(call, f"{REBUILD_QUESTION}{ownership_note(project)}", about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
     return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
@@ -166,7 +166,8 @@ async def _delete_index(call: Call, arguments: Arguments) -> Answer:
     project = (await find_project(call, arguments["project"], exact=True)).project
     about = {"projectPath": str(project.root)}
     if await call.quick(lambda _: project.store.folder.exists()):
-        await agree(call, DELETE_QUESTION, about, confirmed=arguments["confirm"], needed=True)
+        question = f"{DELETE_QUESTION}{ownership_note(project)}"
+        await agree(call, question, about, confirmed=arguments["confirm"], needed=True)
     deleted = await call.quick(lambda _: project.delete())
     if not deleted:
         return Answer({"status": "not_found", **about, "message": "There is no index to delete."})
