@@ -24,7 +24,7 @@ from findspot.chunk.capsule import doc_comment
 from findspot.chunk.splitting import SourceLines
 from findspot.core.model import Corpus, Hit
 from findspot.dependencies.package import SCHEME, Dependency
-from findspot.dependencies.public_names import read_definitions, stored_text
+from findspot.dependencies.package_modules import read_definitions, stored_text
 from findspot.project import Project
 
 _SENTENCE = re.compile(r"^(.+?)(?:[.:]\s|[.:]?\n\n|$)", re.DOTALL)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Mode, Query
-from findspot.dependencies.public_names import public_names
+from findspot.dependencies.package_modules import public_names
 
 if TYPE_CHECKING:
     from findspot.package_indexes import PackageIndexes

@@ -7,52 +7,45 @@ own configuration is not read, and nothing of it is run.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
+import math
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.config import home_folder
-from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
-from findspot.core.files import folder_bytes, make_private_dir, read_below, remove_folder, stat_of
+from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
+from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
 from findspot.core.paths import DOCUMENT_SETS
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.dependencies.package import NPM, PYPI, SCHEME, Dependency, normalised
+from findspot.dependencies.package import SCHEME, Dependency, normalised, package_of
+from findspot.dependencies.package_folders import (
+    content_of,
+    index_of,
+    note_use,
+    package_root,
+    remove_unused,
+    spelled,
+    versioned_name,
+)
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
 from findspot.store.index_meta import COMPLETE
 from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
 from findspot.store.stores import local_store
 
 ALL = "*"
-
-MAX_PACKAGE_FILES = 20_000
-MAX_PACKAGES = 300
-MAX_BYTES = 4_000_000_000
-UNUSED_DAYS = 60
-
-_LEFT_OUT = (
-    "**/tests/**", "**/test/**", "**/__tests__/**", "**/testing/fixtures/**", "**/*.test.*", "**/*.spec.*",
-    "**/_vendor/**", "**/vendor/**", "**/vendored/**", "**/third_party/**", "**/node_modules/**",
-    "**/*.map", "**/benchmarks/**",
-)  # fmt: skip
-"""Tests, copies of other packages, and what builds write."""
-
-_USED = "used"
-"""A file whose time says when an index was last asked."""
 
 _INSTALL = (
     "Install the project's packages (Findspot looks into `.venv`, `node_modules` and the like, and into the "
     "active environment); `findspot deps --missing` lists what is missing."
 )
-_HASHED_BYTES = 2_000_000
 _OTHERS_S, _LOOK_S = 20.0, 0.1
 """How long another process that indexes the same package is waited for, and how often it is looked at."""
 _FEW = 3
@@ -64,6 +57,10 @@ _MOST_OPENED = 8
 
 _WORDS = re.compile(r"[\w@/.-]+")
 
+_UNUSED = 0.2
+"""How much less the score of a package counts that no file of the project imports."""
+_AGAIN_S = 300.0
+"""How often new dependencies are looked for, where they are indexed in the background."""
 _LIST_S = 60.0
 """How long the list of a project's dependencies is taken as it was read, while these stay as they are:"""
 _TELLING = (
@@ -76,7 +73,12 @@ _TELLING = (
 class PackageIndexes:
     """The packages of one project, as they can be searched. Safe to use from several threads."""
 
-    def __init__(self, root: Path, open_embedder: OpenEmbedder) -> None:
+    def __init__(
+        self,
+        root: Path,
+        open_embedder: OpenEmbedder,
+        project_store: Callable[[], Store],
+    ) -> None:
         self._root = root
         self._open_embedder = open_embedder
         self._guard = threading.Lock()
@@ -85,6 +87,8 @@ class PackageIndexes:
         self._asked: dict[str, Dependency] = {}
         """The packages that were searched, the last one at the end."""
         self._contents: dict[Path, tuple[float, str]] = {}
+        self._imports = _Imports(self.listed, project_store)
+        self._eager: CancelToken | None = None
 
     def search(
         self,
@@ -97,7 +101,11 @@ class PackageIndexes:
         packages = self.choose(wanted)
         asked = [self._search(package, query, progress, cancel or CancelToken()) for package in packages]
         answers = [answer for answer in asked if answer is not None]
-        hits = sorted((hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score)
+        weights = self._imports.weights() if len(packages) > 1 else {}
+        hits = sorted(
+            (hit for answer in answers for hit in answer.hits),
+            key=lambda hit: -hit.score * weights.get(package_of(hit.path), 1.0),
+        )
         warnings = dict.fromkeys(answer.warning for answer in answers if answer.warning)
         return Results(
             query.text,
@@ -114,22 +122,55 @@ class PackageIndexes:
         """Return a sentence about a direct dependency that fits where the project does not.
 
         Nothing is indexed for it: of packages that this process was not asked about, only the name counts.
+        Those that the project imports come first.
         """
         words = set(_WORDS.findall(query.text.lower()))
         packages = [each for each in self.listed() if each.direct and each.folder]
         direct = {package.label for package in packages}
-        for package in packages:
-            if normalised(package.name) in words or package.name.lower() in words:
-                return _suggestion(package)
+        named = [each for each in packages if {normalised(each.name), each.name.lower()} & words]
+        if named:
+            return _suggestion(self._imports.in_order(named)[0])
         with self._guard:
             asked = list(self._asked.values())
-        for package in asked[-_MOST_SUGGESTED:]:
+        for package in self._imports.in_order(asked[-_MOST_SUGGESTED:]):
             if package.label not in direct or not _is_complete(self._index(package)):
                 continue
             answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
             if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
                 return _suggestion(package)
         return None
+
+    def index_direct(self) -> None:
+        """Index what the project names itself, in the background, and what it names later."""
+        with self._guard:
+            if self._eager is not None:
+                return
+            self._eager = cancel = CancelToken()
+
+        def index_again() -> None:
+            while not cancel.cancelled:
+                for package in self._imports.in_order([each for each in self.listed() if each.direct]):
+                    if package.folder is None or cancel.cancelled:
+                        continue
+                    with contextlib.suppress(FindspotError, OSError):  # a question about it says why
+                        index = self._index(package, asked=False)
+                        self._build(index, ignore_progress, cancel, gives_way=True)
+                cancel.wait(_AGAIN_S)
+
+        threading.Thread(target=index_again, name="dependencies", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the indexing in the background."""
+        with self._guard:
+            cancel, self._eager = self._eager, None
+        if cancel is not None:
+            cancel.interrupt()
+
+    def indexed(self) -> set[str]:
+        """Return the labels of the dependencies whose version has an index."""
+        folders = (home_folder() / "dependencies").glob("*/*")
+        known = {(folder.parent.name, folder.name.rpartition("-")[0]) for folder in folders}
+        return {each.label for each in self.listed() if (each.ecosystem, versioned_name(each)) in known}
 
     def choose(self, wanted: str) -> list[Dependency]:
         """Return the packages that a name means: `requests`, `requests@2.32.3`, `pypi/requests`, or `*`."""
@@ -186,7 +227,7 @@ class PackageIndexes:
                     if package.label not in opened and len(opened) < _MOST_OPENED:
                         index = self._index(package)
                         self._build(index, ignore_progress, CancelToken())
-                        _note_use(index.store.folder)
+                        note_use(index.store.folder)
                         snapshot = stack.enter_context(index.store.snapshot())
                         opened[package.label] = PackageFiles(package, snapshot)
                     if package.label in opened:
@@ -206,7 +247,7 @@ class PackageIndexes:
                 yield snapshot
             return
         bare = name.rpartition("/")[2] if name.count("/") == 1 and name[0] != "@" else name
-        known = sorted((home_folder() / "dependencies").glob(f"*/{_spelled(bare)}@*"))
+        known = sorted((home_folder() / "dependencies").glob(f"*/{spelled(bare)}@*"))
         for folder in known:
             if folder.name.rpartition("-")[0].rpartition("@")[2] == version:
                 with local_store(folder).snapshot() as snapshot:
@@ -220,6 +261,7 @@ class PackageIndexes:
 
     def close(self) -> None:
         """Close the indexes that were opened."""
+        self.stop()
         with self._guard:
             opened, self._open = list(self._open.values()), {}
         for index in opened:
@@ -232,7 +274,7 @@ class PackageIndexes:
         self._build(index, progress, cancel)
         if not index.store.exists:
             return None
-        _note_use(index.store.folder)
+        note_use(index.store.folder)
         settings = index.settings
         models = QueryModels(lambda: index.open_embedder(settings), lambda: (None, None))
         disk = Disk(index.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
@@ -242,11 +284,16 @@ class PackageIndexes:
             results = IndexReader(snapshot, index.store, disk, models).search(_inside(query, package))
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
 
-    def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
+    def _build(
+        self, index: Indexer, progress: ProgressSink, cancel: CancelToken, *, gives_way: bool = False
+    ) -> None:
         if _is_complete(index):
             return
         try:
-            index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
+            # Nobody asks who calls what inside of a package, and the first question waits.
+            run = index.run(asked=True, allow_large=True, edges=False, progress=progress, cancel=cancel)
+            run.gives_way = gives_way
+            index.apply(run)
         except IndexBusyError:  # another process indexes it
             deadline = time.monotonic() + _OTHERS_S
             while not _is_complete(index) and time.monotonic() < deadline:
@@ -254,13 +301,14 @@ class PackageIndexes:
                 cancel.wait(_LOOK_S)
         remove_unused(home_folder(), keep=index.store.folder)
 
-    def _index(self, package: Dependency) -> Indexer:
+    def _index(self, package: Dependency, *, asked: bool = True) -> Indexer:
         folder = index_of(home_folder(), package, self._content(package))
         with self._guard:
-            self._asked.pop(package.label, None)
-            self._asked[package.label] = package
+            if asked:
+                self._asked.pop(package.label, None)
+                self._asked[package.label] = package
             if folder not in self._open:
-                root, options = _place(package)
+                root, options = package_root(package)
                 make_private_dir(folder.parent)
                 self._open[folder] = Indexer(root, options, self._open_embedder, folder=folder)
             return self._open[folder]
@@ -277,79 +325,37 @@ class PackageIndexes:
         return known[1]
 
 
-def index_of(home: Path, package: Dependency, content: str) -> Path:
-    """Return where the index of a package lies: by ecosystem, name, version and content."""
-    key = hashlib.sha256(f"{package.label}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    name = f"{_spelled(package.name)}@{_spelled(package.version)}"
-    return home / "dependencies" / package.ecosystem / f"{name}-{key}"
+class _Imports:
+    """How many files of a project import each of its direct dependencies."""
 
+    def __init__(self, listed: Callable[[], list[Dependency]], project_store: Callable[[], Store]) -> None:
+        self._listed = listed
+        self._project_store = project_store
+        self._counted: tuple[float, dict[str, int]] = (-_LIST_S, {})
 
-def _spelled(name: str) -> str:
-    """Return a name as a part of a file name."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "+" for c in name)[:80]
+    def in_order(self, packages: Sequence[Dependency]) -> list[Dependency]:
+        """Return packages, those first that most files import."""
+        counts = self.counts()
+        return sorted(packages, key=lambda each: -counts.get(each.label, 0))
 
+    def weights(self) -> dict[str, float]:
+        """Return what the scores of packages count for: less where few files import them."""
+        return {label: 1 - _UNUSED / (1 + math.log2(1 + n)) for label, n in self.counts().items()}
 
-def content_of(package: Path) -> str:
-    """Return a hash of the files of a package, large ones and those that Python compiled left out."""
-    found = hashlib.sha256()
-    for path in sorted(_files_of(package)) if package.is_dir() else [package]:
-        with contextlib.suppress(OSError):
-            data = read_below(path.parent, path.name, _HASHED_BYTES)
-            found.update(f"{os.path.relpath(path, package)}\0".encode("utf-8", "surrogatepass"))
-            found.update(hashlib.sha256(data).digest())
-    return found.hexdigest()
+    def counts(self) -> dict[str, int]:
+        """Return the number of importing files by label."""
+        from findspot.dependencies.package_modules import importing_files
 
-
-def _files_of(package: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(package):
-        folders[:] = [name for name in folders if name not in ("__pycache__", "node_modules")]
-        yield from (Path(folder) / name for name in names)
-
-
-def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
-    """Delete the indexes of packages that were not asked for long, then the oldest beyond the limits."""
-    folders = [f for f in (home / "dependencies").glob("*/*") if f.is_dir() and f != keep]
-    by_use = sorted(folders, key=_last_use, reverse=True)
-    oldest = time.time() - UNUSED_DAYS * 86_400
-    for archive in (home / DOCUMENT_SETS).glob(".*/*"):
-        if archive.stat().st_mtime < oldest:  # unpacked again if it is asked for
-            remove_folder(archive)
-    kept_bytes = folder_bytes(keep) if keep is not None and keep.is_dir() else 0
-    removed = []
-    for number, folder in enumerate(by_use, 2):
-        size = folder_bytes(folder)
-        if _last_use(folder) < oldest or number > MAX_PACKAGES or kept_bytes + size > MAX_BYTES:
-            remove_folder(folder)
-            removed.append(folder)
-        else:
-            kept_bytes += size
-    return removed
-
-
-def _place(package: Dependency) -> tuple[Path, dict[str, object]]:
-    """Return the folder that holds the files of a package, and the settings that choose them."""
-    from findspot.dependencies.document_sets import unpacked_sources
-    from findspot.dependencies.npm_packages import built_files
-    from findspot.dependencies.python_packages import top_names
-
-    assert package.folder is not None
-    options: dict[str, object] = {
-        "exclude": list(_LEFT_OUT),
-        "respectGitignore": False,
-        "maxFiles": MAX_PACKAGE_FILES,
-        "store": "default",
-    }
-    if package.ecosystem == NPM:
-        options["exclude"] = [*_LEFT_OUT, *built_files(package.folder)]
-    if package.ecosystem != PYPI:
-        is_archive = package.folder.is_file()
-        return unpacked_sources(home_folder(), package) if is_archive else package.folder, options
-    site = package.folder.parent
-    if package.folder.is_file():
-        options |= {"include": [package.folder.name], "exclude": ["*/**", *_LEFT_OUT]}
-    else:
-        options["roots"] = top_names(package.name, package.folder)
-    return site, options
+        counted_at, counts = self._counted
+        if time.monotonic() - counted_at > _LIST_S:
+            direct = [each for each in self._listed() if each.direct and each.folder]
+            try:
+                with self._project_store().snapshot() as snapshot:
+                    counts = {each.label: importing_files(snapshot, each) for each in direct}
+            except FindspotError:  # the project itself has no index yet
+                counts = {}
+            self._counted = (time.monotonic(), counts)
+        return counts
 
 
 def _is_meant(package: Dependency, wanted: str) -> bool:
@@ -395,15 +401,3 @@ def _inside(query: Query, package: Dependency) -> Query:
 
 def _outside(hit: Hit, package: Dependency) -> Hit:
     return replace(hit, path=f"{SCHEME}{package.label}/{hit.path}")
-
-
-def _note_use(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        (folder / _USED).touch()
-
-
-def _last_use(folder: Path) -> float:
-    try:
-        return (folder / _USED).stat().st_mtime
-    except OSError:
-        return folder.stat().st_mtime

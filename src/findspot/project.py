@@ -29,6 +29,7 @@ from findspot.core.model import (
 from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
+from findspot.core.setting_keys import EAGER
 from findspot.core.settings import Settings
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.index_folders import repository_of
@@ -70,7 +71,7 @@ class Project:
         """Open the project of a folder; `flags` are settings that go before those of all files."""
         self.root = project_root(root)
         self.index = Indexer(self.root, flags or {}, embedder)
-        self.packages = PackageIndexes(self.root, self.index.open_model)
+        self.packages = PackageIndexes(self.root, self.index.open_model, lambda: self.index.store)
         """What the project depends on, to be searched."""
         self._supervisor: Supervisor | None = None
         self.paused: Pause = lambda: _give_way(self._supervisor)
@@ -142,6 +143,8 @@ class Project:
         with self._guard:
             if self._supervisor is None:
                 self._supervisor = Supervisor(self.index, delay_s=delay_s)
+                if self.settings.sync.dependencies == EAGER:
+                    self.packages.index_direct()
             return self._supervisor
 
     def unwatch(self) -> None:
@@ -150,6 +153,7 @@ class Project:
             supervisor, self._supervisor = self._supervisor, None
         if supervisor:
             supervisor.stop()
+        self.packages.stop()
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[IndexReader]:

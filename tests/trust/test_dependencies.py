@@ -9,7 +9,7 @@ from pathlib import Path
 
 from program import Program
 
-from .conftest import MakeFolder, Serve
+from .conftest import MakeFolder, Serve, until
 
 MARK = "import pathlib; pathlib.Path(__file__).with_name('was_run').touch()\n"
 
@@ -117,6 +117,16 @@ def test_an_assistant_asks_reads_and_compares(serve: Serve, findspot: Program, m
     assert all(hit["path"].startswith(LABEL) for hit in alike)
     weak = pipe.call("search_code", query="how long to wait before a failed request is sent again")
     assert 'dependency "httpkit"' in json.dumps(weak["structuredContent"]).replace('\\"', '"')
+
+
+def test_a_server_indexes_direct_dependencies_ahead_where_the_user_says_so(
+    serve: Serve, findspot: Program, make: MakeFolder, home: Path
+) -> None:
+    project = _project(make)
+    assert findspot("index", cwd=project).code == 0
+    serve(project, FINDSPOT_DEPENDENCIES="eager")
+    until(lambda: len(list((home / "dependencies").glob("*/*/metadata.json"))) == 3)
+    assert not list(project.rglob("was_run"))
 
 
 def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None:

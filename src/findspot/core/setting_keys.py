@@ -176,6 +176,7 @@ COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
 PROJECT_TOOLSET, DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET = "project", "documents", "catalogue"
 TOOLSETS = (PROJECT_TOOLSET, "cortex", DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET)
 STRATEGIES = ("realtime", "lazy", "git")
+EAGER = "eager"
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
 DTYPES = ("q8", "fp32")
@@ -429,6 +430,9 @@ KEYS: tuple[Key, ...] = (
         "Hours between two checks of the whole index against the disk."),
     Key("watch", "sync", "watch", True, boolean,
         "If false, a server does not watch the projects it serves."),
+    Key("dependencies", "sync", "dependencies", "on-demand", one_of("on-demand", EAGER),
+        "When [packages](dependencies.md) are indexed: 'on-demand' (when one is first asked about), or "
+        "'eager' (servers that watch the project index those that it names itself, in the background)."),
     Key("secretScan", "discover", "secret_scan", "skip", one_of("skip", "mask", "off"),
         "Files with private keys or tokens: 'skip' leaves them out, 'mask' indexes them without the secret, "
         "'off' does not look for secrets."),

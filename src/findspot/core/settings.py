@@ -98,6 +98,7 @@ class SyncSettings:
     lazy_idle_s: int
     integrity_interval_hours: int
     watch: bool
+    dependencies: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from findspot.chunk.splitting import SourceLines
 from findspot.core.facts import Relation
 from findspot.dependencies.declarations import Declarations
 from findspot.dependencies.package import NPM, PYPI, SCHEME
-from findspot.dependencies.package_modules import OpenPackages, PackageFiles
-from findspot.dependencies.public_names import read_definitions
+from findspot.dependencies.package_modules import OpenPackages, PackageFiles, read_definitions
 from findspot.graph import Node
 
 _FIRST_LINE_CHARS = 120

@@ -1,15 +1,21 @@
-"""The modules of an indexed package: which files they are, and the text of these files."""
+"""The modules of an indexed package: which files they are, their text, and the public names in it."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from findspot.chunk.capsule import signature
+from findspot.chunk.grammars import ParseTimeoutError, TreeTooCostlyError, grammar_for
+from findspot.chunk.splitting import SourceLines
+from findspot.chunk.symbols import Definition, read_symbols
+from findspot.core.languages import row
+from findspot.core.model import Corpus
 from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, table
-from findspot.dependencies.public_names import stored_text
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
 
@@ -21,6 +27,8 @@ _ENDINGS = (
     "", ".d.ts", ".d.cts", ".d.mts", ".ts", ".tsx", ".js", ".mjs", ".cjs", "/index.d.ts", "/index.ts",
     "/index.js",
 )  # fmt: skip
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_MOST_COUNTED = 40
 _BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".mjs", ".cjs", ".js", ".ts")
 
 
@@ -90,6 +98,19 @@ def providing(packages: Sequence[Dependency], language: str, module: str) -> lis
     return best + [each for each in found if types.startswith(f"{each.name}/") and each.name[:7] == "@types/"]
 
 
+def importing_files(snapshot: Snapshot, package: Dependency) -> int:
+    """Return how many files of a project import a package; many are not counted further."""
+    name = package.folder.stem if package.ecosystem == PYPI and package.folder else package.name
+    word = max(_IDENTIFIER.findall(name), key=len, default="")
+    count = 0
+    for number, _, _ in snapshot.facts.files_naming(word)[:_MOST_COUNTED] if word else ():
+        file, facts = snapshot.files.by_id.get(number), snapshot.facts.of_file(number)
+        if file is not None and facts is not None:
+            modules = {fact.module for fact in facts.imports}
+            count += any(providing([package], file.language, module) for module in modules)
+    return count
+
+
 def _has_beside(package: Dependency, folder: Path, top: str) -> bool:
     """Return whether a Python package has a folder of another name, such as `pkg_resources`."""
     from findspot.dependencies.python_packages import top_names
@@ -132,3 +153,59 @@ def _sources_of(entry: str) -> Iterator[str]:
     folder, _, rest = stem.partition("/")
     for base in (stem, f"src/{rest}" if rest and folder in ("dist", "lib", "build") else f"src/{stem}"):
         yield from (base + ending for ending in _ENDINGS)
+
+
+# fmt: off
+_PUBLIC_KINDS = frozenset({
+    "function", "method", "class", "interface", "struct", "trait", "enum", "type", "constructor", "property",
+    "macro", "module", "object",
+})
+# fmt: on
+_RUNNING_KINDS = frozenset({"function", "method", "constructor"})
+
+
+def public_names(snapshot: Snapshot) -> dict[str, str]:
+    """Return the public definitions of an indexed package, `module:Class.name`, with their signatures."""
+    found: dict[str, str] = {}
+    for file in snapshot.files.files:
+        if file.corpus != Corpus.CODE or not row(file.language).grammar:
+            continue
+        module = _module(file.path)
+        for definition, source in read_definitions(file.language, stored_text(snapshot, file.path)):
+            around = list(definition.enclosing())
+            names = [each.name for each in (definition, *around)][::-1]
+            is_local = any(each.kind in _RUNNING_KINDS for each in around)
+            if definition.kind not in _PUBLIC_KINDS or is_local or any(name[:1] == "_" for name in names):
+                continue
+            # Of overloads the last one counts: it is the one that is run.
+            found[f"{module}:{'.'.join(names)}"] = signature(definition, source)
+    return found
+
+
+def _module(path: str) -> str:
+    parts = PurePosixPath(path).with_suffix("").parts
+    return ".".join(part for part in parts if part not in ("__init__", "index", "src"))
+
+
+def stored_text(snapshot: Snapshot, path: str) -> str:
+    """Return the text of a file from its chunks: the package itself may be gone."""
+    lines: dict[int, str] = {}
+    for chunk in snapshot.chunks.of_file(path):
+        if chunk.kind != "outline":
+            lines.update(enumerate(chunk.text.split("\n"), chunk.start_line))
+    return "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1)) + "\n"
+
+
+def read_definitions(language: str, text: str) -> Iterator[tuple[Definition, bytes]]:
+    """Yield the definitions of a text in a language, with the text as bytes."""
+    grammar = grammar_for(language)
+    if grammar is None:
+        return
+    source = text.encode("utf-8", "surrogatepass")
+    try:
+        matches, _ = grammar.matches(grammar.parse(source).root_node)
+    except (ParseTimeoutError, TreeTooCostlyError):
+        return
+    symbols = read_symbols(grammar, matches, source, SourceLines(text))
+    yield from ((definition, source) for definition in symbols.definitions)
+    symbols.release()

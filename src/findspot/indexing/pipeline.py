@@ -96,6 +96,8 @@ class Run:
     other_reader: bool = False
     """What is asked for is another slower model: nothing that is stored changes by that."""
     allow_large: bool = False
+    gives_way: bool = False  # nobody waits for it, although it was asked for
+    edges: bool = True  # otherwise references are resolved when somebody asks for them
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings given for this run alone; what catches up with it keeps to them."""
     seed: Callable[[Sequence[SourceFile]], str | None] | None = None
@@ -160,7 +162,8 @@ def _apply(run: Run) -> IndexReport:
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
         _finish(run, writer, found, delta, full=force or run.created)
-        store_edges(run.store, writer, run.cancel, progress=run.progress)
+        if run.edges:
+            store_edges(run.store, writer, run.cancel, progress=run.progress)
         if run.asked:
             run.cancel.check()
         return _report(run, writer, found, delta)
@@ -409,7 +412,7 @@ def _outcomes(
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
-        gives_way=size > 1 and not run.asked,
+        gives_way=size > 1 and (run.gives_way or not run.asked),
     )
     with run.workers.lend(setup, size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in delta.changed)

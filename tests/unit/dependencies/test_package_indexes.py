@@ -1,0 +1,44 @@
+"""Which packages answer first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from findspot import Engine, Query
+from findspot.project import Project
+
+PACKAGE = "def wait_between_attempts():\n    '''Return how long to wait before the next attempt.'''\n"
+SITE = ".venv/lib/python3.12/site-packages"
+FILES = {
+    "requirements.txt": "alpha\nbeta\n",
+    "app.py": "from beta import wait_between_attempts\nwait_between_attempts()\n",
+    "other.py": "import beta.inner\n",
+    ".venv/pyvenv.cfg": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    root = tmp_path / "project"
+    files = dict(FILES)
+    for name in ("alpha", "beta"):
+        files[f"{SITE}/{name}/__init__.py"] = PACKAGE
+        files[f"{SITE}/{name}-1.dist-info/METADATA"] = f"Name: {name}\nVersion: 1\n"
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    opened = Engine().project(root)
+    opened.update()
+    yield opened
+    opened.close()
+
+
+def test_packages_that_the_project_imports_come_first(project: Project) -> None:
+    found = project.search(Query("wait before the next attempt", dependency="*"))
+    assert [hit.path.partition("@")[0] for hit in found.hits[:2]] == ["dep://pypi/beta", "dep://pypi/alpha"]
+    assert project.packages.indexed() == {"pypi/alpha@1", "pypi/beta@1"}
+    assert 'dependency "beta"' in (project.packages.suggest(Query("what is alpha or beta")) or "")
