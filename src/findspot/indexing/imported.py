@@ -148,7 +148,7 @@ class _Source:
 
     def has_words(self, text: str, others: frozenset[str] = frozenset()) -> bool:
         """Return whether each word of a text is one of the file's, or of these others."""
-        return all(word in self._known or word in others for word in _WORD.findall(text))
+        return others.issuperset(set(_WORD.findall(text)) - self._known)
 
     def has_passage(self, text: str | None) -> bool:
         """Return whether the words of a text stand in the file in that order."""
@@ -218,7 +218,7 @@ def _add_names(db: Connection, number: int, source: _Source) -> bool:
     if row is None:
         return True
     facts = unpack(row[0])
-    if not (all(source.has_words(text) for text in _shown(facts)) and _lines_fit(facts, len(source.lines))):
+    if not (source.has_words("\n".join(_shown(facts))) and _lines_fit(facts, len(source.lines))):
         return False
     names = ((name, number, defined, used) for name, defined, used in names_of(facts))
     db.executemany("INSERT INTO names VALUES (?,?,?,?)", names)
