@@ -28,13 +28,13 @@ _PATIENCE_S = 30
 class Bucket:
     """A bucket on a server of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "bucket") -> None:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         self.server.start()
         host, port = self.server.get_host_and_port()
         self.endpoint = f"http://{host}:{port}"
-        urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/bucket", method="PUT")).close()
+        urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/{name}", method="PUT")).close()
 
 
 def of_objects(method: str, path: str) -> bool:

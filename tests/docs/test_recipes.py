@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from pages import ROOT, blocks
 
 from contents import write_files
+from object_server import CREDENTIALS, Bucket
 from static_server import StaticServer
 from warm_start import INSTALLED
 
@@ -99,3 +102,39 @@ def test_gitlab_pages_serve_the_index(tmp_path: Path) -> None:
         developer = runner.clone("developer")
         shown = runner.run(developer, "findspot index", FINDSPOT_PUBLISHED_AT=site.address)
         assert f"25 of 25 files were taken over from {site.address} (commit {head[:12]}" in shown
+
+
+def test_github_actions_publish_to_an_object_store(tmp_path: Path) -> None:
+    """Issue 24.5: the recipe for GitHub Actions against an S3 server, and a developer's clone."""
+    pytest.importorskip("lancedb")
+    steps = recipe("jobs")["jobs"]["publish"]["steps"]
+    commands = [(step["run"], step.get("env", {})) for step in steps if "run" in step]
+    bucket = Bucket("team-indexes")
+    summary = tmp_path / "summary.md"
+    runner = Runner(
+        tmp_path,
+        GITHUB_REF_NAME="main",
+        GITHUB_STEP_SUMMARY=str(summary),
+        AWS_ENDPOINT_URL=bucket.endpoint,
+        **CREDENTIALS,
+    )
+    try:
+        for name in ("first", "second"):
+            checkout = runner.clone(name)
+            for command, variables in commands:
+                secrets = {
+                    key: re.sub(r"\$\{\{.*\}\}", CREDENTIALS[key], value) for key, value in variables.items()
+                }
+                runner.run(checkout, command, **secrets)
+            (runner.origin / "m3.py").write_text(f"def changed_by_{name}():\n    pass\n")
+            head = runner.commit()
+        assert summary.read_text().count("### Findspot index") == 2
+        assert "| sent | 1 file," in summary.read_text()
+        address = re.search(r"s3://\S+", " ".join(command for command, _ in commands))
+        assert address
+        developer = runner.clone("developer")
+        shown = runner.run(developer, "findspot index", FINDSPOT_PUBLISHED_AT=address[0])
+        assert f"24 of 25 files were taken over from {address[0]} (commit" in shown
+        assert head == runner.git("rev-parse", "HEAD").strip()
+    finally:
+        bucket.server.stop()

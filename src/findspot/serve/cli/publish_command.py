@@ -180,7 +180,7 @@ def _publish(
     keep: tuple[int, int],
 ) -> _Published:
     update_project(project, reply, force=False, yes=True)
-    meta, counts = project.store.figures()
+    meta, counts = project.index.own.figures()
     version = Version(
         commit=checkout.commit,
         branch=checkout.branch,
@@ -190,7 +190,7 @@ def _publish(
         model=meta["model"],
         pipeline=meta["pipeline"],
     )
-    sent = published.add(version, project.store)
+    sent = published.add(version, project.index.own)
     versions = published.versions()
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
