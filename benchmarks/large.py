@@ -46,20 +46,20 @@ def compose(mirrors: Path, tree: Path, wanted: int, *, small_files: bool = False
     """Unpack repositories into a folder each until there are so many files; return how many there are."""
     tree.mkdir(parents=True, exist_ok=True)
     files = 0
-    repositories = _repositories(mirrors)
+    repositories = repositories_in(mirrors)
     if small_files:
         repositories = sorted(filter(_mean_size, repositories), key=_mean_size)
     for repository in repositories:
         name = "-".join(part for part in repository.relative_to(mirrors).parts if part != "repo")
         folder = tree / name.removesuffix(".git")
-        if folder.exists() or _unpack(repository, folder):
+        if folder.exists() or unpack(repository, folder):
             files += _count(folder)
         if files >= wanted:
             break
     return files
 
 
-def _repositories(mirrors: Path) -> list[Path]:
+def repositories_in(mirrors: Path) -> list[Path]:
     found = {head.parent for pattern in ("*/HEAD", "*/*/HEAD") for head in mirrors.glob(pattern)}
     return sorted(found, key=lambda path: hashlib.sha256(str(path.relative_to(mirrors)).encode()).digest())
 
@@ -73,7 +73,7 @@ def _mean_size(repository: Path) -> float:
     return statistics.fmean(sizes) if len(sizes) >= LEAST_FILES and "BAD" not in listed else 0.0
 
 
-def _unpack(repository: Path, folder: Path) -> bool:
+def unpack(repository: Path, folder: Path) -> bool:
     """Unpack the last commit of a repository; return False where objects of it are missing."""
     folder.mkdir()
     git = ["git", "--git-dir", str(repository), "archive", "HEAD"]

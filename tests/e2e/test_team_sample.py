@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.team import Load, measure
+from benchmarks.team import Load, Served, measure
 
 from e2e.sample import make_sample
 
@@ -12,5 +12,7 @@ from e2e.sample import make_sample
 def test_fifty_clients_without_an_error(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    figures = measure(make_sample(tmp_path / "project"), home, Load(clients=50, seconds=3, per_second=1))
+    project = make_sample(tmp_path / "project")
+    load = Load(clients=50, seconds=3, per_second=1)
+    figures = measure([Served(project, str(project))], home, load)
     assert (figures["errors"], figures["first_errors"], figures["requests"]) == (0, [], 150)
