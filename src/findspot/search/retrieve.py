@@ -19,6 +19,7 @@ from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, Definition, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Numbers
+from findspot.store.word_counts import distinct
 
 if TYPE_CHECKING:
     from findspot.rank.reports import Report
@@ -65,7 +66,7 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
     mentioned, traced = _by_mention(snapshot, question, files.files)
     worded = np.array([number for number, _ in words], np.int64)
     others = np.array([*defining, *traced], np.int64)
-    numbers = _fitting(_distinct(np.concatenate((worded, near, others))), question, files)
+    numbers = _fitting(distinct(np.concatenate((worded, near, others))), question, files)
     keyword = _column(numbers, worded, np.array([score for _, score in words]))
     cosine = _column(numbers, near, cosines)
     missing = np.isnan(cosine)
@@ -83,12 +84,6 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
         frozenset() if defining else _by_export(snapshot, question, exporting),
         mentioned,
     )
-
-
-def _distinct(numbers: Numbers) -> Numbers:
-    """Return numbers in order, each once; `np.unique` does the same and imports masked arrays, at 25 ms."""
-    ordered = np.sort(numbers)
-    return ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
 
 
 def _fitting(numbers: Numbers, question: Question, files: Selection) -> Numbers:

@@ -33,7 +33,7 @@ from findspot.core.files import (
     out_of_resources,
 )
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
-from findspot.store.word_counts import LiveWords
+from findspot.store.word_counts import LiveWords, distinct
 from findspot.text.bm25 import lucene_idf
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class KeywordReader:
             with _translated(self._folder):
                 hits = self._searcher.search(query, limit=limit, count=False).hits
                 held = self._searcher.fast_field_values(_CHUNK, [address for _, address in hits])
-            numbers, scores = self._words.scores(np.unique(np.array(held, np.int64)), weights, frequencies)
+            numbers, scores = self._words.scores(distinct(np.array(held, np.int64)), weights, frequencies)
             if len(hits) < limit or self._are_best(scores, top, hits[-1][0]):
                 return self._words.best(numbers, scores, top)
             limit *= 2

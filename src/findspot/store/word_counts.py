@@ -175,6 +175,12 @@ def open_counts(path: Path, checked: set[str]) -> WordCounts:
     )
 
 
+def distinct(numbers: Numbers) -> Numbers:
+    """Return numbers in order, each once; `np.unique` does the same and imports masked arrays, at 25 ms."""
+    ordered = np.sort(numbers)
+    return ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
+
+
 class LiveWords:
     """The words of the live chunks of one corpus: BM25 with the statistics of a fresh index."""
 
@@ -212,12 +218,13 @@ class LiveWords:
         `frequencies` says how many live chunks hold each term.
         """
         terms = list(weights)
-        hashes, columns = np.unique([_hashes[term] for term in terms], return_inverse=True)
+        hashes = sorted({_hashes[term] for term in terms})
         wanted = wanted[is_allowed(wanted, self.live)]
-        lengths, counts = self._counts(wanted, hashes.astype(np.uint32))
+        lengths, counts = self._counts(wanted, np.array(hashes, np.uint32))
         damping = K1 * (1 - B + B * stored_length(lengths) / self.mean_length)
         scores = np.zeros(wanted.size)
-        for term, column in zip(terms, columns.tolist(), strict=True):
+        for term in terms:
+            column = hashes.index(_hashes[term])
             gain = weights[term] * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
             scores += gain * counts[:, column] / (counts[:, column] + damping)
         holding = counts.any(axis=1)
