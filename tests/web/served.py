@@ -32,8 +32,14 @@ def hostile_banner(name):
     return "<b>bold</b> &amp; \\x1b[31mred" + name  # </code></pre><h1>broken out</h1>
 '''
 
+SITE = ".venv/lib/python3.12/site-packages"
+INSTALLED_PACKAGE = {
+    ".venv/pyvenv.cfg": "home = /usr/bin\n",
+    f"{SITE}/teatime-1.0.dist-info/METADATA": "Name: teatime\nVersion: 1.0\n",
+    f"{SITE}/teatime/kettle.py": 'def heat(litres):\n    """Boil the water for a pot of tea."""\n',
+}
 FILES: dict[str, str | bytes] = {
-    "pyproject.toml": '[project]\nname = "shop"\n',
+    "pyproject.toml": '[project]\nname = "shop"\ndependencies = ["teatime", "absent"]\n',
     "src/shop/__init__.py": "",
     "src/shop/cart.py": '''"""The cart of a customer."""
 
@@ -116,7 +122,7 @@ note(Entry("cursor", sys.argv[1], "search_docs", "shipping", (), 0, "DOCS_INDEX_
 
 
 def make_project(root: Path) -> Path:
-    write_files(root, FILES)
+    write_files(root, FILES | INSTALLED_PACKAGE)
     return root
 
 

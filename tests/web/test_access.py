@@ -124,6 +124,18 @@ def with_relations(window: Page) -> None:
     expect(window.locator(".cell.imported")).to_be_visible()
 
 
+def with_a_package(window: Page) -> None:
+    expect(window.get_by_role("row", name="pypi/absent")).to_contain_text("missing: not installed")
+    window.get_by_role("button", name="pypi/teatime").click()
+    window.keyboard.type("boil the water")
+    window.keyboard.press("Enter")
+    expect(window.locator(".hit").first).to_contain_text("kettle.py")
+    expect(window.get_by_role("row", name="pypi/teatime")).to_contain_text("indexed")
+    window.keyboard.press("Enter")
+    expect(window.get_by_role("dialog")).to_contain_text("def heat")
+    window.keyboard.press("Escape")
+
+
 def ready(selector: str) -> Callable[[Page], None]:
     return lambda window: expect(window.locator(selector).first).to_be_visible()
 
@@ -140,6 +152,7 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "project": ("project", with_skips),
     "question": ("project", with_a_question),
     "relations": ("project", with_relations),
+    "dependencies": ("dependencies", with_a_package),
     "activity": ("activity", ready(".asked-item")),
     "all projects": ("search?project=all", ready(".state")),
     "tools": ("tools", ready(".arguments")),
@@ -179,7 +192,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "projects", "activity", "tools", "servers"):
+        for section in ("search", "projects", "dependencies", "activity", "tools", "servers"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

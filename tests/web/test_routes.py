@@ -115,6 +115,21 @@ def test_what_was_left_out(page: Served, here: str) -> None:
     assert {skip["path"] for skip in only["skipped"]} == {"logo.png"}
 
 
+def test_dependencies(page: Served, here: str) -> None:
+    listed = page.ask(f"projects/{here}/dependencies")[1]["dependencies"]
+    assert [(each["name"], each["missing"]) for each in listed] == [
+        ("absent", "not installed"),
+        ("teatime", None),
+    ]
+    asked = {"q": "boil the water", "dependency": "pypi/teatime"}
+    _, answer = page.ask(f"projects/{here}/dependencies/search", "POST", **asked)
+    (hit,) = answer["results"]
+    assert hit["path"] == "dep://pypi/teatime@1.0/teatime/kettle.py"
+    _, shown = page.ask(f"projects/{here}/file", path=hit["path"])
+    assert shown["lines"][0] == "def heat(litres):"
+    assert page.ask(f"projects/{here}/dependencies")[1]["dependencies"][1]["indexed"]
+
+
 def test_servers_and_their_calls(page: Served) -> None:
     answer = page.ask("servers")[1]
     states = {server["name"]: server["state"] for server in answer["servers"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from findspot.core.model import (
 from findspot.core.setting_keys import EDITORS
 from findspot.core.shared_records import recording
 from findspot.graph import Edge, Graph, Node
+from findspot.package_indexes import ALL
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
@@ -108,6 +110,7 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
         "/api/projects/{id}/calls": _calls,
+        "/api/projects/{id}/dependencies": _dependencies,
         "/api/activity": _activity,
         "/api/tools": _tools,
         "/api/tools/{name}": _tool,
@@ -115,6 +118,7 @@ def routes(workspace: Workspace) -> list[Route]:
     }
     posts: dict[str, Answer] = {
         "/api/projects": _index_folder,
+        "/api/projects/{id}/dependencies/search": _search_dependency,
         "/api/projects/{id}/index": _start_indexing,
         "/api/projects/{id}/delete": _delete,
         "/api/projects/{id}/watch": _watch,
@@ -235,6 +239,20 @@ def _results_object(query: Query, results: Results) -> dict[str, Any]:
         line = hit.focus or hit.span.start
         item |= {"focusLine": line, "language": hit.language, "strength": hit.strength}
     return values | {"offset": query.offset, "nothingFits": NOTHING_FITS if results.nothing_fits else None}
+
+
+def _dependencies(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return what a project depends on; nothing is indexed for it."""
+    packages = _asked(workspace, request).packages
+    indexed = packages.indexed()
+    return {"dependencies": [p.as_dict() | {"indexed": p.label in indexed} for p in packages.listed()]}
+
+
+def _search_dependency(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Answer from packages; those that are new are indexed."""
+    given = request.query_params
+    query = replace(query_of(given), dependency=given.get("dependency") or ALL)
+    return _results_object(query, _asked(workspace, request).search(query))
 
 
 def _examples(workspace: Workspace, request: Request) -> dict[str, Any]:

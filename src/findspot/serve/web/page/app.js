@@ -3,6 +3,7 @@
 import { activityPage } from "./activity.js";
 import { get, onConnection } from "./api.js";
 import { ALL, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
+import { dependenciesPage } from "./dependencies.js";
 import { fill, h } from "./dom.js";
 import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
@@ -16,6 +17,7 @@ const PAGES = {
   search: searchPage,
   projects: projectsPage,
   project: projectPage,
+  dependencies: dependenciesPage,
   activity: activityPage,
   tools: toolsPage,
   servers: serversPage,
@@ -24,6 +26,7 @@ const TITLES = {
   search: "Search",
   projects: "Projects",
   project: "Project",
+  dependencies: "Dependencies",
   activity: "Activity",
   tools: "Tools",
   servers: "Servers",
@@ -36,7 +39,7 @@ const KEYS = [
   ["Alt 1 2 3", "Code, docs, tools"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s p a t v", "Go to search, projects, activity, tools, servers"],
+  ["g then s p d a t v", "Go to search, projects, dependencies, activity, tools, servers"],
   ["?", "These keys"],
 ];
 
@@ -54,7 +57,8 @@ async function show() {
   document.title = `${TITLES[page]} – Findspot`;
   for (const link of document.querySelectorAll("[data-section]")) {
     const current =
-      link.dataset.section === page || (page === "project" && link.dataset.section === "projects");
+      link.dataset.section === page ||
+      (["project", "dependencies"].includes(page) && link.dataset.section === "projects");
     if (current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -74,7 +78,7 @@ async function show() {
 function nameProject(page) {
   const chosen = desk.chosen;
   if (!chosen) return;
-  if (page === "search") readdress({ project: chosen.id });
+  if (page === "search" || page === "dependencies") readdress({ project: chosen.id });
   else if (page === "project" && !route().rest[0])
     history.replaceState(null, "", addressOf(`project/${chosen.id}`, Object.fromEntries(route().parameters)));
 }
@@ -103,6 +107,7 @@ function choose() {
   const { page, parameters } = route();
   if (chooser.value !== ALL) localStorage.setItem("findspot-project", chooser.value);
   if (page === "project" && chooser.value !== ALL) go(`project/${encodeURIComponent(chooser.value)}`);
+  else if (page === "dependencies" && chooser.value !== ALL) go(page, { project: chooser.value });
   else go("search", { q: parameters.get("q"), corpus: parameters.get("corpus"), project: chooser.value });
 }
 
@@ -162,7 +167,14 @@ function onKey(event) {
     document.querySelector("dialog[open]")
   )
     return;
-  const gone = { s: "search", p: "projects", a: "activity", t: "tools", v: "servers" }[event.key];
+  const gone = {
+    s: "search",
+    p: "projects",
+    d: "dependencies",
+    a: "activity",
+    t: "tools",
+    v: "servers",
+  }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {
     event.preventDefault();

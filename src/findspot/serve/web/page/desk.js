@@ -2,7 +2,15 @@
 
 import { get } from "./api.js";
 
-const SECTIONS = new Set(["search", "projects", "project", "activity", "tools", "servers"]);
+const SECTIONS = new Set([
+  "search",
+  "projects",
+  "project",
+  "dependencies",
+  "activity",
+  "tools",
+  "servers",
+]);
 
 /** The id that means all indexed projects. */
 export const ALL = "all";

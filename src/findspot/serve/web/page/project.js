@@ -110,6 +110,7 @@ export function projectPage(main) {
             "div",
             { class: "actions" },
             h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"),
+            h("a", { class: "button", href: `#/dependencies?project=${encodeURIComponent(id)}` }, "Dependencies"),
             again("Update", {}, ""),
             again("Rebuild", { force: 1 }, ""),
             freshButton(now),
