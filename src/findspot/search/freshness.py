@@ -106,7 +106,7 @@ class IndexedText(Disk):
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         return None
 
-    def lines(self, file: StoredFile) -> list[str] | Skip:
+    def lines(self, file: StoredFile) -> list[str]:
         """Return a file's lines as its chunks hold them: what no chunk holds is blank."""
         lines: dict[int, str] = {}
         cut = 0  # the number of a line that is too long for one chunk

@@ -134,12 +134,15 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     """
     from findspot.discover.file_content import readable_text  # a server starts without either
     from findspot.discover.root_folder import read_file
+    from findspot.search.freshness import IndexedText
 
     index, inside = project.packages.holding(path) if path.startswith(SCHEME) else (project.index, path)
     with index.store.snapshot() as snapshot:
         file = snapshot.files.find(inside)
-    if file is None:
-        raise FileNotIndexedError(path)
+        if file is None:
+            raise FileNotIndexedError(path)
+        if index.store.read_only:
+            return file.language, IndexedText(index.roots, snapshot).lines(file)
     settings = index.settings.discover
     source = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
     data = read_file(index.roots, source, settings.max_file_bytes)
