@@ -64,6 +64,28 @@ def test_a_committed_address_is_contacted_only_after_consent(
     assert "'publishedAt' can be an https://" in refused.err
 
 
+def test_a_server_that_lies_costs_one_line(
+    findspot: Program, publisher: Program, make: MakeFolder, site: StaticServer, tmp_path: Path
+) -> None:
+    """Issue 24.4: a tampered version and a redirect to another server are refused; the files are indexed."""
+    root = make(FILES, git=True)
+    assert publisher("publish", site.folder, "--project", root).code == 0
+    (pack,) = site.folder.glob("*.findspot")
+    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    agreed = {"FINDSPOT_PUBLISHED_AT": site.address}
+    tampered = findspot("index", cwd=root, env=agreed)
+    assert (tampered.code, "25 files indexed" in tampered.out) == (0, True)
+    assert tampered.err.count("Not begun from the published index") == 1
+    assert "sent a damaged file" in tampered.err
+    assert findspot("delete", "--yes", cwd=root).code == 0
+    with StaticServer(tmp_path / "other") as other:
+        site.redirects["/versions.json"] = f"{other.address}/versions.json"
+        redirected = findspot("index", cwd=root, env=agreed)
+        assert other.requests == []
+    assert (redirected.code, "25 files indexed" in redirected.out) == (0, True)
+    assert "redirects are not followed" in redirected.err
+
+
 def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: StaticServer) -> None:
     """Issue 24.3 and 24.5: versions per commit and branch, exit codes, JSON and Markdown, no question."""
     root, folder = make(FILES, git=True), site.folder

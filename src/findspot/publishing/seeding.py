@@ -8,24 +8,30 @@ where the file here confirms them. Whatever goes wrong is one note, and the file
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError
-from findspot.core.files import make_private_dir
-from findspot.core.model import SourceFile
+from findspot.core.files import make_private_dir, stat_of
+from findspot.core.model import Progress, SourceFile
 from findspot.core.sqlite import Connection, remove_database
 from findspot.embed.provider_registry import two_speeds
 from findspot.indexing.delta import pipeline_name
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.pipeline import Run
 from findspot.publishing.choosing import choose, read_checkout
-from findspot.publishing.published import PublishedIndex, open_published
+from findspot.publishing.published import PublishedIndex, Version, open_published
 from findspot.store.database import read_meta
 from findspot.store.index_meta import COMPLETE
 from findspot.store.prebuilt import check_database, take_checked
 
 MIN_FILES = 20
 """Fewer files are indexed faster than anything is fetched."""
+
+MAX_SECONDS = 300.0
+MAX_BYTES = 8 << 30
+"""What fetching a version may take: time, and room on the disk. After that indexing is the better choice."""
 
 _MIN_NEW = 0.5
 _WORKING = "seed.sqlite"
@@ -79,10 +85,31 @@ def _seed(published: PublishedIndex, run: Run, files: Sequence[SourceFile], same
     path = run.store.folder / _WORKING
     make_private_dir(run.store.folder)
     try:
-        published.fetch(chosen, path, run.progress, run.cancel)
+        remove_database(path)
+        _fetch(published, chosen, path, run)
         check_database(path, run.model)
         take_checked(path, run.store, run.root, check)
     finally:
         remove_database(path)
     origin = f"{published.address} (commit {chosen.commit[:12]}, published {chosen.published_at})"
     return f"{confirmed:,} of {len(files):,} files were taken over from {origin}."
+
+
+def _fetch(published: PublishedIndex, version: Version, path: Path, run: Run) -> None:
+    """Fetch a version within the limits; what is none, however it shows, is an `InvalidArgumentError`."""
+    deadline = time.monotonic() + MAX_SECONDS
+
+    def watch(progress: Progress) -> None:
+        info = stat_of(path)
+        if time.monotonic() > deadline:
+            raise InvalidArgumentError(f"{published.address} took more than {MAX_SECONDS:g} seconds.")
+        if info and info.st_size > MAX_BYTES:
+            raise InvalidArgumentError(f"{published.address} sent more than {MAX_BYTES >> 20:,} MB.")
+        run.progress(progress)
+
+    try:
+        published.fetch(version, path, watch, run.cancel)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        raise InvalidArgumentError(
+            f"{published.address} does not hold a published index.", f"{error!r}"
+        ) from error

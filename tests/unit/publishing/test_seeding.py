@@ -17,7 +17,7 @@ from findspot.core.errors import CancelledError
 from findspot.core.model import Progress, Query
 from findspot.core.progress import CancelToken
 from findspot.core.utc_time import utc_now
-from findspot.publishing import static_files
+from findspot.publishing import seeding, static_files
 from findspot.publishing.published import Version
 from findspot.publishing.static_files import StaticIndex
 from findspot.store.prebuilt import extract, pack_database
@@ -133,6 +133,9 @@ def test_whatever_goes_wrong_is_one_note(
     (site.folder / "versions.json").write_bytes(listed)
     monkeypatch.setattr(static_files, "MAX_PACK_BYTES", 10)
     check("large", "does not hold a published index")
+    monkeypatch.undo()
+    monkeypatch.setattr(seeding, "MAX_SECONDS", 0.0)
+    check("slow", "took more than 0 seconds")
     monkeypatch.undo()
     monkeypatch.setattr(static_files, "SILENCE_S", 0.2)
     site.silent.add("/versions.json")
