@@ -21,7 +21,7 @@ from findspot.discover.repositories import remote_address, repository_address
 if TYPE_CHECKING:
     from findspot.store.store_protocol import Store
 
-_REPOSITORIES_S = 2.0
+_REPOSITORIES_S = 10.0
 """How long the addresses of repositories are used before configurations are read again."""
 
 
