@@ -31,6 +31,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.setting_keys import EAGER
 from findspot.core.settings import Settings
+from findspot.discover.checkouts import head_commit
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
@@ -314,4 +315,13 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         skipped=snapshot.skips.counts(),
         notes=status_notes(snapshot, settings, roots, index.store.notice, stopped, rebuilt),
         repository=repository_of(index.root, settings),
+        commit=_commit(index),
     )
+
+
+def _commit(index: Indexer) -> str | None:
+    """Return the commit that answers are from: a published one, else that of the checkout."""
+    if index.shared is not None and index.store.read_only:
+        version = index.shared.filler.version
+        return version.commit or None if version else None
+    return head_commit(index.root)

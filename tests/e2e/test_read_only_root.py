@@ -12,12 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from e2e.door import HELLO, post, request
 from e2e.harness import COMMAND, PATIENCE_S, environment
 from e2e.sample import make_sample
 
-TOKEN = "token-of-the-pod"
+TOKEN, SHOP, COMMIT = "token-of-the-pod", "github.com/acme/shop", "ab" * 20
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "kubernetes.yaml"
 _LOCKED = """
 mount --bind "$1" "$1" && mount -t tmpfs none "$2" && mount -o remount,bind,ro / || exit 99
 for mounted in $3; do mount -o remount,bind,ro "$mounted" || exit 99; done
@@ -32,32 +34,41 @@ def _can_unshare() -> bool:
     return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
 
 
+def prepare() -> list[str]:
+    """What the example's init container runs."""
+    (deployment,) = [d for d in yaml.safe_load_all(EXAMPLE.read_text()) if d["kind"] == "Deployment"]
+    command: list[str] = deployment["spec"]["template"]["spec"]["initContainers"][0]["command"]
+    return command
+
+
 @pytest.mark.skipif(not _can_unshare(), reason="needs a mount namespace of its own")
 def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> None:
-    """Issue 24.6: as in deploy/kubernetes.yaml, with a token file that is a link, as Kubernetes mounts it."""
+    """Issue 24.6: as in deploy/kubernetes.yaml, without sources, with a token file that is a link."""
     home, temporary, access = (tmp_path / name for name in ("home", "temporary", "access"))
     project = make_sample(tmp_path / "shop")
     for folder in (home, temporary, access / "..data"):
         folder.mkdir(parents=True)
     digest = hashlib.sha256(TOKEN.encode()).hexdigest()
-    tokens = {"tokens": [{"name": "pod", "sha256": digest, "projects": [str(project)]}]}
+    tokens = {"tokens": [{"name": "pod", "sha256": digest, "projects": [SHOP]}]}
     (access / "..data" / "tokens.json").write_text(json.dumps(tokens))
     (access / "tokens.json").symlink_to("..data/tokens.json")
     tmp_mount = "/tmp" if os.path.ismount("/tmp") else ""
-    locked = ["unshare", "-m", "sh", "-c", _LOCKED, "sh", str(home), str(temporary), tmp_mount, str(project)]
+    locked = ["unshare", "-m", "sh", "-c", _LOCKED, "sh", str(home), str(temporary), tmp_mount, str(access)]
     variables = environment(home, HOME=str(temporary), TMPDIR=str(temporary))
-    indexed = subprocess.run(
-        [*locked, COMMAND[0], "index", str(project)],
-        cwd=project,
-        env=variables,
-        capture_output=True,
-        check=False,
+    published = tmp_path / "published"
+    publish = ("publish", str(published), "--project", str(project), "--commit", COMMIT, "--branch", "main")
+    subprocess.run(
+        [COMMAND[0], *publish], env=environment(tmp_path / "publisher"), capture_output=True, check=True
     )
-    assert indexed.returncode == 0, indexed.stderr
+    shutil.rmtree(project)
+    (tmp_path / "projects").write_text(f"{SHOP} file://{published}\n")
+    variables |= {"PROJECTS": str(tmp_path), "PATH": f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}"}
+    prepared = subprocess.run([*locked, *prepare()], env=variables, capture_output=True, check=False)
+    assert prepared.returncode == 0, prepared.stderr
     options = ("--http", "127.0.0.1:0", "--read-only", "--tokens", str(access / "tokens.json"))
     with subprocess.Popen(
         [*locked, *COMMAND, *options, "--processes", "2"],
-        cwd=project,
+        cwd=home,
         env=variables,
         stderr=subprocess.PIPE,
         text=True,
@@ -68,7 +79,9 @@ def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> Non
             assert request(address, "GET", path="/ready").status == 200
             headers = {"Authorization": f"Bearer {TOKEN}"}
             headers["Mcp_Session_Id"] = post(address, HELLO, **headers).headers["Mcp-Session-Id"]
-            called = {"name": "search_code", "arguments": {"query": "check a password", "path": str(project)}}
+            (shown,) = json.load(request(address, "GET", path="/projects", **headers))["projects"]
+            assert (shown["repository"], shown["commit"], shown["name"]) == (SHOP, COMMIT, "shop")
+            called = {"name": "search_code", "arguments": {"query": "check a password", "path": SHOP}}
             answer = post(
                 address, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}, **headers
             )

@@ -119,10 +119,8 @@ def test_the_image_runs_as_an_ordinary_user_and_keeps_its_index_in_a_volume() ->
 def test_the_kubernetes_example_is_locked_down_and_probes_what_there_is() -> None:
     """Issue 24.6: a read-only root file system, no rights, and probes of addresses that the server has."""
     documents = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text()))
-    deployment, service, budget = sorted(
-        documents,
-        key=lambda document: ("Deployment", "Service", "PodDisruptionBudget").index(document["kind"]),
-    )
+    kinds = {document["kind"]: document for document in documents}
+    deployment, service, budget = (kinds[kind] for kind in ("Deployment", "Service", "PodDisruptionBudget"))
     pod = deployment["spec"]["template"]["spec"]
     (server,) = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
@@ -139,7 +137,7 @@ def test_the_kubernetes_example_is_locked_down_and_probes_what_there_is() -> Non
         environment = {variable["name"]: variable["value"] for variable in container["env"]}
         assert writable == {environment["FINDSPOT_HOME"], environment["HOME"]}
         assert {mount["name"] for mount in mounted.values()} <= {volume["name"] for volume in pod["volumes"]}
-        known = {key.variable for key in KEYS} | {"HOME", "FINDSPOT_HOME"}
+        known = {key.variable for key in KEYS} | {"HOME", "FINDSPOT_HOME", "PROJECTS"}
         assert set(environment) <= known
     probes = {name: server[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")}
     assert {name: probe["path"] for name, probe in probes.items()} == {

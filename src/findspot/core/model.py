@@ -457,6 +457,8 @@ class IndexStatus:
     notes: tuple[str, ...] = ()
     repository: str | None = None
     """The address that the project was cloned from, without credentials."""
+    commit: str | None = None
+    """The commit of the checkout; for a copy of a published index, the one that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)

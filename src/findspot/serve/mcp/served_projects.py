@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 
 from findspot.core.config import home_folder
 from findspot.core.model import IndexState, IndexStatus
-from findspot.discover.checkouts import head_commit
 from findspot.index_folders import list_indexes
 from findspot.serve.shapes import project_object
 
@@ -56,7 +55,6 @@ def projects_answer(engine: Engine) -> dict[str, Any]:
     listed = [
         project_object(identity, status)
         | {"name": Path(status.project_path).name, "queryReady": status.query_ready}
-        | ({"commit": commit} if (commit := head_commit(Path(status.project_path))) else {})
         for identity, status in engine.projects()
     ]
     return {"projects": sorted(listed, key=lambda project: str(project["name"])), "total": len(listed)}
