@@ -170,7 +170,7 @@ class Indexer:
         if address := self.publishes_to or self.reads_from or agreed_address(run.settings):
             from findspot.publishing.seeding import seed
 
-            run.seed = partial(seed, address, run)
+            run.seed = partial(seed, address.replace(PROJECT, self.root.name), run)
         try:
             report = pipeline.apply(run)
         except FindspotError as error:

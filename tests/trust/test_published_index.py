@@ -113,7 +113,7 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: 
     second = publisher("publish", folder, "--json", cwd=root, env={"GITHUB_REF_NAME": "topic"})
     assert (second.json["branch"], second.json["filesSent"], second.json["versions"]) == ("topic", 2, 2)
 
-    listed = publisher("publish", folder, "--list", "--json", cwd=root).json["versions"]
+    listed = publisher("publish", site.address, "--list", "--json").json["versions"]
     assert {version["branch"] for version in listed} == {"main", "topic"}
     asked = publisher("publish", folder, "--remove", "topic", cwd=root)
     assert (asked.code, "Everyone who works on the project uses it" in asked.err) == (2, True)

@@ -421,11 +421,12 @@ KEYS: tuple[Key, ...] = (
         "by the name of the project's folder."),
     Key("publishedAt", "publishing", "address", None, optional(_published),
         "Where an index of the project is [published](teams.md): a new index begins from it. An address "
-        "in a committed file is used once you agree."),
+        "in a committed file is used once you agree. '{project}' is replaced by the name of the project's "
+        "folder."),
     Key("publishedAgreed", "publishing", "agreed", [], _addresses,
         "The addresses out of committed files that you agreed to."),
     Key("publishTo", "publishing", "target", None, optional(_published),
-        "Where `findspot publish` publishes, if it is not told."),
+        "Where `findspot publish` publishes, if no ADDRESS is given; '{project}' is replaced likewise."),
     Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, positive,
         "Hours between two checks of the whole index against the disk."),
     Key("watch", "sync", "watch", True, boolean,

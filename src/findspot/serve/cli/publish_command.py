@@ -24,6 +24,7 @@ from findspot.publishing.choosing import (
     read_checkout,
 )
 from findspot.publishing.published import PublishedIndex, Sent, Version, open_published
+from findspot.publishing.shared_copy import PROJECT
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
@@ -106,6 +107,9 @@ def publish(
     Nothing is asked, so that it can run in a pipeline. Exit codes: 0 published; 1 failed; 2 wrong usage, no
     commit, or a checkout that differs from its commit; 4 ADDRESS does not answer.
     """
+    if listing and address:
+        _list(open_published(address), reply)
+        return
     with open_project(project, exact=True) as opened:
         target = _target(opened, address)
         published = open_published(target)
@@ -114,6 +118,7 @@ def publish(
         elif remove is not None:
             _remove(published, remove, reply, yes=yes)
         else:
+            _require_writable(opened, target)
             checkout = _checkout(opened, branch, commit)
             if not allow_dirty:
                 _require_clean(opened, checkout)
@@ -129,11 +134,20 @@ def _target(project: Project, address: str | None) -> str:
             "Where to publish is not said.",
             hint="Run `findspot publish ADDRESS`, or `findspot config set publishTo ADDRESS`.",
         )
+    return target.replace(PROJECT, project.root.name)
+
+
+def _require_writable(project: Project, target: str) -> None:
+    """Refuse what cannot be published to, before anything is indexed."""
+    if target.startswith(("http://", "https://")):
+        raise InvalidArgumentError(
+            f"{target} can only be read.",
+            hint="Publish into the folder that is served there: `findspot publish FOLDER`.",
+        )
     if "://" not in target and Path(target).expanduser().resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
             f"{target} is inside the project, whose files are indexed.", hint="Name a folder outside of it."
         )
-    return target
 
 
 def _checkout(project: Project, branch: str | None, commit: str | None) -> Checkout:
