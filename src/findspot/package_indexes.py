@@ -215,9 +215,12 @@ class PackageIndexes:
         raise FileNotIndexedError(path)
 
     def describe(self, language: str, module: str, names: Sequence[str]) -> str | None:
-        """Return where the package of a module defines a chain of names, with its signature."""
+        """Return where the package of a module defines a chain of names, with its signature.
+
+        Of a package that cannot be read, return its name and the reason.
+        """
         from findspot.dependencies.external_symbols import find_symbol
-        from findspot.dependencies.package_modules import PackageFiles, providing
+        from findspot.dependencies.package_modules import PackageFiles, absent, providing
 
         opened: dict[str, PackageFiles] = {}
         with contextlib.ExitStack() as stack:
@@ -234,7 +237,10 @@ class PackageIndexes:
                         yield opened[package.label]
 
             found = find_symbol(open_packages, module, names) if names else None
-        return str(found) if found is not None else None
+        if found is not None:
+            return str(found)
+        missing = absent(self.listed(), language, module)
+        return f"{missing.label}: {missing.missing}" if missing is not None and names else None
 
     @contextlib.contextmanager
     def version(self, name: str, version: str) -> Iterator[Snapshot]:

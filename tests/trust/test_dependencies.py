@@ -129,6 +129,27 @@ def test_a_server_indexes_direct_dependencies_ahead_where_the_user_says_so(
     assert not list(project.rglob("was_run"))
 
 
+def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make: MakeFolder) -> None:
+    project = _project(make)
+    (project / "app.py").write_text(
+        "from httpkit import retry\nimport absent\n\n\ndef main():\n    send()\n    absent.go()\n\n\n"
+        "def send():\n    retry.wait_between_attempts(1)\n"
+    )
+    assert findspot("index", cwd=project).code == 0
+    name = "httpkit.retry.wait_between_attempts"
+    way = findspot("research", f"path from main to {name}", cwd=project)
+    assert f"main reaches {name} in 2 steps" in way.out
+    assert f"{name} (at app.py:11)" in way.out
+    assert f"{LABEL}/httpkit/retry.py:2" in way.out
+    callers = findspot("callers", name, cwd=project).err
+    assert "A dependency defines it" in callers
+    assert "Used at app.py:11." in callers
+    missing = findspot("callers", "absent.go", cwd=project).err
+    assert "A dependency that cannot be read may define it (pypi/absent: not installed)." in missing
+    assert "Used at app.py:7." in missing
+    assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).err
+
+
 def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None:
     project = _project(make)
     (project / "app.py").write_text(

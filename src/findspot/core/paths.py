@@ -80,6 +80,9 @@ def index_folder(home: Path, root: Path) -> Path:
     return legacy if legacy.is_dir() else home / "indexes" / key
 
 
+SCHEME = "dep://"
+"""How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
+
 DOCUMENT_SETS = "document_sets"
 
 # fmt: off

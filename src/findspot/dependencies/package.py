@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.files import ContentError, parse_json, read_below
+from findspot.core.paths import SCHEME as SCHEME  # noqa: PLC0414  part of what this module says
 
 MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""
-
-SCHEME = "dep://"
-"""How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
 
 PYPI, NPM, GO, CARGO, MAVEN, COMPOSER, GEMS = "pypi", "npm", "go", "cargo", "maven", "composer", "gem"
 DOCS = "docs"

@@ -15,7 +15,7 @@ from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
 from findspot.core.languages import row
 from findspot.core.model import Corpus
-from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, table
+from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, normalised, table
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
 
@@ -96,6 +96,18 @@ def providing(packages: Sequence[Dependency], language: str, module: str) -> lis
     best = sorted(fitting, key=lambda each: (-len(each.name), not each.direct))[:1]
     types = f"@types/{module.removeprefix('@').replace('/', '__', module.startswith('@'))}/"
     return best + [each for each in found if types.startswith(f"{each.name}/") and each.name[:7] == "@types/"]
+
+
+def absent(packages: Sequence[Dependency], language: str, module: str) -> Dependency | None:
+    """Return the dependency that a module belongs to by its name, if it cannot be read."""
+    for each in packages:
+        if each.folder is not None or each.ecosystem != _ECOSYSTEMS.get(language):
+            continue
+        if each.ecosystem == PYPI and normalised(each.name) == normalised(module.partition(".")[0]):
+            return each
+        if each.ecosystem != PYPI and f"{module}/".startswith(f"{each.name}/"):
+            return each
+    return None
 
 
 def importing_files(snapshot: Snapshot, package: Dependency) -> int:

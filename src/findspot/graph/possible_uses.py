@@ -282,6 +282,12 @@ class Leftovers:
         module, names = found
         return ".".join((module, *(name for name in names if name != DEFAULT)))
 
+    def outside_uses(self, name: str) -> list[Unresolved]:
+        """Return the uses of a name that another project defines, given in full: `package.function`."""
+        module, _, last = name.rpartition(".")
+        found = (use for view in self._sources.naming(last) for use, _ in self._unresolved(view, last))
+        return [use for use in found if self.imported_name(use) == name] if module else []
+
     def import_of(self, use: Unresolved) -> tuple[str, list[str]] | None:
         """Return the module that a use takes a chain of names from."""
         view = self._sources.at(use.path)

@@ -41,6 +41,7 @@ from findspot.research.question_parser import ParsedQuestion, is_code, read_ques
 from findspot.research.relations import (
     MOST_STARTS,
     answer_relation,
+    in_packages,
     meant,
     related_names,
     unknown_symbol,
@@ -120,6 +121,8 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
     if asked.aim is Aim.PATH:
+        if (outside := _flow_outside(view, query, asked)) is not None:
+            return outside
         unknown = _unknown_ends(view, inquiry, asked)
         if unknown and inquiry.relation:
             return WalkAnswer(unknown, unknown=True, relation=Aim.PATH)
@@ -185,6 +188,23 @@ def _unknown_ends(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion) -
     """Return which ends of a path are symbols that the index does not have; plain words are searched for."""
     ends = [end for end in (asked.name, asked.end) if inquiry.relation or is_code(end)]
     return " ".join(unknown_symbol(view, end) for end in ends if not view.graph.find(end))
+
+
+def _flow_outside(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer | None:
+    """From a symbol to a name that a dependency defines: through the project, and over its border."""
+    graph, starts = view.graph, symbol(view, query, asked.name)
+    uses = graph.leftovers.outside_uses(asked.end) if starts and not graph.find(asked.end) else []
+    by_source = {use.source.id: use for use in reversed(uses)}
+    direct = [node for node in starts if node.id in by_source][:1]
+    way = None if direct or not uses else find_path(starts, [use.source for use in uses], view.trail)
+    if not (direct or way):
+        return None
+    for node in direct:
+        view.trail.add(node, 0)
+    chain = record_path(way, view.trail) if way else (direct[0].id,)
+    use = by_source[chain[-1]]
+    summary = sentences.of_way_out(chain, (asked.name, asked.end), f"{use.path}:{use.line}", view.trail)
+    return WalkAnswer(f"{summary}{in_packages(view, asked.end)}", [chain], relation=Aim.PATH)
 
 
 def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer:

@@ -10,6 +10,7 @@ from itertools import islice
 from findspot.core.languages import language_of as file_language
 from findspot.core.languages import row
 from findspot.core.model import Corpus
+from findspot.core.paths import SCHEME
 from findspot.graph import Node, Relation
 from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.languages import language_of
@@ -30,6 +31,7 @@ from findspot.store.records import StoredChunk
 MOST_STARTS = 20
 """Definitions of one name that are followed; a name with more of them needs a type before it."""
 
+_FEW_PLACES = 10
 _OTHERWISE = {
     Aim.IMPLEMENTATIONS: Aim.OVERRIDES,
     Aim.CALLERS: Aim.IMPORTERS,
@@ -89,7 +91,7 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     near = view.graph.symbols.near(name)
     close = f" Did you mean {sentences.named(near)}?" if near else ""
     missing = f"No indexed file {name}." if _names_file(name) else f"No definition named {name} in the index."
-    return f"{missing}{_in_packages(view, name) or close}"
+    return f"{missing}{in_packages(view, name) or close}"
 
 
 def _names_file(name: str) -> bool:
@@ -99,15 +101,21 @@ def _names_file(name: str) -> bool:
     return bool(stem) and is_path and bool(row(file_language(name)).grammar)
 
 
-def _in_packages(view: ResearchView, name: str) -> str:
-    """Return where a dependency defines a qualified name, such as `requests.get`."""
+def in_packages(view: ResearchView, name: str) -> str:
+    """Return where a dependency defines a qualified name, such as `requests.get`, and where it is used."""
     describe = view.reader.describe_external
     module, *names = name.split(".")
-    for language in view.reader.snapshot.files.languages() if describe is not None and names else ():
-        found = describe(language, module, names) if describe is not None else None
-        if found is not None:
-            return f" A dependency defines it: {found}"
-    return ""
+    languages = view.reader.snapshot.files.languages() if describe is not None and names else ()
+    answers = (describe(language, module, names) for language in languages) if describe is not None else ()
+    found = next(filter(None, answers), "")
+    defined = f" A dependency defines it: {found}" if found.startswith(SCHEME) else ""
+    if found and not defined:
+        defined = f" A dependency that cannot be read may define it ({found})."
+    uses = view.graph.leftovers.outside_uses(name)
+    places = list(dict.fromkeys(f"{use.path}:{use.line}" for use in uses))
+    more = f" and {len(places) - _FEW_PLACES} more" if len(places) > _FEW_PLACES else ""
+    used = f" Used at {', '.join(places[:_FEW_PLACES])}{more}." if places else ""
+    return f"{defined}{used}"
 
 
 def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> RelationAnswer:

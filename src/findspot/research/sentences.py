@@ -123,6 +123,12 @@ def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: T
     return f"{ends[0]} reaches {ends[1]} in {counted(len(way) - 1, 'step')}: {passed}."
 
 
+def of_way_out(way: Chain, ends: tuple[str, str], at: str, trail: Trail) -> str:
+    """Return how control passes from a definition to a name that a dependency defines."""
+    passed = " → ".join(placed(trail.nodes[node][0]) for node in way)
+    return f"{ends[0]} reaches {ends[1]} in {counted(len(way), 'step')}: {passed} → {ends[1]} (at {at})."
+
+
 def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
     """Return the shape of a project."""
     if not modules.files:
