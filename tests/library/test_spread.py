@@ -1,14 +1,21 @@
-"""Indexing on a Ray cluster of several processes: the same index, whichever of them dies."""
+"""Indexing on a Ray cluster of several processes or nodes: the same index, whichever of them dies."""
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +26,9 @@ from findspot.core.model import Progress, SkipReason
 from findspot.core.progress import CancelToken
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
+
+LOOPBACK = sys.platform == "linux"
+"""Elsewhere 127.0.0.2 is not an address of the machine."""
 
 FATAL = """
 import os, sys, time
@@ -117,3 +127,158 @@ def test_what_is_missing_is_named(home: Path, tmp_path: Path, monkeypatch: pytes
         project.update()
     assert "findspot[ray]" in refused.value.hint
     project.close()
+
+
+NODE = """
+import os, sys, time
+import importlib.metadata as metadata
+node, folder, real = os.environ.get("TEST_NODE"), {folder!r}, metadata.version
+if node == "other version":
+    metadata.version = lambda name: "0.0.9" if name == "findspot" else real(name)
+def watch(frame, event, _):
+    if event == "call" and frame.f_code.co_name == "chunk_file":
+        open(os.path.join(folder, node), "w").close()
+        while node == "dying" or not os.path.exists(os.path.join(folder, "dying")):
+            time.sleep(0.02)
+if node:
+    sys.setprofile(watch)
+"""
+"""Says which nodes cut files. One of them never ends, and the others wait until it has begun."""
+
+
+class Cluster:
+    """Nodes with addresses of their own, which ask for a token."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.token = secrets.token_hex(32)
+        self._sessions = tempfile.mkdtemp(prefix="ray")  # the names of its sockets must be short
+        self._port, self._client_port = free_port(), free_port()
+        self._nodes: list[subprocess.Popen[bytes]] = []
+        write_files(folder / "hook", {"sitecustomize.py": NODE.format(folder=str(folder))})
+        self.start("127.0.0.2", "head")
+        while not is_open(self._client_port):  # its server for clients starts after the node
+            time.sleep(0.1)
+
+    @property
+    def address(self) -> str:
+        return f"ray://127.0.0.2:{self._client_port}"
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        return os.environ | {"RAY_AUTH_TOKEN": self.token, "RAY_USAGE_STATS_ENABLED": "0"} | changes
+
+    def start(self, address: str, name: str) -> None:
+        """Start a node, and wait until it has joined."""
+        if name == "head":
+            role = ["--head", f"--port={self._port}", f"--ray-client-server-port={self._client_port}"]
+            role += ["--include-dashboard=false", f"--temp-dir={self._sessions}"]
+        else:
+            role = [f"--address=127.0.0.2:{self._port}", f"--dashboard-agent-listen-port={free_port()}"]
+        log = self.folder / f"{name}.log"
+        with log.open("wb") as out:
+            node = subprocess.Popen(
+                [sys.executable, "-m", "ray.scripts.scripts", "start", *role, f"--node-ip-address={address}",
+                 "--num-cpus=1", "--object-store-memory=100000000", "--min-worker-port=0",
+                 "--max-worker-port=0", "--disable-usage-stats", "--block"],
+                stdout=out, stderr=out, cwd=self.folder,
+                env=self.environment(
+                    RAY_AUTH_MODE="token", TEST_NODE=name, PYTHONPATH=str(self.folder / "hook")
+                ),
+            )  # fmt: skip
+        self._nodes.append(node)
+        while "Ray runtime started" not in log.read_text("utf-8", "replace"):
+            assert node.poll() is None, log.read_text("utf-8", "replace")[-2_000:]
+            time.sleep(0.1)
+
+    def kill(self, address: str) -> None:
+        """Kill the process that makes a node part of the cluster, as a machine that goes away does."""
+        listed = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "pid=,args="], capture_output=True, text=True, check=True
+        )
+        rows = [line.split(None, 1) for line in listed.stdout.splitlines()]
+        for pid, args in rows:
+            if (
+                self._sessions in args
+                and f"--node_ip_address={address}" in args
+                and "/raylet" in args.split()[0]
+            ):
+                os.kill(int(pid), signal.SIGKILL)
+
+    def close(self) -> None:
+        for node in reversed(self._nodes):
+            node.terminate()
+        for node in self._nodes:
+            node.wait()
+        shutil.rmtree(self._sessions, ignore_errors=True)
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.2", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def index(root: Path, address: str, environment: dict[str, str], *more: str) -> dict[str, Any]:
+    """Run the command with a cluster; its answer as JSON."""
+    command = [sys.executable, "-m", "findspot", "index", str(root), "--workers", address, "--json", *more]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert ended.stdout.strip(), ended.stderr[-3_000:]
+    return dict(json.loads(ended.stdout))
+
+
+@pytest.mark.skipif(not LOOPBACK, reason="each node needs a loopback address of its own")
+def test_two_nodes_and_one_of_them_dies(root: Path, tmp_path: Path) -> None:
+    """Findings teams AWKWARD and Ray: nodes, tokens and versions; each error says what is true."""
+    cluster = Cluster(tmp_path)
+    try:
+        cluster.start("127.0.0.3", "dying")
+        refused = index(root, cluster.address, cluster.environment(RAY_AUTH_TOKEN="0" * 64))
+        assert "refuses the token" in json.dumps(refused)
+
+        def kill_at_work() -> None:
+            while not (tmp_path / "dying").exists():
+                if over.wait(0.1):
+                    return
+            cluster.kill("127.0.0.3")
+
+        over = threading.Event()
+        killer = threading.Thread(target=kill_at_work)
+        killer.start()
+        try:
+            indexed = index(root, cluster.address, cluster.environment())
+        finally:
+            over.set()
+            killer.join()
+        assert indexed.get("status") == "success", indexed
+        assert (tmp_path / "head").exists()
+        assert (tmp_path / "dying").exists()
+        project = Project(root)
+        assert contents(project.store) == fresh_contents(project, tmp_path / "other")
+        project.close()
+        cluster.start("127.0.0.4", "other version")
+        mixed = json.dumps(index(root, cluster.address, cluster.environment(), "--force"))
+        assert "127.0.0.4" in mixed
+        assert "0.0.9" in mixed
+    finally:
+        cluster.close()
+
+
+def test_a_cluster_that_is_not_there_is_named(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding teams AWKWARD: an unreachable cluster took half a minute."""
+    write_files(tmp_path / "project", {"one.py": "x = 1\n"})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        project = Project(tmp_path / "project", {"workers": f"ray://127.0.0.1:{silent.getsockname()[1]}"})
+        monkeypatch.setattr("findspot.indexing.spread.CONNECT_S", 0.2)
+        with pytest.raises(InvalidArgumentError) as unreachable:
+            project.update()
+        project.close()
+    assert "cannot be reached" in unreachable.value.user_message

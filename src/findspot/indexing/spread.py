@@ -1,7 +1,8 @@
 """Workers on other machines: a Ray cluster reads nothing, and cuts and embeds what it is sent.
 
 Files are read here and travel with their jobs, so the cluster needs no shared disk. A worker that dies
-costs a retry; files that keep killing workers are sent one by one, until the one to blame is known.
+costs a retry; files that keep killing workers are sent one by one, until the one to blame is known. A node
+that dies is nobody's fault: its batches are sent again.
 Ray is imported when a run is spread, and here only.
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
+import socket
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -48,12 +51,20 @@ Sent = tuple[Job, bytes]
 _RETRIES = 1
 """Of a batch whose worker died, by Ray itself and on another worker; then its files go one by one."""
 
+_LOST_NODES = 5
+"""A batch whose node died is sent again so often; then the cluster is given up."""
+
+CONNECT_S = 8
+"""For the port of a cluster to answer: a host that is not there must not cost half a minute."""
+
+_OTHER_VERSION = re.compile(r"this node \((\S*)\) has Findspot (\S+), the indexer has")
+
 _AHEAD = 2
 """Batches under way for each core of the cluster, so that none waits for the next."""
 
 _TICK_S = 0.1
 _STARTS = 3
-"""A local cluster gives itself half a minute to start, which on a busy machine may not do."""
+"""A cluster has half a minute to start, or to let a client in; on a busy machine that may not do."""
 
 _OBJECTS_BYTES = 256 * 1024 * 1024
 """Of shared memory for a local cluster: batches are small, where Ray would take a third of the machine."""
@@ -98,6 +109,7 @@ class RayPool:
         batches = batches_of(jobs)
         alone: deque[Sent] = deque()
         running: dict[Any, list[Sent]] = {}
+        lost: Counter[str] = Counter()
         most = _AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         try:
             while True:
@@ -117,10 +129,13 @@ class RayPool:
                 if not ended:
                     idle()
                 for task in ended:
-                    yield from self._outcomes(task, running.pop(task), alone)
+                    yield from self._outcomes(task, running.pop(task), alone, lost)
+        except ConnectionError as error:
+            raise _failed("The connection to the cluster was lost.", error) from error
         finally:
-            for task in running:
-                self._ray.cancel(task, force=True)
+            with suppress(Exception):  # nothing to cancel where the cluster is gone
+                for task in running:
+                    self._ray.cancel(task, force=True)
 
     def _read(self, jobs: list[Job]) -> Generator[Outcome, None, list[Sent]]:
         """Return the files to cut, with their content; yield the outcomes that are known without cutting."""
@@ -135,11 +150,20 @@ class RayPool:
                 batch.append((job, data))
         return batch
 
-    def _outcomes(self, task: Any, batch: list[Sent], alone: deque[Sent]) -> Iterator[Outcome]:
+    def _outcomes(
+        self, task: Any, batch: list[Sent], alone: deque[Sent], lost: Counter[str]
+    ) -> Iterator[Outcome]:
         """Yield what a task gave; where its workers kept dying, its files are tried one by one."""
         errors = self._ray.exceptions
         try:
             yield from self._ray.get(task)
+        except (errors.NodeDiedError, errors.ObjectLostError) as error:
+            first = batch[0][0].file.path
+            lost[first] += 1
+            if lost[first] > _LOST_NODES:
+                raise _failed("The nodes of the cluster keep dying.", error) from error
+            _log.warning("a node of the cluster died; %d files are sent again", len(batch))
+            alone.extend(batch)
         except (errors.WorkerCrashedError, errors.OutOfMemoryError):
             _log.warning("workers of the cluster died at %d files", len(batch))
             if len(batch) > 1:
@@ -149,11 +173,33 @@ class RayPool:
             detail = "the workers that read this file died, or did not end in time"
             yield Rejected(Skip(file.path, SkipReason.WORKER_CRASHED, detail), file)
         except errors.RayError as error:
-            raise FindspotError(
-                "The cluster could not index. What was committed is kept; the next run goes on from there.",
-                f"{type(error).__name__}: {error}"[:500],
-                hint=f"Every node needs Findspot {_version()} and the same Python.",
-            ) from error
+            raise _task_failed(error) from error
+
+
+def _failed(what: str, error: Exception, hint: str = "") -> FindspotError:
+    return FindspotError(
+        f"{what} What was committed is kept; the next run goes on from there.",
+        f"{type(error).__name__}: {error}"[-500:],
+        hint=hint,
+    )
+
+
+def _task_failed(error: Exception) -> FindspotError:
+    """Return what went wrong on a node, in words that are true of it."""
+    text = str(error)
+    if other := _OTHER_VERSION.search(text):
+        return _failed(
+            f"The node {other[1]} of the cluster has Findspot {other[2]}, and this is {_version()}.",
+            error,
+            f"Install Findspot {_version()} on every node.",
+        )
+    if "No module named 'findspot" in text:
+        return _failed(
+            "A node of the cluster has no Findspot, or another version of it.",
+            error,
+            f"Install Findspot {_version()} on every node.",
+        )
+    return _failed("The cluster could not index.", error)
 
 
 def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
@@ -161,7 +207,7 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
     from findspot.indexing.worker import outcome
 
     if wanted != _version():
-        raise RuntimeError(f"this node has Findspot {_version()}, the indexer has {wanted}")
+        raise RuntimeError(f"this node ({_address()}) has Findspot {_version()}, the indexer has {wanted}")
     embedder = _embedder(setup)
     outcomes = []
     for job, content in batch:
@@ -172,6 +218,10 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
         finally:
             faulthandler.cancel_dump_traceback_later()
     return outcomes
+
+
+def _address() -> str:
+    return str(_ray().util.get_node_ip_address())
 
 
 @lru_cache(maxsize=1)
@@ -192,6 +242,8 @@ def _embedder(setup: Setup) -> Embedder:
 def _ray() -> Any:
     # Ray reports usage to its makers unless that is switched off before the import.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # without it, Ray sends no token
     try:
         import ray
     except ImportError as error:
@@ -209,18 +261,60 @@ def _connect(ray: Any, address: str, size: int) -> None:
         wanted["job_config"] = _own_code_only(ray)
     if address in LOCAL:
         wanted |= {"num_cpus": size, "include_dashboard": False, "object_store_memory": _OBJECTS_BYTES}
-    for left in reversed(range(_STARTS if address in LOCAL else 1)):
+    else:
+        _check_port(address)
+    for left in reversed(range(_STARTS)):
         try:
             ray.init("local" if address in LOCAL else address, **wanted)
             return
         except Exception as error:  # Ray raises nothing more precise where a cluster does not start
             ray.shutdown()
-            if not left:
-                raise InvalidArgumentError(
-                    f"The Ray cluster at '{address}' cannot be reached.",
-                    f"{type(error).__name__}: {error}"[:500],
-                    hint="Give ray://HOST:10001 (its token, if any, in RAY_AUTH_TOKEN), or `local`.",
-                ) from error
+            if not left or not (address in LOCAL or isinstance(error, ConnectionError)):
+                raise _not_connected(address, error) from error
+
+
+def _check_port(address: str) -> None:
+    """Fail soon where nobody listens, or the token is refused: Ray itself tries for half a minute."""
+    target = address.removeprefix("ray://").partition("?")[0]
+    host, _, port = target.rpartition(":")
+    try:
+        if address.startswith("ray://"):
+            _ping(target)
+        elif port.isdecimal():
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    except Exception as error:
+        raise _not_connected(address, error) from error
+
+
+def _ping(target: str) -> None:
+    """Ask the server for clients of a cluster whether it is there, as Ray's own client does."""
+    from ray._private.grpc_utils import init_grpc_channel
+    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
+
+    with init_grpc_channel(target) as channel:
+        request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
+        ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=CONNECT_S)
+
+
+_REFUSED = re.compile(r"InvalidAuthToken|UNAUTHENTICATED|Unauthenticated|AuthenticationError")
+_VERSIONS = re.compile(r"[Vv]ersion mismatch|versions? .{0,40}(?:differ|mismatch)|Python (?:minor )?version")
+
+
+def _not_connected(address: str, error: Exception) -> InvalidArgumentError:
+    """Return why there is no connection: nobody answers, the token is wrong, or versions differ."""
+    text = f"{type(error).__name__}: {error}"
+    if _REFUSED.search(text):
+        what = f"The Ray cluster at '{address}' refuses the token."
+        if "RAY_AUTH_TOKEN" not in os.environ and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+            what = f"The Ray cluster at '{address}' requires a token."
+        hint = "Set RAY_AUTH_TOKEN to the token of the cluster, or RAY_AUTH_TOKEN_PATH to a file with it."
+    elif _VERSIONS.search(text):
+        what = f"The Ray cluster at '{address}' has another version of Ray or Python."
+        hint = "Use the same versions here and on every node."
+    else:
+        what = f"The Ray cluster at '{address}' cannot be reached."
+        hint = "Give ray://HOST:10001, or `local`."
+    return InvalidArgumentError(what, text[-500:], hint=hint)
 
 
 def _own_code_only(ray: Any) -> Any:
