@@ -264,3 +264,22 @@ def test_a_fetched_file_has_the_tables_of_an_index(
             schemas.append(set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")))
     assert schemas[0] == schemas[1]
     assert set(TABLES) == set(published._tables.head().tables)  # type: ignore[union-attr]
+
+
+def test_only_publishing_can_write_to_an_address() -> None:
+    """teams B1-B3: tables of an address are opened for writing in one place, reached by `publish` alone."""
+    sources = Path(shared_copy.__file__).parents[1]
+    texts = {path.relative_to(sources).as_posix(): path.read_text() for path in sources.rglob("*.py")}
+    opening = {path for path, text in texts.items() if "WritableTables(" in text}
+    assert opening == {
+        "store/lance/lance_tables.py",
+        "store/lance/lance_store.py",
+        "publishing/published_tables.py",
+    }
+    changing = {
+        path for path, text in texts.items() if "published.add(" in text or "published.remove(" in text
+    }
+    assert changing == {"serve/cli/publish_command.py"}
+    reading = texts["publishing/shared_copy.py"] + texts["publishing/seeding.py"]
+    assert ".add(" not in reading
+    assert ".remove(" not in reading
