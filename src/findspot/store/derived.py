@@ -58,14 +58,18 @@ _PART_ROWS = 20_000
 class FileTable:
     """The live files of one generation, by number, path and corpus."""
 
-    def __init__(self, files: list[StoredFile], shape: object = None) -> None:
-        """Take files in the order of their paths; `shape` is that of a table of the same paths."""
+    def __init__(self, files: list[StoredFile], older: FileTable | None = None) -> None:
+        """Take files in the order of their paths; `older` is a table of the same paths."""
         self.files = files
-        self.shape = shape or object()
+        self.shape: object = older.shape if older is not None else object()
         """The same object in every generation until a path is added or removed, or a skip changes."""
-        self.by_id = {file.id: file for file in files}
-        self.by_path = {file.path: file.id for file in files}
-        self._size = max(self.by_id, default=0) + 1
+        if older is None:
+            self.by_id = {file.id: file for file in files}
+            self.by_path = {file.path: file.id for file in files}
+            self._size = max(self.by_id, default=0) + 1
+        else:  # copies take a fraction of the time, and an edit replaces one file of many
+            self.by_id, self.by_path = older.by_id.copy(), older.by_path.copy()
+            self._size = older._size
         self._whole: dict[str, Selection] = {}
 
     @cached_property
@@ -81,12 +85,18 @@ class FileTable:
 
     def with_newer(self, newer: Sequence[StoredFile]) -> FileTable:
         """Return the table with files that were added to it, or replaced in it."""
-        known = all(file.path in self.by_path for file in newer)
         files = self.files.copy()
         for file in newer:
             at = bisect_left(files, file.path, key=attrgetter("path"))
             files[at : at + (file.path in self.by_path)] = [file]
-        return FileTable(files, self.shape if known else None)
+        if any(file.path not in self.by_path for file in newer):
+            return FileTable(files)
+        table = FileTable(files, self)
+        for file in newer:
+            del table.by_id[table.by_path[file.path]]
+            table.by_path[file.path], table.by_id[file.id] = file.id, file
+            table._size = max(table._size, file.id + 1)
+        return table
 
     def newer_than(self, db: Connection) -> list[StoredFile]:
         """Return the files that were numbered after all of these."""
