@@ -37,7 +37,7 @@ from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
 from findspot.serve import activity, usage
-from findspot.serve.project_files import source_object
+from findspot.serve.project_files import ownership_note, source_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
     activity_object,
@@ -200,6 +200,7 @@ def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
         "createdAt": status.created_at,
         "storageBytes": status.storage_bytes,
         "parts": project.store.parts(),
+        "ownership": ownership_note(project),
         "watchedHere": project.root in workspace.watched,
         "run": _run_object(workspace, project.root),
     }

@@ -135,7 +135,8 @@ export function projectPage(main) {
 
   async function remove(now) {
     const name = nameOf(now.projectPath);
-    const consequence = "The project itself is not touched. To search it again, index it again.";
+    const kept = "The project itself is not touched. To search it again, index it again.";
+    const consequence = `${kept}${now.ownership ?? ""}`;
     if (!(await confirmed(`Delete the index of ${name}?`, consequence, "Delete the index"))) return;
     try {
       await post(`projects/${encodeURIComponent(id)}/delete`);
