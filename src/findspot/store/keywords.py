@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _HEAP_BYTES = 48_000_000
 _MAX_FREQUENCIES = 20_000
+_MORE = 40
+"""Candidates beyond those wanted: near the last place, tantivy's order may differ a little."""
 _TEXT = "text"
 _CHUNK = "chunk"
 _FILE = "file"
@@ -104,7 +106,8 @@ class KeywordReader:
             self._index.config_reader(reload_policy="manual")
             self._schema = self._index.schema
             self._searcher = self._index.searcher()
-        self._frequencies: dict[str, int] = {}
+        self._frequencies: dict[str, tuple[int, float]] = {}
+        """Term → how many live chunks hold it, and its weight as a multiple of tantivy's."""
         self._statistics: _Statistics | None = None
 
     @property
@@ -125,25 +128,26 @@ class KeywordReader:
                 self._frequencies.clear()
             with _translated(self._folder):
                 known = self._frequencies[term] = self._count(term)
-        return known
+        return known[0]
 
-    def _count(self, term: str) -> int:
+    def _count(self, term: str) -> tuple[int, float]:
         """Count the live chunks that hold a term; those that were deleted are part of tantivy's own count."""
         counted = int(self._searcher.doc_freq(_TEXT, term))
         if not counted:
-            return 0
+            return 0, 1.0
         query = self._term(term)
         if self._statistics is None:
             hits = self._searcher.search(query, limit=1, count=False).hits
             if not hits:
-                return 0
+                return 0, 1.0
             self._statistics = _Statistics.of(query.explain(self._searcher, hits[0][1]).to_json())
         if self._statistics.chunks == self.held == self.size:
-            return counted
+            return counted, 1.0
         if self._others is not None:
             query = query.and_must_not_match(self._others)
         found: Any = self._searcher.search(query, limit=1)
-        return int(found.count)
+        weight = lucene_idf(self.size, found.count) / lucene_idf(self._statistics.chunks, counted)
+        return int(found.count), weight
 
     @cached_property
     def _others(self) -> tantivy.Query | None:
@@ -175,7 +179,7 @@ class KeywordReader:
             return []
         weights = {term: terms[term] for term in frequencies}
         query = self._query(weights, only_files)
-        limit = top + top // 4 + 8
+        limit = top + _MORE
         while True:
             with _translated(self._folder):
                 hits = self._searcher.search(query, limit=limit, count=False).hits
@@ -224,12 +228,11 @@ class KeywordReader:
         import tantivy
 
         query = tantivy.Query.term_query(self._schema, _TEXT, term, "freq")
-        frequency = self._frequencies.get(term)
-        if self._statistics is not None and frequency:
-            counted = lucene_idf(self._statistics.chunks, self._searcher.doc_freq(_TEXT, term))
-            weight *= lucene_idf(self.size, frequency) / counted
+        weight *= self._frequencies.get(term, _AS_COUNTED)[1]
         return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
 
+
+_AS_COUNTED = 0, 1.0
 
 _ROUNDING = 1.0001
 """tantivy computes in single precision."""
