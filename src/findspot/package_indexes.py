@@ -341,7 +341,7 @@ class _Imports:
 
     def in_order(self, packages: Sequence[Dependency]) -> list[Dependency]:
         """Return packages, those first that most files import."""
-        counts = self.counts()
+        counts = self.counts() if len(packages) > 1 else {}
         return sorted(packages, key=lambda each: -counts.get(each.label, 0))
 
     def weights(self) -> dict[str, float]:
