@@ -13,6 +13,7 @@ from findspot import Project
 from findspot.core.errors import CancelledError
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
+from findspot.indexer import convert_store
 from findspot.store.prebuilt import pack
 from kept_workers import open_project
 
@@ -90,7 +91,7 @@ def test_answers_do_not_depend_on_how_an_index_came_about(
         edits.make(10)
         imported.index.import_index(tmp_path / "index.zip")
         for kind in ("lancedb", "default"):
-            first.index.convert_store(kind)
+            convert_store(first.index, kind)
         shutil.copytree(root, tmp_path / "copy")
         adopted = opened("home", tmp_path / "copy")
         projects = {"imported": imported, "stopped": stopped, "adopted": adopted, "converted": first}
