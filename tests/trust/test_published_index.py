@@ -39,7 +39,7 @@ def test_a_committed_address_is_contacted_only_after_consent(
     away = findspot("index", "--yes", cwd=first)
     assert away.code == 0
     assert away.err.count(site.address) == 2  # one line: the address, and in the command that agrees
-    assert "findspot config set publishedAt" in away.err
+    assert "findspot index --published-at" in away.err
     second = make(FILES | committed, "second", git=True)
     pipe = serve(second, FINDSPOT_HOME=str(findspot.home.with_name("assistant-home")))
     assert pipe.values("index_codebase", path=str(second))["filesIndexed"] == 26

@@ -1,8 +1,8 @@
 """Imported indexes, checked against the files that are here: nothing of them is believed.
 
-A file of the archive stays only where the walk admits it, its content is the indexed one, and everything
-that an answer may show of it is made of its own text. Whatever else it says is dropped, and the next update
-cuts that file again.
+A file of the archive stays only where the walk admits it, its content is the indexed one, its chunks hold all
+of its text, and everything that an answer may show of it is made of its own text. Whatever else it says is
+dropped, and the next update cuts that file again.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
+from findspot.chunk.dispatch import MAX_CHUNKS
+from findspot.chunk.grammars import grammar_for
 from findspot.core.facts import LOCAL, TYPING, Facts, names_of, unpack
 from findspot.core.files import content_hash
+from findspot.core.languages import row as language_row
 from findspot.core.model import ChunkType, Skip, SourceFile, Stamp
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
@@ -127,7 +131,7 @@ def _is_confirmed(
         return (
             _chunks_fit(db, number, source)
             and _symbols_fit(db, number, source)
-            and _add_names(db, number, source)
+            and _add_names(db, number, source, file.language)
         )
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError):
         return False  # rows of other types than ours
@@ -137,7 +141,9 @@ class _Source:
     """A file as it is here, and the words that may be said about it."""
 
     def __init__(self, path: str, text: str) -> None:
+        self.text = text
         self.lines = text.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self._words = _WORD.findall(text)
         self._known = {*self._words, *_WORD.findall(path)}
         self._joined = " ".join(self._words)
@@ -145,6 +151,22 @@ class _Source:
     def has_lines(self, start: int, end: int, text: str) -> bool:
         """Return whether these lines hold the text: a line that is too long for one chunk is in several."""
         return 1 <= start <= end <= len(self.lines) and text in "\n".join(self.lines[start - 1 : end])
+
+    def is_covered(self, passages: Iterable[tuple[int, int, str]]) -> bool:
+        """Return whether passages, in order, hold all of the file but blanks.
+
+        A line may be cut into pieces that say the same, so each is looked for after the one before.
+        """
+        covered, ends = 0, dict[int, int]()
+        for start, end, text in passages:
+            begin, stop = self._starts[start - 1], self._starts[end]
+            at = self.text.find(text, max(begin, ends.get(start, 0)), stop)
+            at = self.text.find(text, begin, stop) if at < 0 else at
+            if self.text[covered:at].strip():
+                return False
+            ends[start] = at + len(text)
+            covered = max(covered, ends[start])
+        return not self.text[covered:].strip()
 
     def has_words(self, text: str, others: frozenset[str] = frozenset()) -> bool:
         """Return whether each word of a text is one of the file's, or of these others."""
@@ -158,11 +180,14 @@ class _Source:
 def _chunks_fit(db: Connection, number: int, source: _Source) -> bool:
     found = db.execute(
         "SELECT start_line, end_line, chunk_type, kind, language, text, symbols, signature, breadcrumb, "
-        "doc_comment, tags, context, key, scale FROM chunks WHERE id BETWEEN ? AND ?",
+        "doc_comment, tags, context, key, scale FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id",
         chunk_range(number),
     ).fetchall()
     (expected,) = db.execute("SELECT chunks FROM files WHERE id = ?", (number,)).fetchone()
-    return len(found) == expected and all(_chunk_fits(row, source) for row in found)
+    if len(found) != expected or not all(_chunk_fits(row, source) for row in found):
+        return False
+    passages = [(row[0], row[1], row[5]) for row in found if row[2] != ChunkType.SYMBOLS]
+    return len(found) >= MAX_CHUNKS or source.is_covered(passages)
 
 
 def _chunk_fits(row: tuple[object, ...], source: _Source) -> bool:
@@ -212,17 +237,23 @@ def _symbols_fit(db: Connection, number: int, source: _Source) -> bool:
     )
 
 
-def _add_names(db: Connection, number: int, source: _Source) -> bool:
+def _add_names(db: Connection, number: int, source: _Source, language: str) -> bool:
     """Derive the names of a file from its facts, once these are found to speak of the file."""
     row = db.execute("SELECT data FROM facts WHERE file_id = ?", (number,)).fetchone()
     if row is None:
-        return True
+        return not _has_facts(language)
     facts = unpack(row[0])
     if not (source.has_words("\n".join(_shown(facts))) and _lines_fit(facts, len(source.lines))):
         return False
     names = ((name, number, defined, used) for name, defined, used in names_of(facts))
     db.executemany("INSERT INTO names VALUES (?,?,?,?)", names)
     return True
+
+
+def _has_facts(language: str) -> bool:
+    """Return whether a file of a language says something about names, as long as it can be parsed."""
+    grammar = grammar_for(language) if language_row(language).grammar else None
+    return grammar is not None and grammar.finds_references
 
 
 def _shown(facts: Facts) -> Iterator[str]:

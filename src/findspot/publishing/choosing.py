@@ -24,6 +24,8 @@ MOST_ANCESTORS = 20_000
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop")
 
 KEEP_DAYS = 30
+MOST_VERSIONS = 1_000
+"""Versions of an address: a list of them stays small enough to be read by everyone."""
 KEEP_VERSIONS = 20
 
 
@@ -78,7 +80,8 @@ def outdated(
 ) -> list[Version]:
     """Return the versions to remove: older than some days, or with so many newer ones of their branch.
 
-    The newest version of the default branch always stays.
+    The newest version of the default branch always stays. If there are too many branches, the oldest
+    versions of others go as well.
     """
     ordered = newest_first(versions)
     default = default_branch(checkout, {version.branch for version in ordered})
@@ -91,7 +94,9 @@ def outdated(
             continue
         if before >= keep_versions or age(version.published_at) > timedelta(days=keep_days):
             removed.append(version)
-    return removed
+    kept = len(ordered) - len(removed)
+    others = [v for v in reversed(ordered) if v not in removed and v.branch != default]
+    return [*removed, *others[: max(0, kept - MOST_VERSIONS)]]
 
 
 def default_branch(checkout: Checkout, published: Collection[str]) -> str:

@@ -7,6 +7,7 @@ one, and believes nothing of it that the files of the checkout do not confirm.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from typing import Protocol
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.store.store_protocol import Store
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,250}")
 
 _OBJECT_STORES = ("s3://", "s3+ddb://", "gs://", "az://", "abfss://", "oss://", "cos://", "memory://")
 """What LanceDB keeps tables in."""
@@ -35,6 +40,18 @@ class Version:
     """As the index names it. Versions of other models cannot be used."""
     pipeline: str
     """How files are read and cut, as the index names it. A version of another revision would be redone."""
+
+    def check(self) -> None:
+        """Raise ValueError, saying what is wrong, if this is not a version that everyone can read."""
+        if not _COMMIT.fullmatch(self.commit):
+            raise ValueError("a commit is 7 to 64 hexadecimal digits")
+        if not _TIME.fullmatch(self.published_at):
+            raise ValueError("a time is written as 2026-01-15T14:30:00Z")
+        for name, text in (("branch", self.branch), ("model", self.model), ("pipeline", self.pipeline)):
+            if not _TEXT.fullmatch(text):
+                raise ValueError(f"a {name} has at most 250 characters, none of them a control character")
+        if not all(type(number) is int and number >= 0 for number in (self.files, self.chunks)):
+            raise ValueError("files and chunks are numbers")
 
     @property
     def key(self) -> tuple[str, str, str, str]:

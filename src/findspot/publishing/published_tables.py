@@ -23,7 +23,7 @@ from findspot.core.errors import IndexBusyError, IndexCorruptError, InvalidArgum
 from findspot.core.log import get_logger
 from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.sqlite import connect, migrate, transaction
+from findspot.core.sqlite import connect_logged, migrate, transaction
 from findspot.publishing.published import Sent, Version
 from findspot.store.database import MIGRATIONS, write_meta
 from findspot.store.index_rows import SkipRows, insert_file
@@ -122,7 +122,7 @@ class PublishedTables:
         commit = open_commit(self._tables, head)
         files = commit.files()
         token = cancel or CancelToken()
-        with contextlib.closing(connect(path, create=True)) as db:
+        with contextlib.closing(connect_logged(path)) as db:
             migrate(db, MIGRATIONS)
             with transaction(db):
                 done, total = 0, sum(file.size for file in files)

@@ -23,6 +23,7 @@ from findspot.core.errors import IndexFormatError, InvalidArgumentError, StoreUn
 from findspot.core.files import ContentError, json_bytes, open_named, parse_json, reason, write_atomic
 from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.locks import writer_lock
+from findspot.core.log import get_logger
 from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.utc_time import age
@@ -32,6 +33,8 @@ from findspot.store.database import connect
 from findspot.store.prebuilt import copy_complete, extract, pack_database
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.store_protocol import Store
+
+_log = get_logger("publishing")
 
 FORMAT = 1
 LIST = "versions.json"
@@ -51,9 +54,7 @@ _MAX_DIFFERENT = 0.25
 """The share of chunks from which on a version becomes a whole pack of its own."""
 
 _BLOCK_BYTES = 1 << 20
-_HEXADECIMAL = re.compile(r"[0-9a-f]{7,64}")
 _PACK = re.compile(r"[0-9a-f]{64}")
-_TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,250}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ class StaticIndex:
 
     def add(self, version: Version, store: Store) -> Sent:
         """Add the index in a store as a version; only what its base version lacks is written."""
+        version.check()
         with self._writing() as folder, tempfile.TemporaryDirectory(prefix="findspot-") as working:
             entries = self._entries()
             path = Path(working, "version.sqlite")
@@ -223,11 +225,19 @@ class StaticIndex:
             held = parse_json(bytes(data))
             if held["format"] > FORMAT:
                 raise IndexFormatError(held["format"], FORMAT)
-            return [_entry(row) for row in held["versions"]]
+            rows = list(held["versions"])
         except (ContentError, ValueError, KeyError, TypeError) as error:
-            raise InvalidArgumentError(
-                f"{self.address} does not hold a published index.", f"{LIST}: {error!r}"
-            ) from error
+            raise _no_list(self.address, error) from error
+        entries, wrong = [], ValueError("no version")
+        for row in rows:
+            try:
+                entries.append(_entry(row))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:  # the others can still be used
+                _log.info("%s: a version that is none: %s", self.address, error)
+                wrong = ValueError(str(error))
+        if rows and not entries:
+            raise _no_list(self.address, wrong)
+        return entries
 
 
 class _Download:
@@ -281,17 +291,14 @@ def _entry(row: Any) -> _Entry:
         model=row["model"],
         pipeline=row["pipeline"],
     )
-    texts = (version.branch, version.model, version.pipeline)
-    numbers = (version.files, version.chunks, *(pack.bytes for pack in packs))
-    if not _HEXADECIMAL.fullmatch(version.commit) or not all(map(_TEXT.fullmatch, texts)):
-        raise ValueError("a version that is none")
-    if not all(type(number) is int and number >= 0 for number in numbers):
-        raise ValueError("a number that is none")
+    version.check()
+    if not all(type(pack.bytes) is int and pack.bytes >= 0 for pack in packs):
+        raise ValueError("a size that is none")
     if len(packs) not in (1, 2) or not all(_PACK.fullmatch(pack.sha256) for pack in packs):
         raise ValueError("packs that are none")
     if sum(pack.bytes for pack in packs) > MAX_PACK_BYTES:
         raise ValueError("packs that are too large")
-    age(version.published_at)
+    age(version.published_at)  # such a day exists
     return _Entry(version, packs)
 
 
@@ -398,6 +405,10 @@ def _together(path: Path, base: Path) -> Iterator[sqlite.Connection]:
             db.execute("CREATE UNIQUE INDEX temp.shared_new ON shared (new)")
             yield db
         db.execute("DETACH base")
+
+
+def _no_list(address: str, error: Exception) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{address} does not hold a published index.", f"{LIST}: {error!r}")
 
 
 def _unavailable(address: str, detail: str) -> StoreUnavailableError:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import lzma
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
@@ -176,6 +178,13 @@ def take_checked(path: Path, store: Store, root: Path, check: Callable[[Connecti
         raise _not_an_index(error.developer_message) from error
 
 
+_DAMAGES = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
+    KeyError, EOFError, RuntimeError, ValueError,
+)  # fmt: skip
+"""What reading an archive raises if somebody made or changed it otherwise than `pack_database`."""
+
+
 @contextlib.contextmanager
 def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     try:
@@ -185,7 +194,7 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
         raise InvalidArgumentError(f"There is no file {source}.") from None
     except OSError as error:
         raise InvalidArgumentError(f"{source} cannot be read: {reason(error)}.") from error
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, EOFError, RuntimeError) as error:
+    except _DAMAGES as error:
         raise _not_an_index(f"{error}") from error
 
 
@@ -195,7 +204,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     try:
         held: dict[str, Any] = json.loads(archive.read(MANIFEST))
         manifest = Manifest(**{name: kind(held[name]) for name, kind in _TYPES.items()})
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise _not_an_index(f"its manifest cannot be read: {error}") from error
     for found, known in ((manifest.archive, ARCHIVE_FORMAT), (manifest.format, FORMAT_VERSION)):
         if found > known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -106,3 +107,27 @@ def test_a_commit_or_a_branch_names_versions() -> None:
     assert matching(versions, "BBBB") == versions[1:]
     assert matching(versions, "topic") == versions[2:]
     assert matching(versions, "") == matching(versions, "x") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("commit", "abc"),
+        ("commit", "xyz1234"),
+        ("branch", "feature/\x85"),
+        ("branch", "b" * 251),
+        ("published_at", "2026-11-16\x1b19:48:26+00:00"),
+    ],
+)
+def test_versions_that_nobody_could_read_are_refused(field: str, value: str) -> None:
+    good = Version("0" * 40, "main", "2026-01-15T14:30:00Z", 1, 1, "model", "7")
+    good.check()
+    with pytest.raises(ValueError, match=r"^a (commit|branch|time) "):
+        replace(good, **{field: value}).check()
+
+
+def test_many_branches_do_not_fill_the_list() -> None:
+    versions = [version(f"{number:040x}", f"branch-{number}") for number in range(1_010)]
+    gone = outdated([*versions, replace(versions[0], branch="main")], Checkout((), "main", "main"), 30, 20)
+    assert len(gone) == 11
+    assert all(version.branch != "main" for version in gone)

@@ -189,3 +189,16 @@ def test_a_server_that_misbehaves_costs_little(
         index.fetch(version("e"), path)
     with pytest.raises(InvalidArgumentError):
         open_published("ftp://example.com/x")
+
+
+def test_one_bad_version_does_not_hide_the_others(tmp_path: Path) -> None:
+    """A list once held a branch that no reader accepted, and was lost for everyone."""
+    index, good = StaticIndex(str(tmp_path / "site")), version("a")
+    with pytest.raises(ValueError, match="control character"):
+        index.add(replace(good, branch="feature/\x85"), many(tmp_path / "bad"))
+    index.add(good, many(tmp_path / "index"))
+    listed = tmp_path / "site" / "versions.json"
+    held = json.loads(listed.read_text())
+    held["versions"].insert(0, held["versions"][0] | {"branch": "b" * 300})
+    listed.write_text(json.dumps(held))
+    assert index.versions() == [good]

@@ -84,6 +84,11 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
             "help": "default, lancedb, or a published index to begin from: s3://…",
         },
     ),
+    (
+        "published-at",
+        "publishedAt",
+        {"metavar": "ADDRESS", "help": "Begin a new index from the one that is published there."},
+    ),
     ("workers", "workers", {"metavar": "ray://HOST:PORT|local", "help": "Cut and embed on a Ray cluster."}),
     ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
 )
@@ -259,9 +264,9 @@ def offer_published(project: Project) -> None:
     if address is None or agreed_address(settings) or project.index.publishes_to or project.store.exists:
         return
     if not can_ask():
-        elsewhere = "" if Path.cwd() == project.root else f" --path {shlex.quote(str(project.root))}"
-        command = f"findspot config set publishedAt {shlex.quote(address)}{elsewhere}"
-        output.note(f"An index is published at {address}; nothing is fetched until you agree: `{command}`")
+        elsewhere = "" if Path.cwd() == project.root else f" {shlex.quote(str(project.root))}"
+        command = f"findspot index --published-at {shlex.quote(address)}{elsewhere}"
+        output.note(f"An index is published at {address}. To begin from it, run `{command}`.")
         return
     source = settings.sources["publishedAt"]
     output.note(f"{source} says that an index of this project is published at {address}.", bold=True)

@@ -166,6 +166,12 @@ def _checkout(project: Project, branch: str | None, commit: str | None) -> Check
             f"The {'commit' if not ancestors else 'branch'} of {project.root} is not known.",
             hint=f"Name it with {missing}.",
         )
+    try:
+        Version(ancestors[0], named, utc_now(), 0, 0, "", "").check()
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"This cannot be published: {error}.", hint="Name it with --commit or --branch."
+        ) from error
     return Checkout(ancestors, named, found.default_branch)
 
 

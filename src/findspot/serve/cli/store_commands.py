@@ -98,8 +98,9 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
         "totalChunks": status.total_chunks,
     }
     figures = _figures(status.total_files, status.total_chunks)
-    lines = (f"{status.project_path} reads {address}: {figures}", *status.notes)
-    reply.give(result, "\n".join(lines))
+    reply.give(result, f"{status.project_path} reads {address}: {figures}")
+    for note in () if reply.json else status.notes:
+        output.note(note)
 
 
 def _attach(project: Project, address: str) -> None:
