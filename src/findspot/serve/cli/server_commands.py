@@ -114,7 +114,7 @@ _REACHED = (
     click.option(
         "--tokens",
         metavar="FILE",
-        help="File of tokens, each with the projects it is for. See docs/scaling.md.",
+        help="File of tokens, each with the projects it is for. See docs/team-server.md.",
     ),
     click.option(
         "--processes",
