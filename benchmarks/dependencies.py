@@ -23,7 +23,8 @@ from findspot import Engine, Query
 from findspot.chunk.capsule import doc_comment
 from findspot.chunk.splitting import SourceLines
 from findspot.core.model import Corpus, Hit
-from findspot.dependencies.package import SCHEME, Dependency
+from findspot.core.paths import SCHEME
+from findspot.dependencies.package import Dependency
 from findspot.dependencies.package_modules import read_definitions, stored_text
 from findspot.project import Project
 

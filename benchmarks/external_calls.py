@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from findspot import Engine
 from findspot.core.facts import Relation
-from findspot.dependencies.package import SCHEME
+from findspot.core.paths import SCHEME
 from findspot.dependencies.package_modules import providing
 from findspot.graph import Graph
 from findspot.graph.graph import every_node

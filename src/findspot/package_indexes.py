@@ -19,9 +19,9 @@ from findspot.core.config import home_folder
 from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
-from findspot.core.paths import DOCUMENT_SETS
+from findspot.core.paths import DOCUMENT_SETS, SCHEME
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.dependencies.package import SCHEME, Dependency, normalised, package_of
+from findspot.dependencies.package import Dependency, normalised, package_of
 from findspot.dependencies.package_folders import (
     content_of,
     index_of,

@@ -85,7 +85,7 @@ class Runner:
 
 
 def test_gitlab_pages_serve_the_index(tmp_path: Path) -> None:
-    """Issue 24.5: the recipe for GitLab CI, and a developer's clone that begins from what it published."""
+    """The recipe for GitLab CI, and a developer's clone that begins from what it published."""
     job = recipe("pages")["pages"]
     (cached,), (kept,) = job["cache"]["paths"], job["artifacts"]["paths"]
     runner = Runner(tmp_path, CI_COMMIT_REF_NAME="main")
@@ -105,7 +105,7 @@ def test_gitlab_pages_serve_the_index(tmp_path: Path) -> None:
 
 
 def test_github_actions_publish_to_an_object_store(tmp_path: Path) -> None:
-    """Issue 24.5: the recipe for GitHub Actions against an S3 server, and a developer's clone."""
+    """The recipe for GitHub Actions against an S3 server, and a developer's clone."""
     pytest.importorskip("lancedb")
     steps = recipe("jobs")["jobs"]["publish"]["steps"]
     commands = [(step["run"], step.get("env", {})) for step in steps if "run" in step]

@@ -43,7 +43,7 @@ def prepare() -> list[str]:
 
 @pytest.mark.skipif(not _can_unshare(), reason="needs a mount namespace of its own")
 def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> None:
-    """Issue 24.6: as in deploy/kubernetes.yaml, without sources, with a token file that is a link."""
+    """As in deploy/kubernetes.yaml, without sources, with a token file that is a link."""
     home, temporary, access = (tmp_path / name for name in ("home", "temporary", "access"))
     project = make_sample(tmp_path / "shop")
     for folder in (home, temporary, access / "..data"):

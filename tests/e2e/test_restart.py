@@ -116,7 +116,7 @@ def started(listener: socket.socket, home: Path, project: Path, processes: int) 
 @pytest.mark.skipif(os.name == "nt", reason="a socket is handed over on POSIX systems only")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_no_request_fails_while_a_server_is_replaced(tmp_path: Path, processes: int) -> None:
-    """Issue 24.6: first with a successor that runs already, then with one that starts after the end."""
+    """First with a successor that runs already, then with one that starts after the end."""
     home, project = tmp_path / "home", make_sample(tmp_path / "shop")
     home.mkdir()
     subprocess.run(

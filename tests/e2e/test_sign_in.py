@@ -113,7 +113,7 @@ def login(site: Site) -> OAuthClientProvider:
 
 
 def test_a_client_that_knows_only_the_address_logs_in(site: Site) -> None:
-    """Issue 24.6: 401, the metadata of the resource, the issuer's metadata, its login, and the answer."""
+    """401, the metadata of the resource, the issuer's metadata, its login, and the answer."""
     site.issuer.user = ("carol", ["shop-developers"])
     carrier = create_mcp_http_client(auth=login(site))
     transport = streamable_http_client(site.door.address, http_client=carrier)

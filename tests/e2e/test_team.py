@@ -113,7 +113,7 @@ class TestRights:
     def test_a_repository_is_named_by_its_address(
         self, team: tuple[str, Join], projects: dict[str, Path], mode: str
     ) -> None:
-        """Issue 24.6: a client knows the remote of its checkout, not the server's path."""
+        """A client knows the remote of its checkout, not the server's path."""
         for token in (CLONE, SHOP, ALL):
             with team[1](token, mode=mode) as client:
                 for path in ("github.com/acme/shop", "git@github.com:Acme/shop.git", str(projects["shop"])):
@@ -283,7 +283,7 @@ class TestFigures:
     def test_ready_is_for_everyone_and_names_projects_to_few(
         self, team: tuple[str, Join], team_home: Path, projects: dict[str, Path]
     ) -> None:
-        """Issue 24.6: 200 only while every project can answer."""
+        """200 only while every project can answer."""
         address = team[0]
         assert json.loads(get(address, "/ready")[1]) == {"status": "ready", "projects": 2}
         database = team_home / "indexes" / index_key(projects["secret"]) / "index.sqlite"

@@ -117,7 +117,7 @@ def test_the_image_runs_as_an_ordinary_user_and_keeps_its_index_in_a_volume() ->
 
 
 def test_the_kubernetes_example_is_locked_down_and_probes_what_there_is() -> None:
-    """Issue 24.6: a read-only root file system, no rights, and probes of addresses that the server has."""
+    """A read-only root file system, no rights, and probes of addresses that the server has."""
     documents = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text()))
     kinds = {document["kind"]: document for document in documents}
     deployment, service, budget = (kinds[kind] for kind in ("Deployment", "Service", "PodDisruptionBudget"))

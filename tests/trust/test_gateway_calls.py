@@ -237,7 +237,7 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, hom
 
 
 def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:
-    """issue 20: sampling passes through if it was agreed for that server."""
+    """Sampling passes through if it was agreed for that server."""
     pipe = serve(gateway.root, capabilities={"sampling": {}}, HOME=str(gateway.user))
     refused = pipe.call("call_tool", name="any__think")
     assert refused["isError"]
@@ -254,7 +254,7 @@ def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve
 
 
 def test_a_question_of_a_server_reaches_a_client_without_sessions(gateway: Gateway, home: Path) -> None:
-    """issue 20: from 2026-07-28 on the call is answered with the question, and goes on when called again."""
+    """From 2026-07-28 on the call is answered with the question, and goes on when called again."""
     person = Person(content={"name": "Ada"})
     transport = stdio_client(parameters(home, gateway.root, HOME=str(gateway.user)))
     with (

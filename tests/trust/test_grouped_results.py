@@ -28,7 +28,7 @@ FILES = {
 
 
 def test_results_by_file_and_by_definition(make: MakeFolder, serve: Serve, findspot: Program) -> None:
-    """Issue 19, point 3."""
+    """One result per file, or per definition, whichever is asked for."""
     root = make(FILES)
     assert findspot("index", cwd=root).code == 0
     pipe = serve(root)
@@ -52,7 +52,7 @@ def test_results_by_file_and_by_definition(make: MakeFolder, serve: Serve, finds
 def test_a_report_comes_with_files_that_change_together(
     make: MakeFolder, serve: Serve, findspot: Program
 ) -> None:
-    """Issue 19, point 6: in the text and in the structured content, and only for reports."""
+    """In the text and in the structured content, and only for reports."""
     root = make(FILES | {"tax_rates.py": "RATES = [0]\n"}, git=True)
     for value in range(3):
         (root / "shop.py").write_text(f"{SHOP}\n\nLIMIT = {value}\n")

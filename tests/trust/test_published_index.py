@@ -30,7 +30,7 @@ def publisher(tmp_path: Path) -> Program:
 def test_a_committed_address_is_contacted_only_after_consent(
     findspot: Program, publisher: Program, make: MakeFolder, site: StaticServer, serve: Serve
 ) -> None:
-    """Issue 24.4: a committed file alone contacts nothing; --yes is no consent, an assistant cannot agree."""
+    """A committed file alone contacts nothing; --yes is no consent, an assistant cannot agree."""
     committed = {".findspot.json": json.dumps({"publishedAt": site.address})}
     first = make(FILES | committed, "first", git=True)
     assert publisher("publish", site.folder, "--project", first).code == 0
@@ -67,7 +67,7 @@ def test_a_committed_address_is_contacted_only_after_consent(
 def test_a_server_that_lies_costs_one_line(
     findspot: Program, publisher: Program, make: MakeFolder, site: StaticServer, tmp_path: Path
 ) -> None:
-    """Issue 24.4: a tampered version and a redirect to another server are refused; the files are indexed."""
+    """A tampered version and a redirect to another server are refused; the files are indexed."""
     root = make(FILES, git=True)
     assert publisher("publish", site.folder, "--project", root).code == 0
     (pack,) = site.folder.glob("*.findspot")
@@ -87,7 +87,7 @@ def test_a_server_that_lies_costs_one_line(
 
 
 def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: StaticServer) -> None:
-    """Issue 24.3 and 24.5: versions per commit and branch, exit codes, JSON and Markdown, no question."""
+    """Versions per commit and branch, exit codes, JSON and Markdown, no question."""
     root, folder = make(FILES, git=True), site.folder
     head = run_git(root, "rev-parse", "HEAD").strip()
     summary = root.parent / "summary.md"

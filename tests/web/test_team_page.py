@@ -35,7 +35,7 @@ def address(indexed: tuple[Home, Path]) -> Iterator[str]:
 
 @pytest.mark.programs
 def test_a_token_shows_its_projects(browser: Browser, address: str, indexed: tuple[Home, Path]) -> None:
-    """Issue 24.6: nothing is shown before the token, and nothing is loaded from elsewhere."""
+    """Nothing is shown before the token, and nothing is loaded from elsewhere."""
     from playwright.sync_api import expect
 
     window, errors, asked = browser.new_page(), list[str](), list[str]()

@@ -225,7 +225,7 @@ class Declarations:
         return []
 
     def _followed(self, at: Declaration) -> list[Declaration]:
-        """Return the declarations that a binding stands for: itself, or what an import names."""
+        """Return the declarations of a local name: its own, or those of what it imports."""
         node = at.node
         if node.type == "import_alias":
             return self._expression(at, node.named_children[-1])
@@ -266,7 +266,7 @@ class Declarations:
         return []
 
     def _in_block(self, at: Declaration, block: Node, name: str) -> list[Declaration]:
-        """Return what a file or a namespace declares or hands on under a name."""
+        """Return what a file or a namespace declares or re-exports under a name."""
         stars: list[str] = []
         for statement in block.named_children:
             if statement.type != "export_statement":
@@ -329,7 +329,7 @@ def _imported(statement: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _renamed(clause: Node, name: str) -> str | None:
-    """Return the own name of what an export clause hands on under a name."""
+    """Return the local name of what an export clause exports under a name."""
     for each in clause.named_children:
         original, alias = each.child_by_field_name("name"), each.child_by_field_name("alias")
         if original is not None and _text(alias or original) == name:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from findspot.chunk.capsule import doc_comment, signature
 from findspot.chunk.splitting import SourceLines
 from findspot.core.facts import Relation
+from findspot.core.paths import SCHEME
 from findspot.dependencies.declarations import Declarations
-from findspot.dependencies.package import NPM, PYPI, SCHEME
+from findspot.dependencies.package import NPM, PYPI
 from findspot.dependencies.package_modules import OpenPackages, PackageFiles, read_definitions
 from findspot.graph import Node
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.files import ContentError, parse_json, read_below
-from findspot.core.paths import SCHEME as SCHEME  # noqa: PLC0414  part of what this module says
+from findspot.core.paths import SCHEME
 
 MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""

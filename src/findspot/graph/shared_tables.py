@@ -111,7 +111,7 @@ def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:
 
 
 class _Summaries(dict[int, "Summary"]):
-    """The summaries of an index by file number, which stands for one content of the file."""
+    """The summaries of an index by file number; a file gets a new number with each new content."""
 
 
 def _summaries(snapshot: Snapshot) -> dict[int, Summary]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -162,6 +162,14 @@ class PublishedTables:
         raise InvalidArgumentError(f"{self.address} no longer has the version {version.commit[:7]}.")
 
 
+def _attempts() -> Iterator[int]:
+    """Yield each attempt; pause in between for a random time, so that two publishers do not meet again."""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(random.uniform(0, _PAUSE_S))
+        yield attempt
+
+
 class Publisher:
     """Adds versions to tables and removes them."""
 
@@ -171,19 +179,18 @@ class Publisher:
     def add(self, version: Version, store: Store) -> Sent:
         """Add the index in a store as a version; another publisher's work is waited for, and followed."""
         with store.snapshot() as snapshot:
-            for _ in range(_TRIES):
+            for _ in _attempts():
                 head = self._head() or self._begin()
                 with contextlib.suppress(OvertakenError):
                     sent = self._add(head, version, snapshot)
                     with contextlib.suppress(IndexBusyError):
                         self.remove(set())  # small fragments are put together from time to time
                     return sent
-                time.sleep(random.uniform(0, _PAUSE_S))
         raise IndexBusyError("another publisher")
 
     def remove(self, keys: set[tuple[str, str, str, str]]) -> None:
         """Remove versions, and the rows that no other version needs."""
-        for _ in range(_TRIES):
+        for _ in _attempts():
             head = self._head()
             if head is None:
                 return
@@ -193,7 +200,6 @@ class Publisher:
             with contextlib.suppress(OvertakenError):
                 if self._tidy(head, left):
                     return
-            time.sleep(random.uniform(0, _PAUSE_S))
         raise IndexBusyError("another publisher")
 
     def _add(self, head: Head, version: Version, snapshot: Snapshot) -> Sent:

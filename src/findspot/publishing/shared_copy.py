@@ -11,11 +11,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol
 
 from findspot.core.errors import (
     FindspotError,
@@ -28,11 +27,10 @@ from findspot.core.errors import (
 )
 from findspot.core.files import remove_folder, stat_of
 from findspot.core.log import get_logger
-from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.sqlite import remove_database
 from findspot.publishing.choosing import nearest, read_checkout
-from findspot.publishing.published import Version
+from findspot.publishing.published import PublishedIndex, Version
 from findspot.store.lance.lance_store import CACHE, is_filled
 from findspot.store.lance.lance_writer import EPOCH, ORIGIN
 from findspot.store.records import DerivedDamagedError
@@ -67,23 +65,6 @@ _VERSION = "origin_version"
 """The row of the copy's `meta` that says which version it holds."""
 
 
-class Source(Protocol):
-    """A published index, as far as a reader needs it."""
-
-    @property
-    def address(self) -> str: ...
-
-    def versions(self) -> Sequence[Version]: ...
-
-    def fetch(
-        self,
-        version: Version,
-        path: Path,
-        progress: ProgressSink = ignore_progress,
-        cancel: CancelToken | None = None,
-    ) -> None: ...
-
-
 class ReadOnlyError(InvalidArgumentError):
     """A change to an index that can only be read here."""
 
@@ -98,7 +79,7 @@ class ReadOnlyError(InvalidArgumentError):
 class CopyFiller:
     """Brings a copy to what is published; `trouble` says why the copy may be older."""
 
-    def __init__(self, copy: SqliteStore, root: Path, source: Source) -> None:
+    def __init__(self, copy: SqliteStore, root: Path, source: PublishedIndex) -> None:
         self.copy = copy
         self.address = source.address
         self.trouble = ""
@@ -206,7 +187,7 @@ class SharedCopy:
     damaged = False
     """A damaged copy is filled again at once."""
 
-    def __init__(self, folder: Path, root: Path, source: Source) -> None:
+    def __init__(self, folder: Path, root: Path, source: PublishedIndex) -> None:
         self.folder = folder
         self.address = source.address
         self.copy = SqliteStore(folder / CACHE, str(root))
@@ -223,7 +204,7 @@ class SharedCopy:
             return False
         try:
             versions = self._source.versions()
-        except FindspotError:  # whoever reads it is told why that is not possible
+        except FindspotError:  # a reader gets the reason with its first question
             return True
         if not versions:
             self._empty_until = time.monotonic() + LEAVE_ALONE_S

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FileNotIndexedError, InvalidPatternError
 from findspot.core.model import Corpus, Skip, SourceFile
-from findspot.dependencies.package import SCHEME
+from findspot.core.paths import SCHEME
 from findspot.discover.checkouts import find_root
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from findspot import Engine
-from findspot.dependencies.package import SCHEME
+from findspot.core.paths import SCHEME
 
 NODE = {
     "web": {

@@ -131,7 +131,7 @@ def _target(project: Project, address: str | None) -> str:
     target = address or project.settings.publishing.target
     if target is None:
         raise InvalidArgumentError(
-            "Where to publish is not said.",
+            "There is no address to publish to.",
             hint="Run `findspot publish ADDRESS`, or `findspot config set publishTo ADDRESS`.",
         )
     return target.replace(PROJECT, project.root.name)

@@ -2,7 +2,7 @@
 
 A tokens file holds hashes, not tokens, each with projects by path, id or repository address:
 `{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` in the place of the list
-stands for every project. `"oidc"` names an issuer whose tokens are accepted too, and the projects of its
+stands for every project. `"oidc"` names an issuer whose tokens are valid as well, and the projects of its
 groups. Edits count with the next request.
 """
 

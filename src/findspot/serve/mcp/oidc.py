@@ -58,7 +58,7 @@ class IssuerUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OidcSettings:
-    """Whose tokens are accepted, and what clients are told about the issuer."""
+    """The issuer whose tokens are accepted, and what clients learn about it."""
 
     issuer: str
     audiences: tuple[str, ...]

@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
-from findspot.dependencies.package import SCHEME
+from findspot.core.paths import SCHEME
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project

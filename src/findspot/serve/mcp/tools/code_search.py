@@ -9,9 +9,10 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, Results
+from findspot.core.paths import SCHEME
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.shared_records import later
-from findspot.dependencies.package import SCHEME, package_of
+from findspot.dependencies.package import package_of
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
 from findspot.serve.mcp.client import structured_results
