@@ -31,7 +31,7 @@ only on a terminal; `NO_COLOR` turns off colours and links. Every command that a
 | 1 | an error; or you said no |
 | 2 | wrong usage or configuration |
 | 3 | there is no index |
-| 4 | the embedding provider is unavailable |
+| 4 | the embedding provider, or the address of a published index, does not answer |
 | 130, 143 | stopped by Ctrl-C, by SIGTERM |
 """
 _EVERYWHERE = frozenset({"--json", "--verbose", "--help"})

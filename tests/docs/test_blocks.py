@@ -17,6 +17,9 @@ from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 from tools_page import tools_page
 
 from contents import write_files
+from findspot.catalogue.client_configs import Entry, parse_config, read_entry
+from findspot.catalogue.known_clients import CLIENTS
+from findspot.core.config import ci_branch
 from findspot.core.setting_keys import TOOLSETS
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.mcp.tool_results import tool_tokens
@@ -140,6 +143,39 @@ def test_generated_pages_are_current(name: str, written: str) -> None:
     """Regenerate one with `python tests/docs/NAME_page.py > docs/NAME.md`."""
     assert (ROOT / "docs" / f"{name}.md").read_text("utf-8") == written
     assert "|  |" not in written  # every option and argument is explained
+
+
+def remote_entries() -> dict[str, str]:
+    """The entries for a team's server by the client's title."""
+    page = (ROOT / "docs" / "team-server.md").read_text("utf-8")
+    section = page.split("## Connect assistants")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| (.+?) \| `(\{.+?\})`", section, re.MULTILINE))
+
+
+def test_every_client_is_connected_to_a_server_or_needs_a_bridge() -> None:
+    bridged = {"Claude Desktop", "JetBrains Junie"}
+    assert remote_entries().keys() == {client.title for client in CLIENTS} - bridged
+
+
+@pytest.mark.parametrize("title", remote_entries())
+def test_an_entry_for_a_server_has_its_address_and_the_token(title: str) -> None:
+    """Findspot reads the entries of clients, too: what the page shows means the same to it."""
+    (kind,) = (client.format for client in CLIENTS if client.title == title)
+    text = remote_entries()[title]
+    entry = read_entry(parse_config(f"x = {text}", kind)["x"] if kind == "toml" else parse_config(text, kind))
+    assert isinstance(entry, Entry)
+    assert entry.url == "https://findspot.example.com/mcp"
+    assert re.fullmatch(r"Bearer (TOKEN|\S*(TEAM_TOKEN|findspot-token)\S*)", entry.headers["Authorization"])
+    assert not entry.disabled
+
+
+def test_the_variables_that_name_a_branch() -> None:
+    page = (ROOT / "docs" / "teams.md").read_text("utf-8")
+    section = page.split("variables that is set:")[1].split("\n###")[0]
+    named = re.findall(r"`([A-Z_]+)`", section)
+    assert len(named) == len(set(named)) == 9
+    for position, name in enumerate(named):
+        assert ci_branch(dict.fromkeys(named[position:], "later") | {name: "this"}) == "this"
 
 
 def test_the_page_of_the_tools_has_their_annotations() -> None:

@@ -381,8 +381,12 @@ def _reason(value: Mapping[str, Any]) -> str:
 
 
 def _headers(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers of an entry; Codex has keys of its own for values from the environment."""
-    headers = _pairs(value.get("headers")) | _pairs(value.get("http_headers"))
+    """Return the headers of an entry; Codex has keys of its own for values from the environment, and Continue
+    has an object around them.
+    """
+    options = value.get("requestOptions")
+    headers = _pairs(options.get("headers")) if isinstance(options, dict) else {}
+    headers |= _pairs(value.get("headers")) | _pairs(value.get("http_headers"))
     from_env = _pairs(value.get("env_http_headers"))
     headers |= {name: f"${{{variable}}}" for name, variable in from_env.items()}
     variable, authorization = value.get("bearer_token_env_var"), _authorization(value)
