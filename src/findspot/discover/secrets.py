@@ -74,16 +74,23 @@ def _matches(text: str) -> Iterator[Secret]:
     near = "\n".join([text[start:end] for start, end in windows]).lower()
     whole = [(0, len(text))]
     fired: set[str] = set()
-    for rule in rules():
-        searched, parts = (text, whole) if rule.anywhere else (near, windows)
-        if not any(keyword in searched for keyword in rule.keywords):
-            continue
+    for rule in _rules_of_keywords(text, near):
         if rule.beside and rule.beside not in fired:
             continue
-        for start, end in parts:
+        for start, end in whole if rule.anywhere else windows:
             for secret in _matches_of(rule, text, start, end):
                 fired.add(rule.id)
                 yield secret
+
+
+def _rules_of_keywords(text: str, near: str) -> list[Rule]:
+    """Return the rules of which a keyword stands in a text or near its runs, in the order of the table."""
+    anywhere, near_runs = _places_of_keywords()
+    found = [places for keyword, places in anywhere.items() if keyword in text]
+    if near:
+        found += [places for keyword, places in near_runs.items() if keyword in near]
+    table = rules()
+    return [table[place] for place in sorted(set[int]().union(*found))]
 
 
 def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]:
@@ -343,6 +350,17 @@ def rules() -> tuple[Rule, ...]:
     return tuple(
         Rule(**{**row, "keywords": tuple(row["keywords"])}) for row in tomllib.loads(_text())["rules"]
     )
+
+
+@cache
+def _places_of_keywords() -> tuple[dict[str, set[int]], dict[str, set[int]]]:
+    """Return the rules of each keyword by their places: those tried anywhere, and those tried near runs."""
+    anywhere: dict[str, set[int]] = {}
+    near_runs: dict[str, set[int]] = {}
+    for place, rule in enumerate(rules()):
+        for keyword in rule.keywords:
+            (anywhere if rule.anywhere else near_runs).setdefault(keyword, set()).add(place)
+    return anywhere, near_runs
 
 
 REMOVED = "[removed]"
