@@ -213,8 +213,17 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
         for name, reader in derived.keywords.items():
             keywords.drop_files(folder / KEYWORDS / name, reader.other_files())
     except DerivedDamagedError as damage:
-        _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
+        if _lacks_counts(folder / VECTORS):
+            _log.info("making the keyword statistics, once: the index is of a version that had none")
+        else:
+            _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
         rebuild(folder, db)
+
+
+def _lacks_counts(vectors: Path) -> bool:
+    """Return whether there are segments, and no word counts of any of them."""
+    names = [entry.name for entry in vectors.iterdir()] if vectors.is_dir() else []
+    return bool(names) and not any(name.endswith(ENDING) for name in names)
 
 
 def _check(derived: Derived) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import shutil
 from collections.abc import Callable
@@ -88,6 +89,17 @@ def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents, name:
     path = copy / name
     path.unlink() if path.is_file() else shutil.rmtree(path)
     assert contents(SqliteStore(copy, "p")) == expected
+
+
+def test_an_index_of_a_version_without_word_counts_is_not_called_damaged(
+    copy: Path, expected: Contents, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for path in (copy / "vectors").glob("*.words"):
+        path.unlink()
+    assert contents(SqliteStore(copy, "p")) == expected
+    assert "making the keyword statistics, once" in caplog.text
+    assert "INDEX_CORRUPT" not in caplog.text
 
 
 def test_keywords_left_behind_are_noticed(copy: Path, tmp_path: Path) -> None:
