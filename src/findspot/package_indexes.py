@@ -107,6 +107,8 @@ class PackageIndexes:
             key=lambda hit: -hit.score * weights.get(package_of(hit.path), 1.0),
         )
         warnings = dict.fromkeys(answer.warning for answer in answers if answer.warning)
+        if wanted == ALL and (skipped := _skipped(self.listed())):
+            warnings[skipped] = None
         return Results(
             query.text,
             query.mode,
@@ -381,9 +383,26 @@ def _suggestion(package: Dependency) -> str:
     return f"The dependency '{package.name}' may have it: search again with dependency \"{package.name}\"."
 
 
+def _skipped(listed: Sequence[Dependency]) -> str | None:
+    """Return which of the project's own packages `*` leaves out."""
+    names = [each.name for each in listed if each.direct and not each.folder]
+    if not names:
+        return None
+    shown = ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW:,} more" if len(names) > _FEW else "")
+    return f"Not searched, because not on this machine: {shown}. `findspot deps --missing` says why."
+
+
 def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
     import difflib
 
+    name, _, version = wanted[1:].rpartition("@")
+    others = [each for each in listed if name and _is_meant(each, wanted[0] + name)]
+    if others:
+        found = " and ".join(dict.fromkeys(each.version or "an unknown version" for each in others))
+        return InvalidArgumentError(
+            f"The project has {others[0].name} {found}, not {version}.",
+            hint=f"Search '{wanted[0] + name}'; `findspot deps diff` compares versions.",
+        )
     names = {each.name.lower(): each.name for each in listed}
     near = difflib.get_close_matches(wanted.rpartition("@")[0].lower() or wanted.lower(), names, _FEW)
     hint = f"Did you mean {' or '.join(names[each] for each in near)}?" if near else None

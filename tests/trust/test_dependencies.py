@@ -70,7 +70,9 @@ def test_a_package_is_searched_on_demand_and_never_run(
     assert {Path(path).name for path in found} <= {"retry.py", "__init__.py", ".findspot.json"}
     assert ask("pypi/single", "only_function") == ["dep://pypi/single@1.0/single.py"]
     assert ask("left-align", "pad a text")[0] == "dep://npm/left-align@3.0.0/dist/index.js"
-    assert {path[:11] for path in ask("*", "function")} <= {"dep://pypi/", "dep://npm/l"}
+    everywhere = findspot("search", "--dependency", "*", "--json", "function", cwd=project).json
+    assert {hit["path"][:11] for hit in everywhere["results"]} <= {"dep://pypi/", "dep://npm/l"}
+    assert "not on this machine: absent." in everywhere["warning"]
     assert not any(path.startswith("dep://") for path in _paths(findspot, project, "wait_between_attempts"))
     assert not list(project.rglob("was_run"))
     kept = b"".join(path.read_bytes() for path in (home / "dependencies").rglob("*") if path.is_file())
@@ -93,7 +95,7 @@ def test_packages_that_cannot_be_searched_say_why(findspot: Program, make: MakeF
     unknown = findspot("search", "--dependency", "httpkitt", "x", cwd=project)
     assert "Did you mean httpkit?" in unknown.err
     other_version = findspot("search", "--dependency", "httpkit@9", "x", cwd=project)
-    assert "depends on no package 'httpkit@9'" in other_version.err
+    assert "The project has httpkit 2.1.0, not 9." in other_version.err
 
 
 def test_an_assistant_asks_reads_and_compares(serve: Serve, findspot: Program, make: MakeFolder) -> None:
@@ -165,6 +167,7 @@ def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None
         "def wait_between_attempts(attempt: int, *, most: float) -> float:\n    return most\n\n\n"
         "def give_up_after() -> int:\n    def local():\n        pass\n    return 3\n"
     )
+    (site / "httpkit" / "_private.py").write_text("def of_nobody_else() -> None: ...\n")
     answer = findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", "--json", cwd=project).json
     changed, added = answer["changes"]
     assert (changed["change"], changed["name"]) == ("changed", "httpkit.retry:wait_between_attempts")
@@ -174,6 +177,8 @@ def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None
     assert "used in app.py:" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).out
     unknown = findspot("deps", "diff", "httpkit", "1.0", "2.2.0", cwd=project)
     assert "Indexed: 2.1.0, 2.2.0." in unknown.err
+    assert findspot("delete", "--yes", cwd=project).code == 0
+    assert "is not indexed" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).err
 
 
 def test_added_documentation_answers_like_the_project_own(findspot: Program, make: MakeFolder) -> None:

@@ -183,6 +183,8 @@ def public_names(snapshot: Snapshot) -> dict[str, str]:
         if file.corpus != Corpus.CODE or not row(file.language).grammar:
             continue
         module = _module(file.path)
+        if any(part[:1] == "_" for part in module.split(".")):
+            continue
         for definition, source in read_definitions(file.language, stored_text(snapshot, file.path)):
             around = list(definition.enclosing())
             names = [each.name for each in (definition, *around)][::-1]

@@ -61,9 +61,13 @@ def diff(reply: Reply, package: str, old: str, new: str, project: str | None) ->
         if opened.store.exists:
             with opened.reader() as reader:
                 changes = with_uses(changes, reader)
+        unknown = None if opened.store.exists else _unknown_uses(opened.root)
     if reply.json:
         listed = [each.as_dict() for each in changes]
-        output.emit({"package": package, "old": old, "new": new, "changes": listed, "total": len(listed)})
+        warning = {"warning": unknown} if unknown else {}
+        output.emit(
+            {"package": package, "old": old, "new": new, "changes": listed, "total": len(listed)} | warning
+        )
         return
     for each in sorted(changes, key=lambda change: (change.kind == ADDED, not change.uses, change.name)):
         output.line(f"{each.kind:8} {each.name}", bold=bool(each.uses))
@@ -73,6 +77,12 @@ def diff(reply: Reply, package: str, old: str, new: str, project: str | None) ->
         for use in each.uses:
             output.line(f"  used in {use}")
     output.note(f"{output.count(len(changes), 'change')} of public names from {old} to {new}")
+    if unknown:
+        output.warn(unknown)
+
+
+def _unknown_uses(root: Path) -> str:
+    return f"{root} is not indexed, so where it uses them is not known. Run `findspot index`."
 
 
 def _row(dependency: Dependency, root: Path) -> tuple[str, str, str, str]:
