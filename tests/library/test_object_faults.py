@@ -88,13 +88,13 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
 
 
 FAULTS: dict[str, tuple[Fault, type[FindspotError], str, str]] = {
-    "away": (Fault(how="drop"), StoreUnavailableError, AWAY, "Check `storeUri`"),
-    "slow": (Fault(how="stall"), StoreUnavailableError, AWAY, "Check `storeUri`"),
+    "away": (Fault(how="drop"), StoreUnavailableError, AWAY, "Check its address"),
+    "slow": (Fault(how="stall"), StoreUnavailableError, AWAY, "Check its address"),
     "throttled": (Fault(503, "SlowDown"), StoreUnavailableError, AWAY, "asks for fewer requests"),
     "failing": (Fault(500, "InternalError"), StoreUnavailableError, AWAY, "The service failed"),
     "denied": (Fault(403, "AccessDenied"), StoreRefusedError, REFUSED, "rights to the bucket"),
     "expired": (Fault(400, "ExpiredToken"), StoreRefusedError, REFUSED, "have expired"),
-    "broken off": (Fault(how="cut"), StoreUnavailableError, AWAY, "Check `storeUri`"),
+    "broken off": (Fault(how="cut"), StoreUnavailableError, AWAY, "Check its address"),
 }
 
 

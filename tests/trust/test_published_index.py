@@ -59,6 +59,15 @@ def test_a_committed_address_is_contacted_only_after_consent(
     agreed = json.loads((findspot.home / "config.json").read_text())["publishedAgreed"]
     assert agreed == [site.address]
 
+    elsewhere = findspot("store", "use", site.address, cwd=first)
+    assert (elsewhere.code, f"findspot index --published-at {site.address}" in elsewhere.err) == (2, True)
+    site.requests.clear()
+    back = findspot("store", "use", "default", cwd=first)
+    assert f"{site.address} is not used here" in back.err
+    assert json.loads((findspot.home / "config.json").read_text())["publishedAgreed"] == []
+    assert "26 files indexed" in findspot("index", "--force", cwd=first).out
+    assert site.requests == []
+
     other = make(FILES | {".findspot.json": json.dumps({"publishedAt": "file:///etc"})}, "other")
     refused = findspot("index", other)
     assert "'publishedAt' can be an https://" in refused.err
@@ -101,6 +110,14 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: 
     assert f"| version | {head[:12]} of main" in summary.read_text()
 
     (root / "m1.py").write_text("def changed(): pass\n")
+    for unmark, mark in (
+        ("--no-assume-unchanged", "--assume-unchanged"),
+        ("--no-skip-worktree", "--skip-worktree"),
+    ):
+        run_git(root, "update-index", mark, "m1.py")
+        unseen = publisher("publish", folder, cwd=root)
+        assert (unseen.code, "told not to look for changes in m1.py" in unseen.err) == (2, True)
+        run_git(root, "update-index", unmark, "m1.py")
     (root / "note.md").write_text("# not committed\n")
     dirty = publisher("publish", folder, cwd=root)
     assert dirty.code == 2

@@ -330,7 +330,7 @@ class StoreUnavailableError(ProviderError):
     """An object store cannot be reached."""
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
-        otherwise = "Check `storeUri`, AWS_ENDPOINT_URL and the network, then try again."
+        otherwise = "Check its address, AWS_ENDPOINT_URL and the network, then try again."
         super().__init__(detail, hint=hint or otherwise)
         self.user_message = "The store of this index cannot be reached."
         self.args = (self.user_message,)

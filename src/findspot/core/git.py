@@ -96,6 +96,16 @@ def untracked(root: Path) -> str | None:
     return run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 
 
+def unwatched(root: Path) -> list[str]:
+    """Return the tracked files below a folder in which git was told not to look for changes.
+
+    Files that a sparse checkout leaves out are none of them.
+    """
+    listed = run_git(root, "ls-files", "-v", "-z", "--", ".") or ""
+    marked = [(line[0], line[2:]) for line in listed.split("\0") if line]
+    return [path for tag, path in marked if tag.islower() or (tag == "S" and (root / path).exists())]
+
+
 def ignored_files(root: Path, names: Iterable[str]) -> list[str]:
     """Return those of some files that git leaves out of commits; none without git."""
     options = ("--others", "--ignored", "--exclude-standard", "-z", "--")

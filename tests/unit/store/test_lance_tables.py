@@ -48,8 +48,8 @@ def answered(status: int, code: str) -> list[str]:
         (429, "TooManyRequests", StoreUnavailableError, "fewer requests"),
         (500, "InternalError", StoreUnavailableError, "failed"),
         (404, "NoSuchBucket", StoreUnavailableError, "no such bucket"),
-        (404, "NotAnObjectStore", StoreUnavailableError, "storeUri"),
-        (418, "Anything", StoreUnavailableError, "storeUri"),
+        (404, "NotAnObjectStore", StoreUnavailableError, "Check its address"),
+        (418, "Anything", StoreUnavailableError, "Check its address"),
     ],
 )
 def test_what_a_service_answers(status: int, code: str, kind: type[FindspotError], hint: str) -> None:

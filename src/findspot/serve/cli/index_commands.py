@@ -274,9 +274,16 @@ def offer_published(project: Project) -> None:
     if agreed("Fetch it from there, now and later?"):
         every = [*load_settings().publishing.agreed, address]
         set_value(settings.home / INDEX_FILE, "publishedAgreed", every)
+        output.note("`findspot store use default` takes that back.")
     else:
-        set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
-        output.note("It is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
+        decline_published(project)
+
+
+def decline_published(project: Project) -> None:
+    """Begin no index of a project from the address that a configuration names."""
+    address = project.settings.publishing.address
+    set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
+    output.note(f"{address} is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
 
 
 def _announce(project: Project) -> None:

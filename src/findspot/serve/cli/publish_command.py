@@ -12,7 +12,7 @@ import click
 from findspot.core.config import ci_branch
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import translated_os_errors, write_atomic
-from findspot.core.git import differing, untracked
+from findspot.core.git import differing, untracked, unwatched
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.publishing.choosing import (
@@ -184,12 +184,21 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
     added = [path for path in (untracked(project.root) or "").split("\0") if path in admitted]
     dirty = [path for path in changed.split("\0") if path] + added
     if dirty:
-        listed = ", ".join(dirty[:_MOST_DIRTY]) + (" and others" if len(dirty) > _MOST_DIRTY else "")
         count, commit = output.count(len(dirty), "file"), checkout.commit[:_SHOWN_COMMIT]
         raise InvalidArgumentError(
-            f"{count} differ{'s' if len(dirty) == 1 else ''} from the commit {commit}: {listed}.",
+            f"{count} differ{'s' if len(dirty) == 1 else ''} from the commit {commit}: {_first(dirty)}.",
             hint="Commit or remove them, or pass --allow-dirty.",
         )
+    if unseen := unwatched(project.root):
+        raise InvalidArgumentError(
+            f"git was told not to look for changes in {_first(unseen)}.",
+            hint="Run `git update-index --no-assume-unchanged FILE` or `--no-skip-worktree FILE`, or pass "
+            "--allow-dirty.",
+        )
+
+
+def _first(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:_MOST_DIRTY]) + (" and others" if len(paths) > _MOST_DIRTY else "")
 
 
 def _publish(

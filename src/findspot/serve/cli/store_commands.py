@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from findspot.core.config import set_value, unset_value
+from findspot.core.config import load_settings, set_value, unset_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import HomeNotWritableError, InvalidArgumentError
 from findspot.indexer import convert_store
@@ -15,7 +16,12 @@ from findspot.publishing.published import open_published
 from findspot.publishing.shared_copy import PROJECT
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import checked_value, summarise, update_project
+from findspot.serve.cli.index_commands import (
+    checked_value,
+    decline_published,
+    summarise,
+    update_project,
+)
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
@@ -70,8 +76,18 @@ def convert(reply: Reply, project: str | None, to: str) -> None:
     )
 
 
+def _checked_address(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuse what `store use` cannot read, with the command that can."""
+    if value.startswith(("http://", "https://")):
+        raise InvalidArgumentError(
+            f"{value} is on a web server, and this command reads object stores.",
+            hint=f"Run `findspot index --published-at {shlex.quote(value)}`.",
+        )
+    return str(checked_value("store")(ctx, parameter, value))
+
+
 @store.command()
-@click.argument("address", metavar="URL|default", callback=checked_value("store"))
+@click.argument("address", metavar="URL|default", callback=_checked_address)
 @path_or_project
 @yes_option
 @common
@@ -80,10 +96,14 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
 
     With the project's files, an index of your own begins from the published version that is nearest, and
     is updated as you work. Without them, searches answer from a copy of what is published. Nothing is
-    ever written to URL. With `default` the project reads no published index any more.
+    ever written to URL. With `default` the project reads no published index any more, not even from an
+    https:// address that you agreed to.
     """
     with open_project(project, exact=True) as opened:
-        _attach(opened, address)
+        if address == "default":
+            _detach(opened)
+        else:
+            _attach(opened, address)
     with open_project(project, exact=True) as opened:
         if opened.index.shared and opened.index.has_files:
             update_project(opened, reply, force=False, yes=yes)
@@ -103,12 +123,23 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
         output.note(note)
 
 
-def _attach(project: Project, address: str) -> None:
-    """Let a project read a published index, or no longer."""
-    config = project.store.folder / INDEX_FILE
-    if address == "default":
-        unset_value(config, "store")
+def _detach(project: Project) -> None:
+    """Let a project read no published index, and take back an agreement to its address."""
+    config, settings = project.store.folder / INDEX_FILE, project.settings
+    unset_value(config, "store")
+    published = settings.publishing.address
+    if published is None:
         return
+    own = load_settings().publishing.agreed
+    if published in own:
+        kept = [address for address in own if address != published]
+        set_value(settings.home / INDEX_FILE, "publishedAgreed", kept)
+    decline_published(project)
+
+
+def _attach(project: Project, address: str) -> None:
+    """Let a project read a published index."""
+    config = project.store.folder / INDEX_FILE
     if "://" not in address:
         raise InvalidArgumentError(f"'{address}' is not an address such as s3://bucket/prefix.")
     published = open_published(address.replace(PROJECT, project.root.name))

@@ -67,7 +67,7 @@ _NONE = "No credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_
 _CLOCK = "The service's clock and this machine's differ too much: set the clock, then try again."
 _BUSY = "The service asks for fewer requests. Nothing is lost: wait a minute, then try again."
 _FAILED = "The service failed. Nothing is lost: try again later."
-_BUCKET = "There is no such bucket: make it, or correct the address (`storeUri`)."
+_BUCKET = "There is no such bucket: make it, or correct the address."
 
 _REFUSALS = {
     "AccessDenied": _RIGHTS,
