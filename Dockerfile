@@ -9,9 +9,13 @@
 # --build-arg EXTRAS=lance adds what indexes on object storage need. deploy/kubernetes.yaml is a server for a team.
 ARG PYTHON=3.14
 FROM python:${PYTHON}-slim AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 ARG EXTRAS=
+ENV FINDSPOT_NATIVE=require
 RUN python -m venv /opt/findspot && /opt/findspot/bin/python -m pip install --no-cache-dir ".${EXTRAS:+[$EXTRAS]}"
 
 FROM python:${PYTHON}-slim

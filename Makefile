@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editab
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml hatch_build.py $(wildcard src/native/*)
 	@$(PYTHON) -c 'import sys; sys.exit("Findspot needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else 0'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "Installing Findspot into $(VENV); this takes a minute or two"

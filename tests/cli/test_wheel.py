@@ -110,9 +110,37 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         for path in SOURCE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.name != ".DS_Store"
     }
-    assert inside == expected
+    compiled = {name for name in inside | expected if re.search(r"/_native\.(?!pyi)", name)}
+    assert inside - compiled == expected - compiled
+    assert wheel.name.split("-")[2:4] == (["cp311", "abi3"] if compiled & inside else ["py3", "none"])
     assert all(name.startswith(f"findspot-{__version__}.dist-info/") for name in names - inside)
     assert {"findspot/py.typed", f"findspot-{__version__}.dist-info/licenses/NOTICE"} <= names
+
+
+@pytest.mark.parametrize("environ", [{"FINDSPOT_NATIVE": "off"}, {"CC": "no-such-compiler"}])
+def test_it_is_built_without_a_compiler(environ: dict[str, str], tmp_path: Path) -> None:
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path), cwd=ROOT, **environ)
+    (built,) = tmp_path.glob("*-py3-none-any.whl")
+    with zipfile.ZipFile(built) as opened:
+        assert not [name for name in opened.namelist() if name.endswith((".so", ".pyd", ".c"))]
+
+
+def test_a_compiled_part_that_is_required_and_cannot_be_built_is_an_error(tmp_path: Path) -> None:
+    environ = {"FINDSPOT_NATIVE": "require", "CC": "no-such-compiler"}
+    with pytest.raises(AssertionError, match="no-such-compiler"):
+        _run(
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "-t",
+            "wheel",
+            "-d",
+            str(tmp_path),
+            cwd=ROOT,
+            **environ,
+        )
+    assert not list(tmp_path.glob("*.whl"))
 
 
 def test_an_index_page_accepts_the_packages(wheel: Path) -> None:

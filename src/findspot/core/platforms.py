@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
@@ -22,6 +24,27 @@ NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 IGNORES_CASE = sys.platform in ("darwin", "win32")
 """Whether the system's usual file systems take `A` for `a`."""
+
+
+NATIVE_VARIABLE = "FINDSPOT_NATIVE"
+"""`off`: run everything in Python; `require`: fail where the compiled part is missing."""
+
+
+@functools.cache
+def native() -> ModuleType | None:
+    """Return the compiled part of Findspot, or None where Python does its work.
+
+    Its functions stand beside others in Python that return the same: only the module of such a pair asks.
+    """
+    wanted = os.environ.get(NATIVE_VARIABLE)
+    if wanted == "off":
+        return None
+    try:
+        return importlib.import_module("findspot._native")
+    except ImportError:
+        if wanted == "require":
+            raise
+        return None
 
 
 def as_stored(path: Path, names: Callable[[Path], Iterable[str]] = os.listdir) -> Path:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
+from findspot.core.platforms import native
 from findspot.store.records import DerivedDamagedError
 from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
 from findspot.text.bm25 import K1, B, lucene_idf
@@ -41,6 +42,8 @@ _LOW_BITS = 0xFFFF
 
 Column = NDArray[np.float64]
 Keys = Callable[[Numbers], Numbers]
+Counted = tuple[bytearray, bytearray, bytearray, bytearray]
+"""Starts (int64), lengths (uint32), hashes of words (uint32) and their counts (uint8)."""
 
 
 class _Hashes(dict[str, int]):
@@ -54,6 +57,29 @@ class _Hashes(dict[str, int]):
 
 
 _hashes = _Hashes()
+
+
+def count_words_in_python(texts: list[str]) -> Counted:
+    """Return where the words of each text start, how many they are, and how often each of them occurs."""
+    words: list[int] = []
+    counts: list[int] = []
+    lengths, starts = [], [0]
+    for text in texts:
+        counted = Counter(text.split())
+        words += map(_hashes.__getitem__, counted)
+        counts += counted.values()
+        lengths.append(counted.total())
+        starts.append(len(words))
+    return (
+        bytearray(np.array(starts, np.int64)),
+        bytearray(np.array(lengths, np.uint32)),
+        bytearray(np.array(words, np.uint32)),
+        bytearray(np.minimum(np.array(counts, np.int64), _MOST_OF_A_WORD).astype(np.uint8)),
+    )
+
+
+_native = native()
+count_words: Callable[[list[str]], Counted] = _native.count_words if _native else count_words_in_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +97,14 @@ class WordCounts:
     @classmethod
     def of(cls, texts: Iterable[tuple[int, str]]) -> WordCounts:
         """Count the words of chunks, each given by its number and its tokens."""
-        words: list[int] = []
-        counts: list[int] = []
-        numbers, lengths, starts = [], [], [0]
-        for number, text in sorted(texts):
-            counted = Counter(text.split())
-            words += map(_hashes.__getitem__, counted)
-            counts += counted.values()
-            numbers.append(number)
-            lengths.append(counted.total())
-            starts.append(len(words))
+        ordered = sorted(texts)
+        starts, lengths, words, counts = count_words([text for _, text in ordered])
         return cls(
-            np.array(numbers, np.int64),
-            np.array(starts, np.int64),
-            np.array(lengths, np.uint32),
-            np.array(words, np.uint32),
-            np.minimum(np.array(counts, np.int64), _MOST_OF_A_WORD).astype(np.uint8),
+            np.array([number for number, _ in ordered], np.int64),
+            np.frombuffer(starts, np.int64),
+            np.frombuffer(lengths, np.uint32),
+            np.frombuffer(words, np.uint32),
+            np.frombuffer(counts, np.uint8),
         )
 
     def widths(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes
 from findspot.core.log import last_lines, log_file
 from findspot.core.model import IndexState, SkipReason
-from findspot.core.platforms import python_command, python_environment, remote_kind
+from findspot.core.platforms import native, python_command, python_environment, remote_kind
 from findspot.engine import Engine
 from findspot.index_folders import find_orphans
 from findspot.project import Project
@@ -158,7 +158,9 @@ def _packages() -> Check:
     broken = [f"{name} ({results.get(name, 'crashes')})" for name in _NATIVE if results.get(name) != "loads"]
     if broken:
         return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
-    return ok("packages", f"{len(list(metadata.distributions()))} installed, the compiled ones load")
+    own = "is in use" if native() else "is not in use: indexing takes longer"
+    count = len(list(metadata.distributions()))
+    return ok("packages", f"{count} installed, the compiled ones load; the compiled part of Findspot {own}")
 
 
 def _console(encoding: str) -> Check:

@@ -1,0 +1,3 @@
+"""The compiled part: see `findspot.core.platforms.native`."""
+
+def count_words(texts: list[str]) -> tuple[bytearray, bytearray, bytearray, bytearray]: ...

@@ -1,0 +1,30 @@
+/* What the files of the compiled part share. Each one adds its own functions to the module. */
+#ifndef FINDSPOT_NATIVE_H
+#define FINDSPOT_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The UTF-8 of a str. `owner` must outlive `at`; release it with Py_XDECREF. */
+typedef struct {
+    const unsigned char *at;
+    Py_ssize_t size;
+    PyObject *owner;
+} Utf8;
+
+/* Return 0, or -1 with an exception; lone surrogates are encoded as `surrogatepass` does. */
+int utf8_of(PyObject *text, Utf8 *utf8);
+
+/* Return the length of the white space that begins here, as `str.split` sees it; 0 where there is none. */
+Py_ssize_t space_at(const unsigned char *at, const unsigned char *end);
+
+/* The same as `zlib.crc32`. */
+uint32_t crc32_of(const unsigned char *at, Py_ssize_t size);
+
+int add_word_counts(PyObject *module);
+
+#endif
