@@ -106,7 +106,7 @@ def read_settings(fields: Any) -> OidcSettings:
     if unknown := sorted(map(str, set(fields) - known)):
         raise ValueError(f"'oidc' has no field '{unknown[0][:40]}'")
     issuer, claim = fields.get("issuer"), fields.get("groupsClaim", "groups")
-    if not isinstance(issuer, str) or not _is_safe(issuer):
+    if not isinstance(issuer, str) or not _is_safe(issuer) or "?" in issuer:
         raise ValueError("the issuer of 'oidc' must be an https address (http only on this machine)")
     if not isinstance(claim, str) or not claim:
         raise ValueError("the groupsClaim of 'oidc' must be the name of a claim")
@@ -127,13 +127,14 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _is_safe(address: str) -> bool:
-    """Return whether what is fetched from an address cannot be replaced on its way."""
+    """Return whether what is fetched from an address is what its host sent, and clients may see it."""
     try:
         parts = urlsplit(address)
-        named = bool(parts.hostname) and parts.port != 0 and address.isprintable() and " " not in address
+        named = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         return False
-    return named and '"' not in address and (parts.scheme == "https" or _is_local(address))
+    plain = address.isascii() and address.isprintable() and not set(address) & set(' "#\\')
+    return named and plain and (parts.scheme == "https" or _is_local(address))
 
 
 def _is_local(address: str) -> bool:
@@ -153,6 +154,8 @@ class Issuer:
         self._fetched_at = float("-inf")
         self._attempts: deque[float] = deque(maxlen=FETCHES)
         self._failure = "its keys were not fetched yet"
+        self._begun = 0
+        """Fetches that were begun: whoever waited while another began needs no further one."""
         self._fetching = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -167,10 +170,10 @@ class Issuer:
         except jwt.PyJWTError:
             raise TokenRefusedError("format", "the token cannot be read") from None
         algorithm, key_id = header.get("alg"), header.get("kid")
-        if algorithm not in ALGORITHMS:
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             raise TokenRefusedError("algorithm", "the token is signed in a way that is not accepted")
-        key = await self._key(key_id, str(algorithm))
-        return self._checked(token, key, str(algorithm))
+        key = await self._key(key_id, algorithm)
+        return self._checked(token, key, algorithm)
 
     def _checked(self, token: bytes, key: PyJWK, algorithm: str) -> Identity:
         import jwt
@@ -198,7 +201,11 @@ class Issuer:
         except (jwt.PyJWTError, ValueError, TypeError):
             raise TokenRefusedError("signature", "the token's signature is not valid") from None
         subject = claims["sub"]
-        if not isinstance(subject, str) or not subject or len(subject) > _MAX_SUBJECT_CHARS:
+        if (
+            not isinstance(subject, str)
+            or not 0 < len(subject) <= _MAX_SUBJECT_CHARS
+            or not subject.isprintable()
+        ):
             raise TokenRefusedError("claims", "the token's claim sub is not a name")
         return Identity(subject, _groups(claims, self.settings.groups_claim))
 
@@ -231,14 +238,16 @@ class Issuer:
 
     async def _fetch_for(self, key_id: str | None) -> None:
         """Fetch the keys for an unknown one; raise if no key is known after that."""
+        begun = self._begun
         async with self._fetching:
-            if self._find(key_id) is None:
+            if self._find(key_id) is None and self._begun == begun:
                 await self._fetch()
         if not self._keys:
             raise IssuerUnavailableError(f"{self.settings.issuer}: {self._failure}")
 
     async def _fetch(self) -> None:
         """Fetch the keys unless that was tried too often; keep those that there are if it fails."""
+        self._begun += 1
         now = self._clock()
         if len(self._attempts) == FETCHES and now - self._attempts[0] < FETCHES_S:
             return
@@ -284,6 +293,7 @@ def _signs(key: Mapping[str, Any]) -> bool:
     """Return whether a key is public and may sign tokens."""
     return (
         key.get("kty") in ("RSA", "EC", "OKP")
+        and "d" not in key
         and key.get("use", "sig") == "sig"
         and isinstance(key.get("kid"), str | None)
     )

@@ -13,6 +13,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 from starlette.responses import JSONResponse, Response
 
 from findspot.core.errors import InvalidArgumentError
@@ -78,7 +79,7 @@ class TestTokens:
         checker, claims = Issuer(settings(issuer)), issuer.claims("mallory", ["admins"])
         good = issuer.token("alice", ["dev"])
         assert verify(checker, good).subject == "alice"
-        for algorithm in ("none", "None", "NONE", "HS256", "HS512", "ES256K", "", 7):
+        for algorithm in ("none", "None", "NONE", "HS256", "HS512", "ES256K", "", 7, ["RS256"], {"RS256": 1}):
             assert why(checker, unsigned(claims, {"alg": algorithm, "kid": issuer.key_id})) in (
                 "algorithm",
                 "format",
@@ -114,7 +115,18 @@ class TestTokens:
             assert why(checker, issuer.token("alice", [], **claims)) == code
         for missing in ("aud", "iss", "exp", "sub"):
             assert why(checker, issuer.token("alice", [], **{missing: None})) in ("claims", "audience")
-        assert why(checker, issuer.token("x" * 300, [])) == "claims"
+        for subject in ("x" * 300, "", "alice\nbob", "alice\x1b[2J", "\u202ebob"):
+            assert why(checker, issuer.token(subject, [])) == "claims"
+        for odd in (
+            {"exp": float("inf")},
+            {"exp": [1]},
+            {"nbf": {}},
+            {"aud": {"x": 1}},
+            {"iss": [issuer.origin]},
+        ):
+            claims = json.dumps(issuer.claims("alice", [], **odd)).encode()
+            signed = jwt.PyJWS().encode(claims, issuer.key, "RS256", {"kid": issuer.key_id})
+            assert why(checker, signed) in ("signature", "audience", "issuer")
         verify(checker, issuer.token("alice", [], exp=now - 30, nbf=now + 30))  # clocks differ a little
 
 
@@ -128,6 +140,41 @@ class TestKeys:
             issuer.rotate()
             verify(checker, issuer.token("alice", []))
             assert why(checker, old) == "key"
+
+    def test_ids_of_keys_lead_nowhere(self, issuer: OidcIssuer) -> None:
+        checker = Issuer(settings(issuer))
+        for key_id in ("../../etc/passwd", "http://127.0.0.1:1/keys", "", "x" * 5_000, "key-1\0"):
+            token = jwt.encode(issuer.claims("a", []), issuer.key, "RS256", {"kid": key_id})
+            assert why(checker, token) == "key"
+
+    @pytest.mark.parametrize(
+        "changed",
+        [{"n": ""}, {"n": 7}, {"e": "Ag"}, {"n": "!"}, {"kty": "EC", "crv": "P-256"}, {"alg": ["RS256"]}],
+    )
+    def test_a_key_that_is_none_lets_nobody_in(self, changed: dict[str, Any]) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            issuer.published["key-1"] |= changed
+            assert why(Issuer(settings(issuer)), issuer.token("alice", [])) in ("key", "algorithm")
+
+    def test_a_private_key_that_is_published_is_not_used(self) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            issuer.published["key-1"] |= json.loads(RSAAlgorithm.to_jwk(issuer.key))
+            with pytest.raises(IssuerUnavailableError, match="publishes no key"):
+                verify(Issuer(settings(issuer)), issuer.token("alice", []))
+
+    def test_those_who_wait_together_start_one_fetch(self) -> None:
+        with OidcIssuer(audience=AUDIENCE) as issuer:
+            issuer.answers[DISCOVERY] = Response(status_code=500)
+            checker, token = Issuer(settings(issuer)), issuer.token("alice", []).encode()
+
+            async def together() -> list[Any]:
+                return await asyncio.gather(
+                    *(checker.identity(token) for _ in range(20)), return_exceptions=True
+                )
+
+            answers = asyncio.run(together())
+            assert {type(answer) for answer in answers} == {IssuerUnavailableError}
+            assert issuer.paths() == [DISCOVERY] * 2  # of the first, and of all who came meanwhile
 
     def test_unknown_keys_make_few_requests(self, issuer: OidcIssuer) -> None:
         now = [0.0]
@@ -214,6 +261,10 @@ class TestFile:
             "https://login.example.com",
             {"issuer": "http://login.example.com", "audience": AUDIENCE, "groups": {}},
             {"issuer": "ftp://login.example.com", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "https://user:pass@login.example.com", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "https://login.example.com?a=1", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "https://löwe.example.com", "audience": AUDIENCE, "groups": {}},
+            {"issuer": "https://login.example.com", "audience": f"{AUDIENCE}/é", "groups": {}},
             {"issuer": "https://login.example.com", "groups": {}},
             {"issuer": "https://login.example.com", "audience": "api://findspot", "groups": {}},
             {"issuer": "https://login.example.com", "audience": AUDIENCE},
