@@ -24,6 +24,8 @@ def project_root(path: str | Path) -> Path:
         root = Path(path).expanduser().resolve(strict=True)
         if root.is_dir():
             os.scandir(root).close()
+            if (shown := str(root).encode(errors="replace").decode()) != str(root):
+                raise InvalidArgumentError(f"The path {shown} is not UTF-8.", hint="Rename the folder.")
             return as_stored(root) if IGNORES_CASE else root
     except PermissionError as error:
         raise PermissionDeniedError(str(path)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def test_a_root_must_be_a_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(PathNotFoundError):
         project_root(tmp_path / name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 elsewhere")
+def test_a_root_has_a_name_that_can_be_stored(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)  # noqa: PTH102 - a name of bytes
+    with pytest.raises(InvalidArgumentError, match=r"caf\? is not UTF-8"):
+        project_root(os.fsdecode(folder))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")

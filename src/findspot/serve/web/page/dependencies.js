@@ -121,7 +121,7 @@ export function dependenciesPage(main) {
       if (mine !== turn) return;
       asked = wanted;
       list.show(answer.results, { query, mode: "hybrid", offset: 0, total: answer.results.length });
-      fill(summary, answer.warning || count(answer.results.length, "result"));
+      fill(summary, [count(answer.results.length, "result"), answer.warning].filter(Boolean).join(". "));
       say(count(answer.results.length, "result"));
       if (!answer.results.length) fill(list.aside, emptyState("Nothing found", "Try other words, or another package."));
       look();
