@@ -30,7 +30,7 @@ def full_record() -> FileRecord:
     )
     facts = Facts("größe", (), (), (), (ReferenceFact(Relation.CALL, "f", "self", 1, -1),))
     chunks = (replace(first, chunk=described, scale=0.123456789), second, replace(outline, scale=0.0))
-    return replace(plain, chunks=chunks, facts=pack(facts), names=names_of(facts))
+    return FileRecord(plain.file, plain.sha256, chunks, pack(facts), names_of(facts))
 
 
 def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> None:

@@ -74,7 +74,7 @@ def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> 
         chunks = tuple(
             _with_vector(item, *next(rows)) if _lacks_vector(item) else item for item in each.record.chunks
         )
-        yield replace(each, record=replace(each.record, chunks=chunks))
+        yield replace(each, record=each.record.with_chunks(chunks))
 
 
 def _with_vector(record: ChunkRecord, scale: float, vector: bytes) -> ChunkRecord:

@@ -438,7 +438,7 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
     if isinstance(outcome, Indexed):
         writer.put(outcome.record)
         run.indexed += 1
-        run.chunks += len(outcome.record.chunks)
+        run.chunks += len(outcome.record.rows.chunks)
         if outcome.skip:
             run.skips.append(outcome.skip)
             writer.skips.add([outcome.skip], outcome.record.file)

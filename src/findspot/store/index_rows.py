@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.facts import names_of, unpack
-from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Span, Stamp, Symbol
+from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import FactRows
 from findspot.store.records import (
     ORDINAL_BITS,
-    OUTLINE_ORDINAL,
     ChunkRecord,
     Definition,
     EmbeddedFields,
@@ -27,7 +27,8 @@ from findspot.store.records import (
     SymbolPlace,
     chunk_number,
     chunk_range,
-    last_name,
+    chunk_record,
+    lines_of,
 )
 from findspot.text.tokens import keyword_text
 
@@ -206,7 +207,7 @@ class ChunkRows:
         """Yield number, type and tags of every chunk, by number."""
         rows = self._db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id")
         for number, chunk_type, tags in rows:
-            yield number, chunk_type, _lines(tags)
+            yield number, chunk_type, lines_of(tags)
 
     def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return the breadcrumbs of these chunks."""
@@ -323,36 +324,30 @@ class SymbolRows:
         return {number for (number,) in found}
 
 
-def insert_file(
-    db: Connection, record: FileRecord, number: int | None = None
-) -> tuple[int, list[tuple[int, ChunkRecord]]]:
-    """Insert a file revision; return its number, a new one unless given, and its chunks with theirs."""
-    file = record.file
-    described = (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256)
+def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
+    """Insert a file revision; return its number, a new one unless given."""
+    file, rows = record.file, record.rows
+    described = (file.path, file.corpus.value, file.language, file.size, file.mtime_ns, record.sha256)
     cursor = db.execute(
         "INSERT INTO files (id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode) "
         "VALUES (?,?,?,?,?,?,?,?,?,?)",
-        (number, *described, len(record.chunks), file.ctime_ns, file.inode),
+        (number, *described, len(rows.chunks), file.ctime_ns, file.inode),
     )
     file_id = int(cursor.lastrowid or 0)
-    numbered = number_chunks(file_id, record)
+    first = chunk_number(file_id, 0)
     db.executemany(
         "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (_chunk_row(number, item) for number, item in numbered),
+        [(first | row[0], *row[1:]) for row in rows.chunks],
     )
     db.executemany(
         "INSERT OR IGNORE INTO symbols VALUES (?,?,?,?,?)",
-        (
-            (last_name(symbol.name).lower(), number, symbol.name, symbol.kind, symbol.line)
-            for number, item in numbered
-            for symbol in item.chunk.symbols
-        ),
+        [(row[0], first | row[1], *row[2:]) for row in rows.symbols],
     )
     if record.facts is not None:
         db.execute("INSERT INTO facts VALUES (?,?)", (file_id, record.facts))
         db.execute("INSERT INTO pending VALUES (?)", (file_id,))
-        db.executemany("INSERT INTO names VALUES (?,?,?,?)", ((n, file_id, d, u) for n, d, u in record.names))
-    return file_id, numbered
+        db.executemany("INSERT INTO names VALUES (?,?,?,?)", [(n, file_id, d, u) for n, d, u in record.names])
+    return file_id
 
 
 def delete_file(db: Connection, file_id: int) -> None:
@@ -366,15 +361,6 @@ def delete_file(db: Connection, file_id: int) -> None:
     db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-
-
-def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:
-    """Return each chunk with its number: its position in the file, or the outline's own one."""
-    numbered = []
-    for position, item in enumerate(record.chunks):
-        ordinal = OUTLINE_ORDINAL if item.chunk.chunk_type is ChunkType.SYMBOLS else position
-        numbered.append((chunk_number(file_id, ordinal), item))
-    return numbered
 
 
 def file_record(db: Connection, file: StoredFile) -> FileRecord:
@@ -396,38 +382,12 @@ def assemble_record(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: by
     return FileRecord(source, file.sha256, chunks, facts, names_of(unpack(facts)) if facts else ())
 
 
-def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
-    chunk = item.chunk
-    return (
-        number,
-        chunk.span.start,
-        chunk.span.end,
-        chunk.chunk_type,
-        chunk.kind,
-        chunk.language,
-        chunk.text,
-        "\n".join(symbol.name for symbol in chunk.symbols),
-        chunk.signature,
-        chunk.breadcrumb,
-        chunk.doc_comment,
-        "\n".join(chunk.tags),
-        chunk.context,
-        item.key,
-        item.scale,
-        item.vector,
-    )
-
-
 def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> ChunkRecord:
-    _, start, end, chunk_type, kind, language, text, names, *described, tags, context = row[:-3]
-    (signature, breadcrumb, doc_comment), (key, scale, vector) = described, row[-3:]
-    chunk = Chunk(
-        path, Span(start, end), text, ChunkType(chunk_type), kind, language,
-        _in_order(_lines(names), symbols), signature, breadcrumb, doc_comment, _lines(tags), context,
-    )  # fmt: skip
-    by_words = chunk.chunk_type is not ChunkType.SYMBOLS
-    keywords = keyword_text(path, breadcrumb, context, text) if by_words else ""
-    return ChunkRecord(chunk, keywords, key, scale, vector)
+    record = chunk_record(path, row, _in_order(lines_of(row[7]), symbols), "")
+    chunk = record.chunk
+    if chunk.chunk_type is ChunkType.SYMBOLS:
+        return record
+    return replace(record, keywords=keyword_text(path, chunk.breadcrumb, chunk.context, chunk.text))
 
 
 def _in_order(names: tuple[str, ...], symbols: list[Symbol]) -> tuple[Symbol, ...]:
@@ -443,13 +403,13 @@ def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
     signature, breadcrumb, doc_comment = described
     return StoredChunk(
         number, path, language, start, end, chunk_type, kind, text,
-        _lines(names), signature, breadcrumb, doc_comment, _lines(tags),
+        lines_of(names), signature, breadcrumb, doc_comment, lines_of(tags),
     )  # fmt: skip
 
 
 def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
     number, path, names, text, context = row
-    return EmbeddedFields(number, path, _lines(names), text, context)
+    return EmbeddedFields(number, path, lines_of(names), text, context)
 
 
 def tokens_of(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
@@ -461,10 +421,6 @@ def tokens_of(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
 def _tokens(row: Sequence[Any]) -> str:
     _, chunk_type, *described = row
     return "" if chunk_type == ChunkType.SYMBOLS else keyword_text(*described)
-
-
-def _lines(joined: str) -> tuple[str, ...]:
-    return tuple(joined.split("\n")) if joined else ()
 
 
 def _rows_in(db: Connection, statement: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:

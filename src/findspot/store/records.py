@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.facts import NameCount
 from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol, pickled_by_fields
 
 ORDINAL_BITS = 12
@@ -58,15 +58,140 @@ class ChunkRecord:
     vector: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
-    """One revision of a file, with all its chunks and, of code, what it says about names."""
+ChunkRow = tuple[Any, ...]
+"""A chunk as its table has it, with its place in the file for a number."""
 
-    file: SourceFile
-    sha256: str
-    chunks: tuple[ChunkRecord, ...]
-    facts: bytes | None = None
-    names: tuple[NameCount, ...] = ()
+SymbolRow = tuple[str, int, str, str, int]
+"""A symbol as its table has it, with the place of its chunk for a number."""
+
+
+class RecordRows(NamedTuple):
+    """The chunks of a file revision as rows: plain values, which processes exchange in little time."""
+
+    chunks: list[ChunkRow]
+    symbols: list[SymbolRow]
+    keywords: list[str]
+    """The keywords of each chunk."""
+
+    @classmethod
+    def of(cls, chunks: Sequence[ChunkRecord]) -> RecordRows:
+        """Return the rows of chunks in the order of their places; an outline has a place of its own."""
+        rows = cls([], [], [item.keywords for item in chunks])
+        for position, item in enumerate(chunks):
+            chunk = item.chunk
+            ordinal = OUTLINE_ORDINAL if chunk.chunk_type is ChunkType.SYMBOLS else position
+            rows.chunks.append(_chunk_row(ordinal, item))
+            for symbol in chunk.symbols:
+                name = symbol.name
+                rows.symbols.append((last_name(name).lower(), ordinal, name, symbol.kind, symbol.line))
+        return rows
+
+    def records(self, path: str) -> tuple[ChunkRecord, ...]:
+        """Return the chunks that these rows were made of."""
+        symbols: dict[int, list[Symbol]] = {row[0]: [] for row in self.chunks}
+        for _, ordinal, name, kind, line in self.symbols:
+            symbols[ordinal].append(Symbol(name, kind, line))
+        return tuple(
+            chunk_record(path, row, tuple(symbols[row[0]]), keywords)
+            for row, keywords in zip(self.chunks, self.keywords, strict=True)
+        )
+
+    def with_vectors(self, known: Mapping[bytes, tuple[float, bytes]]) -> RecordRows:
+        """Return the rows with these vectors, by key, where they have none."""
+        filled = [row if row[-1] is not None else (*row[:-2], *known[row[-3]]) for row in self.chunks]
+        return self._replace(chunks=filled)
+
+
+def _chunk_row(ordinal: int, item: ChunkRecord) -> ChunkRow:
+    chunk = item.chunk
+    return (
+        ordinal,
+        chunk.span.start,
+        chunk.span.end,
+        chunk.chunk_type.value,
+        chunk.kind,
+        chunk.language,
+        chunk.text,
+        "\n".join([symbol.name for symbol in chunk.symbols]),
+        chunk.signature,
+        chunk.breadcrumb,
+        chunk.doc_comment,
+        "\n".join(chunk.tags),
+        chunk.context,
+        item.key,
+        item.scale,
+        item.vector,
+    )
+
+
+def chunk_record(path: str, row: ChunkRow, symbols: tuple[Symbol, ...], keywords: str) -> ChunkRecord:
+    """Return the chunk that a row was made of."""
+    _, start, end, chunk_type, kind, language, text, _, *described, tags, context = row[:-3]
+    signature, breadcrumb, doc_comment = described
+    chunk = Chunk(
+        path, Span(start, end), text, ChunkType(chunk_type), kind, language,
+        symbols, signature, breadcrumb, doc_comment, lines_of(tags), context,
+    )  # fmt: skip
+    return ChunkRecord(chunk, keywords, *row[-3:])
+
+
+def lines_of(joined: str) -> tuple[str, ...]:
+    """Return what is stored as one a line."""
+    return tuple(joined.split("\n")) if joined else ()
+
+
+class FileRecord:
+    """One revision of a file, with all its chunks and, of code, what it says about names.
+
+    It is made of chunks or of their rows, and gives both: workers send rows, and the store takes them.
+    """
+
+    __slots__ = ("_chunks", "_rows", "facts", "file", "names", "sha256")
+
+    def __init__(
+        self,
+        file: SourceFile,
+        sha256: str,
+        chunks: tuple[ChunkRecord, ...] | RecordRows,
+        facts: bytes | None = None,
+        names: Iterable[tuple[str, int, int]] = (),
+    ) -> None:
+        self.file = file
+        self.sha256 = sha256
+        self._rows = chunks if isinstance(chunks, RecordRows) else None
+        self._chunks = None if isinstance(chunks, RecordRows) else chunks
+        self.facts = facts
+        self.names: tuple[tuple[str, int, int], ...] = tuple(names)
+
+    @property
+    def rows(self) -> RecordRows:
+        """Its chunks as rows."""
+        if self._rows is None:
+            self._rows = RecordRows.of(self._chunks or ())
+        return self._rows
+
+    @property
+    def chunks(self) -> tuple[ChunkRecord, ...]:
+        """Its chunks."""
+        if self._chunks is None:
+            self._chunks = self.rows.records(self.file.path)
+        return self._chunks
+
+    def with_chunks(self, chunks: tuple[ChunkRecord, ...] | RecordRows) -> FileRecord:
+        """Return the same revision with other chunks."""
+        return FileRecord(self.file, self.sha256, chunks, self.facts, self.names)
+
+    def _fields(self) -> tuple[Any, ...]:
+        return self.file, self.sha256, self.rows, self.facts, self.names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        *fields, names = self._fields()
+        return FileRecord, (*fields, [*map(tuple, names)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileRecord) and self._fields() == other._fields()
+
+    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, and never a key
 
 
 class StoredFile(NamedTuple):

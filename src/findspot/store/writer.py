@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
-from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
+from findspot.core.model import Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
@@ -17,7 +16,14 @@ from findspot.store.derived import KEYWORDS, VECTORS, Part, mask_of, open_part, 
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, tokens_of
 from findspot.store.keywords import KeywordWriter
-from findspot.store.records import ORDINAL_BITS, FileRecord, KnownFiles, StoredFile
+from findspot.store.records import (
+    ORDINAL_BITS,
+    OUTLINE_ORDINAL,
+    FileRecord,
+    KnownFiles,
+    StoredFile,
+    chunk_number,
+)
 from findspot.store.vector_segments import Mask, Segment, remove_unlisted
 
 _FEW_ROWS = 2_000
@@ -74,19 +80,25 @@ class Writer:
         old = self.files.find(record.file.path)
         self._meanings.note(record.file.path, old.id if old else None, record.facts)
         if old:
-            record = _with_known_vectors(record, self.chunks.vectors_by_key(old.id))
+            record = record.with_chunks(record.rows.with_vectors(self.chunks.vectors_by_key(old.id)))
             self._forget(old)
+        rows = record.rows
         self._only_added = self._only_added and number is None
-        self._more_chunks += len(record.chunks)
-        file_id, numbered = insert_file(self._db, record, number)
+        self._more_chunks += len(rows.chunks)
+        file_id = insert_file(self._db, record, number)
+        first = chunk_number(file_id, 0)
         self._parts.put(
-            file_id, [(number, item.scale, item.vector or b"", item.keywords) for number, item in numbered]
+            file_id,
+            [
+                (first | row[0], row[-2], row[-1] or b"", words)
+                for row, words in zip(rows.chunks, rows.keywords, strict=True)
+            ],
         )
         self._note_stored(file_id, record)
         by_words = [
-            (number, item.keywords)
-            for number, item in numbered
-            if item.chunk.chunk_type is not ChunkType.SYMBOLS
+            (first | row[0], words)
+            for row, words in zip(rows.chunks, rows.keywords, strict=True)
+            if row[0] != OUTLINE_ORDINAL
         ]
         if by_words:
             self._keywords.of(record.file.corpus).add(by_words)
@@ -327,11 +339,3 @@ def _merge_from(sizes: Sequence[int]) -> int:
         first -= 1
         gathered += sizes[first]
     return first
-
-
-def _with_known_vectors(record: FileRecord, known: dict[bytes, tuple[float, bytes]]) -> FileRecord:
-    filled = tuple(
-        replace(item, scale=known[item.key][0], vector=known[item.key][1]) if item.vector is None else item
-        for item in record.chunks
-    )
-    return replace(record, chunks=filled)

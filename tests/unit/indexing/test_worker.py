@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,16 @@ def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: 
         assert record.keywords == ("" if chunk.chunk_type is ChunkType.SYMBOLS else text)
         assert record.vector == vectors.values[position].tobytes()
         assert record.scale == vectors.scales[position]
+
+
+def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) -> None:
+    file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 3, 2, 1)
+    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
+    found = process(Job(file), setup, open_embedder("local:static"), SOURCE.encode())
+    assert isinstance(found, Indexed)
+    sent = pickle.loads(pickle.dumps(found.record))
+    assert sent == found.record
+    assert sent.chunks == found.record.chunks
+    assert sent.file.corpus is Corpus.CODE
+    assert {item.chunk.chunk_type for item in sent.chunks} > {ChunkType.SYMBOLS}
+    assert any(item.chunk.symbols for item in sent.chunks)

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError, IndexFormatError
 from findspot.core.model import Chunk, ChunkType, Corpus, Span, Symbol
-from findspot.store.index_rows import number_chunks
-from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredFile
+from findspot.store.records import ChunkRecord, FileRecord, StoredFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,9 +173,9 @@ def chunk_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
     import pyarrow as pa
 
     numbered = [
-        (revision, record, number & OUTLINE_ORDINAL, item)
+        (revision, record, row[0], item)
         for revision, record in files
-        for number, item in number_chunks(revision, record)
+        for row, item in zip(record.rows.chunks, record.chunks, strict=True)
     ]
     if not numbered:
         return None
