@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,19 +165,19 @@ class Ranking:
     numbers: list[int]
     scores: list[float]
 
-    def candidate(self, rank: int) -> Candidate:
-        """Return the candidate of a rank with its signals."""
-        pool, row = self.pool, int(self.order[rank])
-        file = pool.files[bisect_right(pool.files, row, key=attrgetter("start")) - 1]
-        number = self.numbers[rank]
-        return Candidate(
-            number,
-            file.id,
-            file.path,
-            **{name: float(getattr(pool, name)[row]) for name in _SIGNALS},
-            chance=pool.chances[row] if pool.chances else None,
-            learned=pool.learned.get(number, {}),
-        )
+    def candidates(self, ranks: Sequence[int]) -> list[Candidate]:
+        """Return the candidates of ranks with their signals."""
+        pool, rows = self.pool, self.order[ranks]
+        columns = [getattr(pool, name)[rows].tolist() for name in _SIGNALS]
+        found = []
+        for rank, row, *signals in zip(ranks, rows.tolist(), *columns, strict=True):
+            file = pool.files[bisect_right(pool.files, row, key=attrgetter("start")) - 1]
+            number = self.numbers[rank]
+            rest: dict[str, Any] = dict(zip(_SIGNALS, signals, strict=True))
+            rest["chance"] = pool.chances[row] if pool.chances else None
+            rest["learned"] = pool.learned.get(number, {})
+            found.append(Candidate(number, file.id, file.path, **rest))
+        return found
 
 
 def fuse(

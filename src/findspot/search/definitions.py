@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 
 from findspot.core.model import Span, Symbol
@@ -108,36 +109,57 @@ class QueryTerms(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The terms of a query, and those of them that each line of a passage holds."""
+    """The terms of a query, and those of them that the lines of a passage hold."""
 
     terms: QueryTerms
-    by_line: Sequence[int]
+    by_line: Mapping[int, int]
+    """Only lines with a term are listed."""
 
     @classmethod
-    def in_lines(cls, lines: Sequence[str], terms: QueryTerms) -> QueryWords:
-        whole = "\n".join(lines).lower()
-        looked_for = [beginning for beginning in terms.beginnings if beginning in whole]
-        by_line: list[int] = []
-        for line, lowered in zip(lines, whole.split("\n"), strict=True):
-            held = 0
-            for beginning in looked_for if line.isascii() else ("",):
-                if beginning in lowered:
-                    held = terms.held(line)
-                    break
-            by_line.append(held)
-        return cls(terms, by_line)
-
-    def coverage(self, places: Iterable[int]) -> float:
-        """Return the share of the query that these lines hold."""
-        bits = 0
-        for place in places:
-            bits |= self.by_line[place]
-        return self.terms.share(bits)
+    def in_text(cls, text: str, terms: QueryTerms) -> QueryWords:
+        return cls(terms, _held_in_words(text, terms) if text.isascii() else _held_in_lines(text, terms))
 
     def best(self, first: int, last: int) -> int:
         """Return the first of these lines that holds most of the words."""
-        counts = [bits.bit_count() for bits in self.by_line[first : last + 1]]
-        return first + counts.index(max(counts))
+        best, most = first, 0
+        for place, bits in self.by_line.items():
+            if first <= place <= last:
+                count = bits.bit_count()
+                if count > most or (count == most and place < best):
+                    best, most = place, count
+        return best
+
+
+_SPACED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+"""Turns each ASCII character that is not part of a word into a space."""
+
+
+def _held_in_words(text: str, terms: QueryTerms) -> dict[int, int]:
+    """Return the terms in each line of an ASCII text: only words with the beginning of a term are split."""
+    found: dict[int, int] = {}
+    lowered, spaced = text.lower(), ""
+    for beginning in terms.beginnings:
+        at = lowered.find(beginning)
+        while at >= 0:
+            spaced = spaced or text.translate(_SPACED)
+            end = spaced.find(" ", at)
+            end = end if end >= 0 else len(text)
+            if bits := terms[text[spaced.rfind(" ", 0, at) + 1 : end]]:
+                line = text.count("\n", 0, at)
+                found[line] = found.get(line, 0) | bits
+            at = lowered.find(beginning, end)
+    return found
+
+
+def _held_in_lines(text: str, terms: QueryTerms) -> dict[int, int]:
+    """Return the terms in each line of any text."""
+    found: dict[int, int] = {}
+    for place, line in enumerate(text.split("\n")):
+        lowered = line.lower()
+        is_near = not line.isascii() or any(beginning in lowered for beginning in terms.beginnings)
+        if is_near and (bits := terms.held(line)):
+            found[place] = bits
+    return found
 
 
 def describe(
@@ -186,7 +208,7 @@ def definitions_wanted(
     extents = _extents(lines, chunk.start_line, symbols)
     wanted = extents[:1]
     if len(extents) > 1:
-        words = QueryWords.in_lines(lines, terms)
+        words = QueryWords.in_text(chunk.text, terms)
         worth = _worths(extents, words)
         wanted = [_named(extents, names, words) or _worth_most(worth, chunk) or extents[0]]
         for extent in sorted(extents, key=lambda each: -worth[each]):
@@ -228,8 +250,7 @@ def _indent(line: str) -> int:
 
 def _named(extents: Sequence[_Extent], names: Sequence[str], words: QueryWords) -> _Extent | None:
     """Return the definition of a name in the query: of the same spelling before another case."""
-    spelled = [last_name(name) for name in names]
-    lowered = {name.lower() for name in spelled}
+    spelled, lowered = _last_names(tuple(names))
 
     def likeness(extent: _Extent) -> tuple[int, float]:
         name = last_name(extent.symbol.name)
@@ -238,6 +259,13 @@ def _named(extents: Sequence[_Extent], names: Sequence[str], words: QueryWords) 
 
     named = [extent for extent in extents if last_name(extent.symbol.name).lower() in lowered]
     return max(named, key=likeness) if len(named) > 1 else next(iter(named), None)
+
+
+@lru_cache(maxsize=8)
+def _last_names(names: tuple[str, ...]) -> tuple[list[str], frozenset[str]]:
+    """Return what people call these names, as written and in lower case."""
+    spelled = [last_name(name) for name in names]
+    return spelled, frozenset(name.lower() for name in spelled)
 
 
 def _worth_most(worths: Mapping[_Extent, float], leader: StoredChunk) -> _Extent | None:
@@ -256,16 +284,19 @@ def _worths(extents: Sequence[_Extent], words: QueryWords) -> dict[_Extent, floa
 
 def _worth(extent: _Extent, extents: Sequence[_Extent], words: QueryWords) -> float:
     """Return how much of the query a definition holds; those inside it count for themselves."""
-    inside = {
-        place
-        for other in takewhile(lambda other: other.first <= extent.last, extents[extents.index(extent) :])
-        if extent.encloses(other)
-        for place in range(other.first, other.last + 1)
-    }
-    own = (place for place in range(extent.first, extent.last + 1) if place not in inside)
-    head = range(extent.first, min(extent.line + HEAD_LINES, extent.last + 1))
-    named = words.terms.share(words.terms.held(extent.symbol.name))
-    return (words.coverage(own) + words.coverage(head)) / 2 + NAME_WORTH * named
+    terms = words.terms
+    held = [pair for pair in words.by_line.items() if extent.first <= pair[0] <= extent.last]
+    own = head = 0
+    if held:
+        after = takewhile(lambda other: other.first <= extent.last, extents[extents.index(extent) :])
+        inner = [other for other in after if extent.encloses(other)]
+        for place, bits in held:
+            if place < extent.line + HEAD_LINES:
+                head |= bits
+            if not any(other.first <= place <= other.last for other in inner):
+                own |= bits
+    named = terms.share(terms.held(extent.symbol.name))
+    return (terms.share(own) + terms.share(head)) / 2 + NAME_WORTH * named
 
 
 def _own_name(chunk: StoredChunk) -> str | None:

@@ -47,6 +47,9 @@ BRIDGE_WITHIN = 10
 MOST_MORE = 3
 """Further passages that a file names."""
 
+_LEAD = 2
+"""Passages that are looked at, whatever the page: how far the first is ahead of the second."""
+
 LATER = 5
 """Ranks that a passage without a definition, or a further definition of one chunk, stands back."""
 
@@ -71,10 +74,6 @@ class Passage:
     """What it shows, where results are definitions."""
 
     @property
-    def size(self) -> int:
-        return self.last - self.first + 1
-
-    @property
     def numbers(self) -> range:
         return range(self.first, self.last + 1)
 
@@ -83,13 +82,21 @@ class Passage:
         return self.first >> ORDINAL_BITS
 
 
-def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> list[Passage]:
-    """Return a ranking as the results that a query wants: passages, files or definitions."""
-    group_by = question.query.group_by
-    if group_by == GroupBy.SYMBOL:
-        return _by_definition(snapshot, ranking.numbers, question)
-    shown = passages(ranking.numbers, snapshot.files.copies, question.except_chunks)
-    return _by_file(shown) if group_by == GroupBy.FILE else shown
+def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> tuple[list[Passage], int]:
+    """Return the results that a query wants, up to the end of its page, and how many there are in all.
+
+    They are passages, files or definitions.
+    """
+    query = question.query
+    if query.group_by == GroupBy.SYMBOL:
+        found = _by_definition(snapshot, ranking.numbers, question)
+        return found, len(found)
+    spans = _spans(ranking.numbers, snapshot.files.copies, question.except_chunks)
+    if query.group_by == GroupBy.FILE:
+        found = _by_file([Passage(*span) for span in spans])
+        return found, len(found)
+    shown = spans[: max(query.offset + query.limit, _LEAD)]
+    return [Passage(*span) for span in shown], len(spans)
 
 
 def _by_file(ranked: Sequence[Passage]) -> list[Passage]:
@@ -157,8 +164,14 @@ def _with_pieces(snapshot: Snapshot, passage: Passage) -> Passage:
     return replace(passage, first=first, last=last, symbol=symbol)
 
 
-def _without_copies(ranked: Iterable[int], copies: Mapping[int, str]) -> Iterator[tuple[int, int]]:
-    """Yield the chunks, with their ranks, whose file is the best one of its content."""
+def _without_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterable[tuple[int, int]]:
+    """Return the chunks, with their ranks, whose file is the best one of its content."""
+    if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
+        return enumerate(ranked)
+    return _first_copies(ranked, copies)
+
+
+def _first_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterator[tuple[int, int]]:
     home: dict[str, int] = {}
     for rank, number in enumerate(ranked):
         content = copies.get(number >> ORDINAL_BITS)
@@ -166,60 +179,67 @@ def _without_copies(ranked: Iterable[int], copies: Mapping[int, str]) -> Iterato
             yield rank, number
 
 
-def passages(ranked: Iterable[int], copies: Mapping[int, str], never: Collection[int] = ()) -> list[Passage]:
+def passages(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int] = ()) -> list[Passage]:
     """Return a ranking of chunks as passages, copies of the same file and the chunks of `never` left out.
 
     `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
     for more results never changes the first.
     """
-    spans: dict[int, tuple[int, int]] = {}
+    return [Passage(*span) for span in _spans(ranked, copies, never)]
+
+
+_Span = tuple[int, int, int]
+"""The rank of a passage, its first and its last chunk."""
+
+
+def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> list[_Span]:
+    kept = list(_without_copies(ranked, copies))
+    present = {number for _, number in kept}
+    beside = [each for each in kept if each[1] + 1 in present or each[1] - 1 in present]
+    spans = {rank: (number, number) for rank, number in kept}
     """First and last chunk of each passage, by rank."""
     part_of: dict[int, int] = {}
-    for rank, number in _without_copies(ranked, copies):
-        before, after = part_of.get(number - 1), part_of.get(number + 1)
-        part_of[number] = rank
-        if before is None and after is None:
-            spans[rank] = number, number
-            continue
+    for rank, number in beside:
         first = last = number
         leader = rank
-        for other in sorted({place for place in (before, after) if place is not None}):
+        for other in _in_order(part_of.get(number - 1), part_of.get(number + 1)):
             low, high = spans[other]
             is_near = rank - other <= MERGE_WITHIN and low >> ORDINAL_BITS == number >> ORDINAL_BITS
             if is_near and last - first + high - low + 2 <= MAX_MERGED_CHUNKS:
-                del spans[other]
+                del spans[max(leader, other)]
                 first, last, leader = min(first, low), max(last, high), min(leader, other)
         spans[leader] = first, last
         for member in range(first, last + 1):
             part_of[member] = leader
-    return _bridged([Passage(rank, *spans[rank]) for rank in sorted(spans)], never)
+    return _bridged([(rank, *spans[rank]) for rank in sorted(spans)], never)
 
 
-def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
+def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:
+    """Return the ranks that there are, the better one first."""
+    if before is None:
+        return () if after is None else (after,)
+    if after is None:
+        return (before,)
+    return (before, after) if before < after else (after, before)
+
+
+def _bridged(ranked: list[_Span], never: Collection[int]) -> list[_Span]:
     """Join the first passages of a file that a single chunk lies between: it answers with them."""
-    by_last = {passage.last: passage for passage in ranked[:BRIDGE_WITHIN]}
-    replaced: dict[int, Passage | None] = {}
-    for passage in ranked[:BRIDGE_WITHIN]:
-        before, gap = by_last.get(passage.first - 2), passage.first - 1
-        if before is None or gap in never or not _same_file(before, passage):
+    by_last = {span[2]: span for span in ranked[:BRIDGE_WITHIN]}
+    replaced: dict[int, _Span | None] = {}
+    for rank, first, last in ranked[:BRIDGE_WITHIN]:
+        before, gap = by_last.get(first - 2), first - 1
+        if before is None or gap in never or before[1] >> ORDINAL_BITS != first >> ORDINAL_BITS:
             continue
-        is_free = before.rank not in replaced and passage.rank not in replaced
-        if is_free and before.size + 1 + passage.size <= MAX_BRIDGED_CHUNKS:
-            whole = _merged(before, passage)
-            replaced |= {before.rank: None, passage.rank: None, whole.rank: whole}
+        is_free = before[0] not in replaced and rank not in replaced
+        if is_free and last - before[1] + 1 <= MAX_BRIDGED_CHUNKS:
+            best = min(before[0], rank)
+            replaced |= {before[0]: None, rank: None, best: (best, before[1], last)}
     if not replaced:
         return ranked
-    covered = {number for whole in replaced.values() if whole for number in whole.numbers}
-    kept = (replaced.get(passage.rank, passage) for passage in ranked)
-    return [p for p in kept if p and (p.rank in replaced or p.first not in covered)]
-
-
-def _same_file(one: Passage, other: Passage) -> bool:
-    return one.file_id == other.file_id
-
-
-def _merged(one: Passage, other: Passage) -> Passage:
-    return Passage(min(one.rank, other.rank), min(one.first, other.first), max(one.last, other.last))
+    covered = {number for whole in replaced.values() if whole for number in range(whole[1], whole[2] + 1)}
+    kept = (replaced.get(span[0], span) for span in ranked)
+    return [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
 
 
 def joined(chunks: Sequence[StoredChunk]) -> str:
@@ -262,7 +282,7 @@ def to_hits(
     stored = snapshot.chunks.by_number(sorted(needed | outlines))
     defining = [number for passage in (*page, *further) for number in passage.numbers]
     symbols = snapshot.symbols.of_chunks(defining)
-    leaders = [ranking.candidate(passage.rank) for passage in found[: max(end, 1)]]
+    leaders = ranking.candidates([passage.rank for passage in found[: max(end, 1)]])
     evidence = list(_evidence(found, leaders, stored, ranking, question))
     scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
     terms = QueryTerms(question.term_weights)
@@ -375,7 +395,7 @@ def _hit(
     text, weights = joined(chunks), question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
-    words = QueryWords.in_lines(lines, terms)
+    words = QueryWords.in_text(text, terms)
     about = describe(chunks, leader, lines, symbols, names=names, words=words, only=only)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))

@@ -57,7 +57,7 @@ def search(
     else:
         pool = _ranked(snapshot, question, files, slower)
     ranking = pool.ranked()
-    shown = grouped(snapshot, ranking, question)
+    shown, total = grouped(snapshot, ranking, question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
@@ -66,7 +66,7 @@ def search(
         query=query.text,
         mode=query.mode,
         hits=tuple(hits),
-        total=len(shown),
+        total=total,
         offset=query.offset,
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning if files.files else nothing_to_search(snapshot, query),

@@ -36,7 +36,7 @@ def chunk_range(file_id: int) -> tuple[int, int]:
 
 def last_name(name: str) -> str:
     """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
-    return _QUALIFIER.sub("", name) or name
+    return name if name.isidentifier() else _QUALIFIER.sub("", name) or name
 
 
 class DerivedDamagedError(IndexCorruptError):

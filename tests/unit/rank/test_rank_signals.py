@@ -28,7 +28,7 @@ def found(words: dict[int, float], meaning: dict[int, float]) -> Pool:
 
 def by_number(pool: Pool) -> dict[int, Candidate]:
     ranking = pool.ranked()
-    return {number: ranking.candidate(rank) for rank, number in enumerate(ranking.numbers)}
+    return {each.number: each for each in ranking.candidates(range(len(ranking.numbers)))}
 
 
 def one(number: int, file_id: int = 1, path: str = "a.py", **signal: float) -> Candidate:

@@ -62,7 +62,7 @@ def chunk(text: str, breadcrumb: str | None, *, start: int = 101, kind: str = "c
 def described(*names: str, words: str = "", text: str = ERRORS) -> Described | None:
     stored = chunk(text, "RemoteProtocolError")
     lines = text.split("\n")
-    held = QueryWords.in_lines(lines, QueryTerms(dict.fromkeys(words.split(), 1.0)))
+    held = QueryWords.in_text("\n".join(lines), QueryTerms(dict.fromkeys(words.split(), 1.0)))
     return describe([stored], stored, lines, SYMBOLS, names=names, words=held)
 
 
@@ -84,7 +84,7 @@ def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
     stored = chunk(text, "Heron", start=1)
     symbols = (Symbol("Heron", "class", 1), Symbol("stand", "method", 4), Symbol("fly", "function", 7))
     lines = text.split("\n")
-    words = QueryWords.in_lines(lines, QueryTerms({}))
+    words = QueryWords.in_text("\n".join(lines), QueryTerms({}))
     stand = describe([stored], stored, lines, symbols, names=("stand",), words=words)
     fly = describe([stored], stored, lines, symbols, names=("fly",), words=words)
     assert stand is not None

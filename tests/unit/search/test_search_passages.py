@@ -99,7 +99,7 @@ def test_every_chunk_is_in_one_passage_and_passages_keep_the_order(
     assert len(kept & same) <= 1
     assert [passage.rank for passage in shown] == sorted(passage.rank for passage in shown)
     for passage in shown:
-        assert passage.size <= MAX_BRIDGED_CHUNKS
+        assert len(passage.numbers) <= MAX_BRIDGED_CHUNKS
         assert ranked[passage.rank] in passage.numbers
         assert all(n >> 12 == passage.file_id for n in passage.numbers)
 
@@ -112,7 +112,7 @@ def test_neighbours_that_rank_alike_are_apart_only_when_too_large_together(
     for one in shown:
         for other in shown:
             if one.last + 1 == other.first and one.file_id == other.file_id:
-                assert one.size + other.size > MAX_MERGED_CHUNKS
+                assert len(one.numbers) + len(other.numbers) > MAX_MERGED_CHUNKS
 
 
 def chunk(start: int, text: str) -> StoredChunk:
