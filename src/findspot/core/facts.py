@@ -18,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, NamedTuple
 
 UNKNOWN = "?"
@@ -195,7 +196,7 @@ class Facts:
         if name not in _READERS or "_parts" not in self.__dict__:
             raise AttributeError(name)
         if name == "references":
-            return tuple(map(ReferenceFact, *self.columns))
+            return _rows(ReferenceFact, self.columns)
         place, read = _READERS[name]
         value = read(json.loads(self.__dict__["_parts"][place]))
         if name in _KEPT:
@@ -218,13 +219,28 @@ def _shared(column: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(column)
 
 
+def _all_shared(columns: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(map(_shared, columns))
+
+
+def _rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Return the rows of columns as named tuples, made without a call of Python for each."""
+    if len(columns) != len(kind._fields):
+        return tuple(map(kind, *columns))
+    return tuple(map(partial(tuple.__new__, kind), zip(*columns, strict=False)))
+
+
+def _shared_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    return _rows(kind, _all_shared(columns))
+
+
 _READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "package": (0, str),
-    "definitions": (1, lambda columns: tuple(map(DefinitionFact, *map(_shared, columns)))),
-    "imports": (2, lambda columns: tuple(map(ImportFact, *map(_shared, columns)))),
-    "bindings": (3, lambda columns: tuple(map(BindingFact, *map(_shared, columns)))),
-    "references": (4, lambda columns: tuple(map(ReferenceFact, *map(_shared, columns)))),
-    "columns": (4, lambda columns: tuple(map(_shared, columns))),
+    "definitions": (1, partial(_shared_rows, DefinitionFact)),
+    "imports": (2, partial(_shared_rows, ImportFact)),
+    "bindings": (3, partial(_shared_rows, BindingFact)),
+    "references": (4, partial(_shared_rows, ReferenceFact)),
+    "columns": (4, _all_shared),
     "bases": (5, frozenset),
 }
 """Where each part stands in the stored form, and what is made of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
 from findspot.graph.members import Members
@@ -36,10 +36,17 @@ _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
 
+@lru_cache(maxsize=20_000)
 def root_of(chain: str) -> str:
     """Return what a chain starts with."""
     first = _STEP.search(chain)
     return chain[: first.start()] if first else chain
+
+
+@lru_cache(maxsize=20_000)
+def _steps(chain: str) -> tuple[str, ...]:
+    """Return the attributes, calls and subscripts of a chain without its root."""
+    return tuple(_STEP.findall(chain))
 
 
 MAX_PLACES = 100
@@ -64,6 +71,8 @@ class Evaluator:
         """Return what an expression may be: nothing where that is unknown."""
         is_type = expression[:1] == ":"
         read = self._declared if is_type else self._chain
+        if "|" not in expression:
+            return read(expression[is_type:], view, owner)
         parts = split_outside(expression[is_type:], "|")
         return [value for part in parts for value in read(part, view, owner)]
 
@@ -87,14 +96,17 @@ class Evaluator:
                 root, values = self._in_package(text, root, view)
         if view.language.reopens and len(text) > len(root):
             values = self.reopened(values)
-        return self.follow(values, text[len(root) :])
+        return self.follow(values, text[len(root) :]) if len(text) > len(root) else values
 
     def follow(self, values: Values, steps: str) -> Values:
         """Return what attributes, calls and subscripts of values may be, such as `.name()[]`."""
-        for step in _STEP.findall(steps):
+        for step in _steps(steps):
             if not values:
                 return []
-            values = [after for value in values for after in self._step(value, step)]
+            if len(values) == 1:
+                values = self._step(values[0], step)
+            else:
+                values = [after for value in values for after in self._step(value, step)]
         return values
 
     def reopened(self, values: Values) -> Values:
@@ -179,11 +191,12 @@ class Evaluator:
 
     def _constraint(self, name: str, owner: Def | None) -> Values | None:
         """Return the types that a type parameter is limited to; None for what is no type parameter."""
+        parameter = f"[{name}]"
         for scope in (owner, *owner.around) if owner is not None else ():
-            limited = self._limiting(f"[{name}]", scope)
+            limited = self._limiting(parameter, scope)
             if limited is not None:
                 key = ("limits", limited.file.id, limited.place, name)
-                return self.memo.once(key, partial(self._limits, name, limited), [EXTERNAL])
+                return self.memo.once(key, [EXTERNAL], self._limits, name, limited)
         return None
 
     def _limits(self, name: str, limited: Def) -> Values:

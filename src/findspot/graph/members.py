@@ -43,6 +43,7 @@ _GIVING_ALL = frozenset(
 _GIVING_ONE = frozenset(
     {"get", "pop", "popleft", "setdefault", "__enter__", "find", "findLast", "shift", "at"}
 )
+_OF_TYPES = (What.INSTANCE, What.TYPE)
 _NOTHING: Values = []
 
 
@@ -54,16 +55,16 @@ class Members:
 
     def attribute(self, value: Value, name: str) -> Values:
         """Return a member of a value."""
+        if value.what in _OF_TYPES and isinstance(value.of, Def):
+            return self._of_type(value, value.of, name)
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return [v.through(value.trust) for v in self._of_module(value.of, name)]
+            return _through(self._of_module(value.of, name), value.trust)
         if value.what is What.PACKAGE and isinstance(value.of, str):
             return self.variants(_tops_in(self._evaluator, value.of, name), IMPORTED)
         if value.what is What.FOLDER and isinstance(value.of, str):
             return _in_folder(self._evaluator, value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
             return [v for made in self.called(value) for v in self.attribute(made, name)]
-        if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
-            return self._of_type(value, value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def):
             given = self._evaluator.types.satellites(value.of)  # functions assigned to its properties
             member = next((part for part in given if part.name == name), None)
@@ -73,7 +74,7 @@ class Members:
         if isinstance(value.of, Record) and value.what is What.RECORD:
             key = ("record", value.of.view.id, value.of.owner, value.of.mark, name)
             record = value.of
-            return self._evaluator.memo.once(key, lambda: self._of_record(record, name), _NOTHING)
+            return self._evaluator.memo.once(key, _NOTHING, self._of_record, record, name)
         if value.what is What.WRAPPED and value.shape.startswith("[]"):
             return _of_container(value, name)
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
@@ -139,14 +140,15 @@ class Members:
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """Return what the nearest of its types binds an attribute to."""
-        found = self._evaluator.memo.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
-        return [v.through(value.trust) for v in found]
+        found = self._evaluator.memo.once(("field", of, name), _NOTHING, self._find_fields, of, name)
+        return _through(found, value.trust)
 
     def _find_fields(self, of: Def, name: str) -> Values:
         for owner in (of, *self._evaluator.types.ancestors(of)):
-            bindings = owner.bindings.get(f"@{name}") or owner.bindings.get(name)
-            if owner.kind == "function":  # its variables are no members of the objects that it makes
-                bindings = owner.bindings.get(f"@{name}")
+            scope = owner.bindings
+            bindings = scope.get(f"@{name}")
+            if not bindings and owner.kind != "function":  # whose variables are no members of its objects
+                bindings = scope.get(name)
             if bindings:
                 typed = [binding for binding in bindings if binding[1][:1] == ":"]
                 bindings = typed or bindings
@@ -213,9 +215,7 @@ class Members:
 
     def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
         key = ("return", function, value.on, result)
-        found = self._evaluator.memo.once(
-            key, lambda: self._find_returned(function, value.on, result), _NOTHING
-        )
+        found = self._evaluator.memo.once(key, _NOTHING, self._find_returned, function, value.on, result)
         return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
 
     def _find_returned(self, function: Def, on: Def | None, result: str) -> Values:
@@ -283,6 +283,11 @@ class Members:
                 if found:
                     return [v.through(value.trust) for v in found]
         return []
+
+
+def _through(values: Values, trust: float) -> Values:
+    """Return values reached by a step that is to be trusted so far."""
+    return [value if trust >= value.trust else value.through(trust) for value in values]
 
 
 def _written_inside(evaluator: Evaluator, value: Value, of: Def, name: str) -> Values:

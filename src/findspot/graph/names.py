@@ -27,14 +27,15 @@ class Names:
 
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return the value of a bare name, `self` and its like included; nothing where it is unknown."""
-        if view.language.module_roots(name):
+        language = view.language
+        if language.module_roots(name):
             modules = [
                 self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
             ]
             return [Value(What.MODULE, module) for module in modules if module is not None]
-        own_type = name in view.language.own_type_names
-        own_object = name in view.language.self_names
-        if own_type or own_object or name in view.language.parent_names:
+        own_type = name in language.own_type_names
+        own_object = name in language.self_names
+        if own_type or own_object or name in language.parent_names:
             around = self._evaluator.types.around(owner)
             if around is not None:
                 static = own_type or (own_object and _is_static(owner))
@@ -43,19 +44,20 @@ class Names:
             if own_object:
                 return []
         found = self.lookup(name, view, owner)
-        if found is None and name in view.language.own_module_names:
+        if found is None and name in language.own_module_names:
             return [Value(What.MODULE, view)]
         return [EXTERNAL] if found is None else found
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         """Return a name by the rules of scope and import: None where nothing says what it is."""
-        if view.names.all is not None and name not in view.names.all:
+        known = view.names.all
+        if known is not None and name not in known:
             return None
         if owner is not None and view.names.is_global(name):
             owner = None
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
-        return self._evaluator.memo.once(key, lambda: self._lookup(name, view, owner), cut_short)
+        return self._evaluator.memo.once(key, cut_short, self._lookup, name, view, owner)
 
     def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         for scope in (owner, *owner.around) if owner is not None else ():
@@ -92,9 +94,9 @@ class Names:
     def _local(
         self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
     ) -> Values | None:
-        if definitions is None and name not in bindings:
-            return None
-        named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
+        if definitions is None:
+            return self.bound(bindings[name], view, name) if name in bindings else None
+        named = [d for d in definitions if not d.scope and not d.makes_its_type]
         named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
         if view.language.objects_are_types:
             named = [d for d in named if d.kind not in ("method", "field")]  # of something without a name
@@ -112,7 +114,8 @@ class Names:
         found: Values = []
         for place, value in bindings:
             owner = view.owner(place)
-            if owner is not None and name and _ROOT.split(value, maxsplit=1)[0] == name:
+            from_itself = value.startswith(name) if name else False
+            if owner is not None and from_itself and _ROOT.split(value, maxsplit=1)[0] == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
             made = self._evaluator.value_of(value, view, owner)
             if view.language.calls_bare:
@@ -278,7 +281,7 @@ class Exports:
 
     def exported(self, path: str, name: str) -> Values | None:
         """Return a top-level name of a file, re-exports followed."""
-        return self._evaluator.memo.once(("export", path, name), lambda: self._exported(path, name), None)
+        return self._evaluator.memo.once(("export", path, name), None, self._exported, path, name)
 
     def _exported(self, path: str, name: str) -> Values | None:
         view = self._evaluator.sources.at(path)

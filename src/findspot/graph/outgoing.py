@@ -10,7 +10,7 @@ from typing import NamedTuple
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolution, Resolver, Target
+from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolution, Resolver, Target, is_method
 from findspot.graph.source_view import SATELLITE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.structural import Structural
@@ -46,9 +46,8 @@ class Outgoing:
 
     def inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self.types.satellites(of) if s.kind in SATELLITE_KINDS)):
-            for reference in part.file.references.inside(part.place):
-                if reference.relation == Relation.INHERIT:
-                    yield from self.edges(part.file, reference)
+            for reference in part.file.references.inherited_by(part.place):
+                yield from self.edges(part.file, reference)
         yield from self.structural(of)
 
     def overriding(self, method: Def) -> Iterator[Edge]:
@@ -57,36 +56,50 @@ class Outgoing:
 
     def all_overridden(self, method: Def) -> list[Edge]:
         """Return the edges from a method to all that it overrides, the nearest first."""
-        if method.parent is None and not method.scope:
+        place = Relation.OVERRIDE, method.file.path, method.line
+        return [
+            Edge(method.node, other.node, *place, confidence, mark)
+            for other, confidence, mark in self.overridden(method)
+        ]
+
+    def overridden(self, method: Def) -> list[tuple[Def, float, str]]:
+        """Return all that a method overrides, the nearest first, each with a confidence and a mark."""
+        if not is_method(method):
             return []
         around = self.types.around(method)
         if around is not None and self.types.own(around, method.name) is not method:
             return []  # declared here and defined elsewhere: the definition overrides
-        place = Relation.OVERRIDE, method.file.path, method.line
-        edges = [
-            Edge(method.node, other.node, *place, IMPORTED, FAR if distance else "")
-            for distance, other in enumerate(self.resolver.methods.overridden(method))
+        overridden = self.resolver.methods.overridden(method)
+        declared = self.conformance.declared(method) if method.scope else ()
+        return [
+            *((other, IMPORTED, FAR if distance else "") for distance, other in enumerate(overridden)),
+            *((other, STRUCTURAL, "") for other in declared),
         ]
-        declared = self.conformance.declared(method)
-        return [*edges, *(Edge(method.node, other.node, *place, STRUCTURAL) for other in declared)]
 
     def dispatching(self, method: Def) -> list[Def]:
         """Return the methods whose calls may reach a method: those it overrides or implements."""
         return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
 
     def imports(self, view: SourceView) -> Iterator[Edge]:
+        """Yield the edges from a file to what it imports."""
+        for target, line, mark in self.imported(view):
+            yield Edge(view.node, target.node, Relation.IMPORT, view.path, line, IMPORTED, mark)
+
+    def imported(self, view: SourceView) -> Iterator[tuple[Target, int, str]]:
+        """Yield what a file imports, each with the line and a mark."""
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
         for fact in view.facts.imports:
             if fact.local.startswith(LOADED) and (fact.module, fact.line) in named_imports:
                 continue
             targets = dict.fromkeys(self._imported(fact, view), fact.mark)
-            paths = {target.node.path for target in targets}
+            paths = {
+                target.path if isinstance(target, SourceView) else target.file.path for target in targets
+            }
             for path in self.evaluator.modules.resolve(view, fact.module):
                 handing = self.sources.at(path) if path not in paths else None
                 if handing is not None:
                     targets[handing] = fact.mark or (PACKAGE if paths else "")
-            for target, mark in targets.items():
-                yield Edge(view.node, target.node, Relation.IMPORT, view.path, fact.line, IMPORTED, mark)
+            yield from ((target, fact.line, mark) for target, mark in targets.items())
 
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         """Return what defines that which an import brings in."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, root_of
@@ -45,8 +45,7 @@ EXTERNAL, UNKNOWN, AMBIGUOUS = "external", "unknown", "ambiguous"
 Target = Def | SourceView
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """What a reference refers to, each with a confidence; else why nothing is said."""
 
     targets: tuple[tuple[Target, float], ...] = ()
@@ -213,6 +212,12 @@ class Resolver:
         return values
 
     def _targets(self, values: list[Value]) -> Resolution:
+        if len(values) == 1:
+            value = values[0]
+            target = self._target(value)
+            if target is not None:
+                return Resolution(((target, round(value.trust, 3)),))
+            return _EXTERNAL if value.what is What.EXTERNAL else _UNKNOWN
         found: dict[Target, float] = {}
         for value in values:
             target = self._target(value)
@@ -224,13 +229,13 @@ class Resolver:
         return _EXTERNAL if any(value.what is What.EXTERNAL for value in values) else _UNKNOWN
 
     def _target(self, value: Value) -> Target | None:
+        if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
+            return value.of
         if value.what is What.INSTANCE and isinstance(value.of, Def):
             return self.evaluator.types.member(value.of, "__call__")
         if value.what is What.PARENT and isinstance(value.of, Def):
             parents = self.evaluator.types.parents(value.of)[0]
             return parents[0] if parents else None
-        if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
-            return value.of
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             exported = self.evaluator.exports.whole(value.of)
             return next((found for each in exported if (found := self._target(each)) is not None), None)
@@ -268,12 +273,12 @@ class Methods:
     def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
         """Yield the methods of one name that a type has, the nearest first."""
         around = method.parent
-        if around is None or not around.is_type or not _is_method(method):
+        if around is None or not around.is_type or not is_method(method):
             yield method
             return
         types = [on, *self._evaluator.types.ancestors(on)] if on is not None else []
         for each in types[types.index(around) :] if around in types else [around]:
-            yield from (d for d in each.children.get(method.name, ()) if _is_method(d))
+            yield from (d for d in each.children.get(method.name, ()) if is_method(d))
 
     def candidates(self, family: str, name: str, path: str) -> tuple[Def, ...]:
         """Return the methods that a call on an unknown receiver may mean in a file."""
@@ -289,7 +294,7 @@ class Methods:
         def counts(path: str) -> bool:
             return not path.endswith(".d.ts") and (from_tests or role_of(path) is not Role.TEST)
 
-        defined = filter(_is_method, self._evaluator.sources.definers.methods(name, family, counts))
+        defined = filter(is_method, self._evaluator.sources.definers.methods(name, family, counts))
         methods = list(islice(defined, MAX_CANDIDATES + 1))  # of a common name, few files are read
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
@@ -314,14 +319,15 @@ class Methods:
     def overridden(self, method: Def) -> list[Def]:
         """Return the methods of the same name in the supertypes, nearest first."""
         around = self._evaluator.types.around(method)
-        if around is None or not _is_method(method):
+        if around is None or not is_method(method):
             return []
         types = self._evaluator.types
         found = (types.own(ancestor, method.name) for ancestor in types.ancestors(around))
-        return [m for m in found if m is not None and m is not method and _is_method(m)]
+        return [m for m in found if m is not None and m is not method and is_method(m)]
 
 
-def _is_method(definition: Def) -> bool:
+def is_method(definition: Def) -> bool:
+    """Return whether a definition is a function of a type or object."""
     if definition.kind in VALUE_KINDS or definition.is_type:
         return False
     parent = definition.parent

@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from findspot.graph.summaries import Summaries
 from findspot.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from findspot.graph.source_view import SourceView
-    from findspot.graph.summaries import Summary
 
 MOST_FILES = 3_000
 """Decoded files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
@@ -43,7 +43,7 @@ class Tables:
         self,
         views: dict[int, SourceView | None],
         of_project: dict[Any, Any],
-        summaries: dict[int, Summary],
+        summaries: Summaries,
     ) -> None:
         self.views = views
         self.summaries = summaries
@@ -110,15 +110,9 @@ def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:
     return Tables(views, project_table(snapshot), _summaries(snapshot))
 
 
-class _Summaries(dict[int, "Summary"]):
-    """The summaries of an index by file number; a file gets a new number with each new content."""
-
-
-def _summaries(snapshot: Snapshot) -> dict[int, Summary]:
-    held, files = snapshot.memo(_Summaries, lasting=True), snapshot.files.by_id
-    if len(held) > 2 * len(files):
-        for number in [number for number in list(held) if number not in files]:
-            held.pop(number, None)
+def _summaries(snapshot: Snapshot) -> Summaries:
+    held, files = snapshot.memo(Summaries, lasting=True), snapshot.files.by_id
+    held.drop_others(files, 2 * len(files))
     return held
 
 
@@ -165,8 +159,8 @@ class Memo:
         self._cuts = 0
         self._steps = 0
 
-    def once(self, key: Hashable, work: Callable[[], T], otherwise: T) -> T:
-        """Return the answer to a question, or `otherwise` where it is being worked out already."""
+    def once(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
+        """Return what `work` makes of what is given, or `otherwise` where it is being worked out already."""
         if key in self._known:
             return cast(T, self._known[key])
         running = self._running
@@ -179,7 +173,7 @@ class Memo:
         cuts = self._cuts
         running.add(key)
         try:
-            answer = work()
+            answer = work(*given)
         finally:
             running.discard(key)
         if self._cuts == cuts or not running:  # an answer that was cut short holds for this question only

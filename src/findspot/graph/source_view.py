@@ -36,6 +36,7 @@ VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 _RELATION, _NAME, _ON, _LINE, _OWNER = (
     ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
 )
+_DECORATE, _INHERIT = Relation.DECORATE.value, Relation.INHERIT.value
 _DOT = re.compile(r"\.")
 _MEMBER = re.compile(r"[.()\[\]]")
 
@@ -77,13 +78,14 @@ class Def:
 
     def enclose(self, child: Def) -> None:
         if self.children is _CHILDLESS:
-            self.children = {}
-        self.children.setdefault(child.written, []).append(child)
+            self.children = {child.written: [child]}
+        else:
+            self.children.setdefault(child.written, []).append(child)
 
     @property
     def written(self) -> str:
         """Its name as code would write it: titles are in quotes, so that none is taken for a name."""
-        return f'"{self.name}"' if self.titled else self.name
+        return f'"{self.name}"' if self.kind == "test" and self.titled else self.name
 
     @property
     def bindings(self) -> Scope:
@@ -121,12 +123,14 @@ class Def:
         )
 
     @property
-    def around(self) -> Iterator[Def]:
+    def around(self) -> list[Def]:
         """What encloses it, nearest first."""
+        found = []
         outer = self.parent
         while outer is not None:
-            yield outer
+            found.append(outer)
             outer = outer.parent
+        return found
 
     @property
     def qualified(self) -> str:
@@ -148,6 +152,16 @@ class Def:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.qualified} {self.file.path}:{self.line}>"
+
+
+def _places(column: tuple[Any, ...], value: str) -> list[int]:
+    """Return where a value stands in a column."""
+    places = []
+    at = -1
+    for _ in range(column.count(value)):
+        at = column.index(value, at + 1)
+        places.append(at)
+    return places
 
 
 class References:
@@ -187,13 +201,24 @@ class References:
 
     def to(self, name: str) -> list[ReferenceFact]:
         """Return the references to a name."""
-        names = self._columns[_NAME]
-        references = []
-        row = -1
-        for _ in range(names.count(name)):
-            row = names.index(name, row + 1)
-            references.append(self._row(row))
-        return references
+        return [self._row(row) for row in _places(self._columns[_NAME], name)]
+
+    def inherited_by(self, place: int) -> list[ReferenceFact]:
+        """Return what a definition inherits from."""
+        return [self._row(row) for row in self._inheriting.get(place, ())]
+
+    def heirs_of(self, name: str) -> list[int]:
+        """Return the places of the definitions that inherit from something of a name."""
+        names, owners = self._columns[_NAME], self._columns[_OWNER]
+        rows = _places(self._columns[_RELATION], _INHERIT)
+        return [owners[row] for row in rows if names[row] == name]
+
+    @cached_property
+    def _inheriting(self) -> dict[int, list[int]]:
+        rows: dict[int, list[int]] = {}
+        for row in _places(self._columns[_RELATION], _INHERIT):
+            rows.setdefault(self._columns[_OWNER][row], []).append(row)
+        return rows
 
     def inside(self, place: int) -> list[ReferenceFact]:
         """Return the references in a definition, or, by -1, in none."""
@@ -201,15 +226,22 @@ class References:
 
     def decorate(self, definition: Def, names: frozenset[str]) -> bool:
         """Return whether one of these names decorates a definition."""
-        relations, named = self._columns[_RELATION], self._columns[_NAME]
-        rows = self._rows_by_owner.get(definition.place, ())
-        return any(relations[row] == Relation.DECORATE and named[row] in names for row in rows)
+        above = self._decorators.get(definition.place)
+        return above is not None and not names.isdisjoint(above)
+
+    @cached_property
+    def _decorators(self) -> dict[int, list[str]]:
+        """The names that decorate each definition."""
+        found: dict[int, list[str]] = {}
+        names, owners = self._columns[_NAME], self._columns[_OWNER]
+        for row in _places(self._columns[_RELATION], _DECORATE):
+            found.setdefault(owners[row], []).append(names[row])
+        return found
 
     def decorated_with(self, names: frozenset[str]) -> Iterator[int]:
         """Yield the places of the definitions that one of these names decorates."""
-        columns = (self._columns[column] for column in (_RELATION, _NAME, _OWNER))
-        for relation, name, owner in zip(*columns, strict=True):
-            if relation == Relation.DECORATE and name in names and owner >= 0:
+        for owner, above in self._decorators.items():
+            if owner >= 0 and not names.isdisjoint(above):
                 yield owner
 
     def _row(self, row: int) -> ReferenceFact:
@@ -248,8 +280,7 @@ class FileNames:
         inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
         definitions = self._view.definitions
         inner.update(definition.written for definition in definitions if definition.parent is not None)
-        for definition in definitions:
-            inner.update(definition.bindings)
+        inner.update(_bound_inside(self._view))
         parameters = [name[1:-1] for name in inner if name[:1] == "["]
         return frozenset((*inner, *parameters))
 
@@ -275,7 +306,8 @@ class SourceView:
         """Its definitions: the same objects to every thread, since they are compared by identity."""
         found: list[Def] = []
         for place, fact in enumerate(self.facts.definitions):
-            parent = found[fact.parent] if fact.parent >= 0 else None
+            around = fact.parent
+            parent = found[around] if around >= 0 else None
             definition = Def(self, place, parent, fact)
             found.append(definition)
             if parent is not None:
@@ -298,32 +330,34 @@ class SourceView:
 
     def scope(self, place: int) -> Scope:
         """Return what is bound in a definition; outside of all of them, by -1."""
-        bound = self._bound.get(place)
-        if isinstance(bound, list):
+        bound = self.bound.get(place, _UNBOUND)
+        if bound.__class__ is list:
             scope: Scope = {}
             for name, owner, value in bound:
                 scope.setdefault(name, []).append((owner, value))
-            bound = self._bound[place] = scope
-        return _UNBOUND if bound is None else bound
+            bound = self.bound[place] = scope
+        return cast(Scope, bound)
 
     @cached_property
-    def _bound(self) -> dict[int, list[tuple[str, int, str]] | Scope]:
+    def bound(self) -> dict[int, list[tuple[str, int, str]] | Scope]:
         """By place what is bound there: as it is read at first, from the first question on by name."""
-        found: dict[int, list[tuple[str, int, str]]] = {}
-        for owner, target, value in self.facts.bindings:
-            name, dot, attribute = target.partition(".")
+        found: dict[int, list[tuple[str, int, str]] | Scope] = {}
+        holders: dict[int, tuple[str, int] | None] = {}
+        for owner, name, value in self.facts.bindings:
             place = owner
-            if dot:  # an attribute of the object: it belongs to the type around the method
-                method = self.owner(owner)
-                around = next((outer for outer in method.around if outer.is_type), None) if method else None
-                if around is not None:
-                    name, place = attribute, around.place
-                elif (maker := _maker(self, method)) is not None:
-                    name, place = f"@{attribute}", maker.place  # its variables are bound there too
-                else:
+            if "." in name:  # an attribute of the object
+                if owner not in holders:
+                    holders[owner] = _holder(self, owner)
+                holder = holders[owner]
+                if holder is None:
                     continue
-            found.setdefault(place, []).append((name, owner, value))
-        return dict(found)
+                name, place = holder[0] + name.partition(".")[2], holder[1]  # noqa: PLW2901
+            bound = found.get(place)
+            if bound is None:
+                found[place] = [(name, owner, value)]
+            else:
+                cast(list[tuple[str, int, str]], bound).append((name, owner, value))
+        return found
 
     @property
     def bindings(self) -> Scope:
@@ -418,6 +452,23 @@ class SourceView:
             node = Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
             self._nodes[place] = node
         return node
+
+
+def _bound_inside(view: SourceView) -> Iterator[str]:
+    """Yield the names that are bound inside of definitions."""
+    for place, bound in list(view.bound.items()):
+        if place >= 0:
+            yield from bound if isinstance(bound, dict) else (each[0] for each in bound)
+
+
+def _holder(view: SourceView, owner: int) -> tuple[str, int] | None:
+    """Return where attributes that a definition gives to its object are bound, and by what mark."""
+    method = view.owner(owner)
+    around = next((outer for outer in method.around if outer.is_type), None) if method else None
+    if around is not None:
+        return "", around.place
+    maker = _maker(view, method)
+    return ("@", maker.place) if maker is not None else None  # its variables are bound there too
 
 
 def _maker(view: SourceView, inside: Def | None) -> Def | None:

@@ -11,7 +11,7 @@ from findspot.core.model import SkipReason
 from findspot.graph.languages import language_of
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, dotted, is_top, named
-from findspot.graph.summaries import Summary, summary_of
+from findspot.graph.summaries import Summary, bases_of, summary_of
 from findspot.store.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -158,10 +158,22 @@ class Definers:
         numbers = self._sources.numbers_naming(name)
         return self._accepted(numbers, family, lambda summary: name in summary.extended)
 
-    def inheriting(self, name: str, family: str) -> Iterator[SourceView]:
-        """Yield the files with a type that inherits from something of this name."""
-        numbers = self._sources.numbers_naming(name)
-        return self._accepted(numbers, family, lambda summary: name in summary.bases)
+    def inheriting(self, name: str, family: str, among: Iterable[int] | None = None) -> Iterator[SourceView]:
+        """Yield the files with a type that inherits from something of this name: all, or some of them."""
+        sources = self._sources
+        views, known = sources.tables.views, sources.tables.summaries.bases
+        for number in sources.numbers_naming(name) if among is None else among:
+            if sources.family_of(number) != family:
+                continue
+            facts, bases = None, known.get(number)
+            if bases is None:
+                view = views.get(number)
+                facts = view.facts if view is not None else sources.stored_facts.of_file(number)
+                bases = known[number] = bases_of(facts)
+            if name in bases:
+                view = sources.view(number) if facts is None else sources.decoded(number, facts)
+                if view is not None:
+                    yield view
 
     def _defined(
         self,
@@ -178,7 +190,7 @@ class Definers:
     ) -> Iterator[SourceView]:
         """Yield the files of a family whose summary is accepted; the others are not decoded."""
         sources = self._sources
-        views, summaries = sources.tables.views, sources.tables.summaries
+        views, summaries = sources.tables.views, sources.tables.summaries.of
         for number in numbers:
             if sources.family_of(number) != family:
                 continue

@@ -20,6 +20,7 @@ from findspot.core.model import LINKING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
+from findspot.graph.resolve import Target
 from findspot.graph.second_resolver import SecondResolver
 from findspot.graph.shared_tables import (
     MEMBERS,
@@ -32,6 +33,7 @@ from findspot.graph.shared_tables import (
 )
 from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
+from findspot.graph.values import IMPORTED, STRUCTURAL
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
@@ -214,9 +216,8 @@ class FileResolver:
         if view is not None:
             doubtful = self._add_references(view, encoder)
             view = self._sources.view(file_id) or view
-            for place, edge in self._others(view):
-                code, confidence = _CODES[edge.relation, edge.mark], round(edge.confidence * 1000)
-                encoder.add(edge.target.id, code, edge.line, confidence, place)
+            for target, kind, line, confidence, place in self._others(view):
+                encoder.add(target.id_of_node, _CODES[kind], line, round(confidence * 1000), place)
             for reference, doubt in doubtful:
                 relation, name, _, line, place, _ = reference
                 encoder.add(f"{_DOUBTFUL}{name}", _CODES[relation, ""], line, doubt, place)
@@ -248,12 +249,27 @@ class FileResolver:
             known = self._defined[name] = self._sources.is_defined(name)
         return known
 
-    def _others(self, view: SourceView) -> Iterator[tuple[int, Edge]]:
-        """Yield the edges that no reference makes, and the places of the definitions that they start at."""
-        yield from ((-1, edge) for edge in self._outgoing.imports(view))
+    def _others(self, view: SourceView) -> Iterator[tuple[Target, Kind, int, float, int]]:
+        """Yield the edges that no reference makes: target, kind, line, confidence, and where they start."""
+        outgoing = self._outgoing
+        for target, line, mark in outgoing.imported(view):
+            yield target, (Relation.IMPORT, mark), line, IMPORTED, -1
+        structural = view.language.structural_interfaces
         for definition in view.definitions:
-            yield from ((definition.place, edge) for edge in self._outgoing.structural(definition))
-            yield from ((definition.place, edge) for edge in self._outgoing.all_overridden(definition))
+            line, place = definition.line, definition.place
+            for interface in outgoing.conformance.interfaces_of(definition) if structural else ():
+                yield interface, (Relation.INHERIT, ""), line, STRUCTURAL, place
+            for other, confidence, mark in outgoing.overridden(definition):
+                yield other, (Relation.OVERRIDE, mark), line, confidence, place
+
+
+def _fields(view: SourceView, place: int) -> tuple[int, int, str, str, str, str]:
+    """Return what is stored of the node of a definition, or, by -1, of the file."""
+    if place < 0:
+        n = view.node
+        return n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id
+    d = view.definitions[place]
+    return d.line, d.end_line, d.name, view.qualified[place], d.kind, view.ids[place]
 
 
 class _Encoder:
@@ -272,8 +288,7 @@ class _Encoder:
         edges[code, line, value, number] = None
 
     def encoded(self, view: SourceView | None) -> tuple[bytes, dict[int, bytes]]:
-        nodes = [view.node_at(place) for place in self._sources] if view is not None else []
-        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in nodes]
+        fields = [_fields(view, place) for place in self._sources] if view is not None else []
         sources = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
         edges: dict[int, array[int]] = {}
         for target, rows in self._edges.items():

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from findspot.core.facts import SIGNATURE, Relation
+from findspot.core.facts import SIGNATURE
 from findspot.graph.languages.go import STANDARD_INTERFACES, Go
 from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
@@ -105,8 +105,8 @@ class Structural:
 
     def _outside(self, of: Def) -> Iterator[str]:
         """Yield what it embeds that is not of the project."""
-        for reference in of.file.references.inside(of.place):
-            if reference.relation == Relation.INHERIT and not self._types.supertype(reference, of):
+        for reference in of.file.references.inherited_by(of.place):
+            if not self._types.supertype(reference, of):
                 yield f"{reference.on}.{reference.name}" if reference.on else reference.name
 
     def _declaring(self, method: str) -> list[Def]:
@@ -131,9 +131,8 @@ class Structural:
         if name not in self._embedding:
             found: dict[Def, None] = {}
             for view in self._sources.definers.inheriting(name, Go.family):
-                for reference in view.references.to(name):
-                    inherits = reference.relation == Relation.INHERIT
-                    owner = view.owner(reference.owner) if inherits else None
+                for place in view.references.heirs_of(name):
+                    owner = view.owner(place)
                     if owner is not None and owner.is_type:
                         found[owner] = None
             self._embedding[name] = list(found)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import NamedTuple
 
-from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation, split_outside
+from findspot.core.facts import ALIASED, STATIC, ReferenceFact, split_outside
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
@@ -26,8 +28,20 @@ TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
 
 def bodies(definitions: list[Def]) -> list[Def]:
     """Of definitions of one name those that run when it is used: no overloads, no setters."""
+    if len(definitions) < 2:
+        return definitions
     kept = [d for d in definitions if not d.file.references.decorate(d, _PARTIAL)]
     return kept or definitions
+
+
+class _Heirs(NamedTuple):
+    """The subtypes of a type that are known so far: of a common one, few are ever asked for."""
+
+    numbers: list[int]
+    """Files that may have more of them."""
+    types: list[Def]
+    """Types of the last file that may be some of them."""
+    found: list[Def]
 
 
 class Types:
@@ -39,7 +53,6 @@ class Types:
         table = sources.tables.table
         self._parents: dict[Def, tuple[list[Def], bool]] = table("parents")
         self._ancestors: dict[Def, list[Def]] = table("ancestors")
-        self._subtypes: dict[Def, list[Def]] = table("subtypes")
         self._satellites: dict[Def, list[Def]] = table("satellites")
         self._homes: dict[Def, Def | None] = table("homes")
         self._combined: dict[tuple[Def, str], list[Def]] = table("combined members")
@@ -48,6 +61,7 @@ class Types:
         self._opening: set[Def] = set()
         self._gathering: set[Def] = set()
         self._homing: set[Def] = set()
+        self._heirs: dict[Def, _Heirs] = {}
 
     def home(self, definition: Def) -> Def:
         """Return the type that an extension or implementation adds to; any other type is its own."""
@@ -126,11 +140,10 @@ class Types:
             found: list[Def] = []
             external = False
             for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
-                for reference in part.file.references.inside(part.place):
-                    if reference.relation == Relation.INHERIT:
-                        types = self.supertype(reference, part)
-                        found += [t for t in types if t not in found and t is not of]
-                        external = external or not (types or reference.name in MEMBERLESS)
+                for reference in part.file.references.inherited_by(part.place):
+                    types = self.supertype(reference, part)
+                    found += [t for t in types if t not in found and t is not of]
+                    external = external or not (types or reference.name in MEMBERLESS)
             for place, alias in of.bindings.get(ALIASED, ()):
                 for name in split_outside(alias.removeprefix(":"), "|"):
                     if name[:1] in _WRAPPED:  # a container or function of a type is not the type
@@ -165,21 +178,25 @@ class Types:
             self._ancestors[of] = found
         return found
 
-    def subtypes(self, of: Def) -> list[Def]:
-        """Return the types that name it, as it is called where it is defined, as a supertype."""
-        if of in self._subtypes:
-            return self._subtypes[of]
-        owners = (
-            view.owner(reference.owner)
-            for view in self._sources.definers.inheriting(of.name, of.file.language.family)
-            for reference in view.references.to(of.name)
-            if reference.relation == Relation.INHERIT
-        )
-        types = dict.fromkeys(self.home(owner) for owner in owners if owner is not None and owner.is_type)
-        found = [each for each in types if of in self.parents(each)[0]]
-        if not self._opening:  # else some parents are not known yet
-            self._subtypes[of] = found
-        return found
+    def subtypes(self, of: Def) -> Iterator[Def]:
+        """Yield the types that name it as a supertype by the name of its definition, the last first."""
+        heirs = self._heirs.get(of) if not self._opening else None  # else some parents are not known yet
+        if heirs is None:
+            heirs = _Heirs(list(self._sources.numbers_naming(of.name)), [], [])
+            if not self._opening:
+                self._heirs[of] = heirs
+        for place in count():
+            while len(heirs.found) <= place:
+                if heirs.types:
+                    each = heirs.types.pop()
+                    if of in self.parents(each)[0]:
+                        heirs.found.append(each)
+                elif heirs.numbers:
+                    owners = _naming(self._sources, of, heirs.numbers.pop())
+                    heirs.types.extend(dict.fromkeys(map(self.home, owners)))
+                else:
+                    return
+            yield heirs.found[place]
 
     def combined(self, of: Def, name: str) -> list[Def]:
         """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
@@ -189,16 +206,18 @@ class Types:
         if key in self._combined:
             return self._combined[key]
         found: dict[Def, None] = {}
-        waiting, seen = self.subtypes(of)[:], {of}
+        waiting, seen = [self.subtypes(of)], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
-            current = waiting.pop()
-            if current not in seen:
+            current = next(waiting[-1], None)
+            if current is None:
+                waiting.pop()
+            elif current not in seen:
                 seen.add(current)
                 member = self.member(current, name)
                 if member is not None:
                     found[member] = None
                 else:
-                    waiting += self.subtypes(current)
+                    waiting.append(self.subtypes(current))
         if not self._opening:  # else some parents are not known yet
             self._combined[key] = list(found)
         return list(found)
@@ -210,6 +229,8 @@ class Types:
     def own(self, of: Def, name: str) -> Def | None:
         """Return a member that the type itself, or an extension of it, defines."""
         language = of.file.language
+        if language.members_inside and name not in of.children:
+            return None
         if language.defined_outside:
             outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
             if outside is not None:
@@ -236,13 +257,17 @@ class Types:
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
         key = (of, name)
-        if key not in self._members:
-            owners = (of, *self.ancestors(of))
-            found = next((m for t in owners if (m := self.own(t, name)) is not None), None)
-            if self._opening:  # some parents are not known yet
-                return found
+        if key in self._members:
+            return self._members[key]
+        found = self.own(of, name)
+        if found is None:
+            for ancestor in self.ancestors(of):
+                found = self.own(ancestor, name)
+                if found is not None:
+                    break
+        if not self._opening:  # else some parents are not known yet
             self._members[key] = found
-        return self._members[key]
+        return found
 
     def members(self, of: Def) -> list[Def]:
         """Return everything that the type itself and its extensions define."""
@@ -259,6 +284,13 @@ class Types:
         if of not in self._constructors:
             self._constructors[of] = _find_constructor(self, of)
         return self._constructors[of]
+
+
+def _naming(sources: Sources, of: Def, number: int) -> Iterator[Def]:
+    """Yield the types of one file that name a type as a supertype."""
+    for view in sources.definers.inheriting(of.name, of.file.language.family, (number,)):
+        owners = map(view.owner, view.references.heirs_of(of.name))
+        yield from (owner for owner in owners if owner is not None and owner.is_type)
 
 
 def _makes_objects(types: Types, function: Def) -> bool:

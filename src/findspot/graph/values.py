@@ -70,7 +70,10 @@ class Value(NamedTuple):
 
     def through(self, trust: float) -> Value:
         """Return the same value, reached by a step that is to be trusted so far: the weakest step counts."""
-        return self if trust >= self.trust else self._replace(trust=trust)
+        if trust >= self.trust:
+            return self
+        what, of, _, on, shape = self
+        return Value(what, of, trust, on, shape)
 
     def wrapped(self, shape: str) -> Value:
         """Return it inside of containers and functions."""

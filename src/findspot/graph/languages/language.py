@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
@@ -146,6 +147,11 @@ class Language:
     """Whether the member `new` of a type makes an instance."""
     fixtures = False
     """Whether parameters of tests may ask for fixtures."""
+
+    @cached_property
+    def members_inside(self) -> bool:
+        """Whether all members of a type are written inside of it."""
+        return not (self.defined_outside or self.satellites or self.functions_are_types or self.companions)
 
     def is_variant(self, path: str) -> bool:
         """Return whether a file is for a special system, where others define the same."""

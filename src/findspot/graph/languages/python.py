@@ -48,10 +48,11 @@ class PythonModules(ModuleFinder):
 
     def _nearest(self, below: str, by_name: dict[str, list[str]], folder: str) -> str | None:
         """Return the path that ends as a module is called: from a root around a folder, or the first root."""
-        paths = by_name.get(below.rpartition("/")[2], ())
-        by_root = {
-            path[: -len(below)].rstrip("/"): path for path in paths if f"/{path}".endswith(f"/{below}")
-        }
+        kind = "modules" if by_name is self._stems else "folders"
+        known: dict[tuple[str, str], dict[str, str]] = self.sources.once("python_paths_below", dict)
+        by_root = known.get((kind, below))
+        if by_root is None:
+            by_root = known[kind, below] = _by_root(below, by_name)
         while by_root:
             if folder in by_root and folder not in self._packages:
                 return by_root[folder]
@@ -111,6 +112,12 @@ class PythonModules(ModuleFinder):
                 folders.add(folder)
                 folder = folder.rpartition("/")[0]
         return folders
+
+
+def _by_root(below: str, by_name: dict[str, list[str]]) -> dict[str, str]:
+    """Return the paths that end as a module is called, by what stands before."""
+    paths, end = by_name.get(below.rpartition("/")[2], ()), f"/{below}"
+    return {path[: -len(below)].rstrip("/"): path for path in paths if path == below or path.endswith(end)}
 
 
 def _by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
