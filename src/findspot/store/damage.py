@@ -5,6 +5,9 @@ block. It holds something exactly while nobody writes: a writer empties it befor
 fills it when it is done. A writer that was killed leaves it empty; until the next run only SQLite's own
 checks are left. Vector segments carry their own checksum (`vector_segments`).
 
+`compared.json` says that the files were found to be as written, and how the system described them then: a
+new process reads only what has changed since. It counts for a day, and not after the machine was restarted.
+
 `damaged.json` marks an index that was found to be damaged. It outlives the process that found it and makes
 the next run set the index aside and rebuild it: an update of a few files might never meet the damaged page.
 """
@@ -15,8 +18,10 @@ import contextlib
 import json
 import os
 import threading
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +43,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, Error, logged_pages, page_bytes, shrink_log, translated
 from findspot.store.database import FILE_NAME, connect_reader, read_meta, write_meta
-from findspot.store.derived import KEYWORDS
+from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 
 _log = get_logger("store")
@@ -47,12 +52,22 @@ CHECKSUMS = "checksums.json"
 CHECKSUMS_NOTE = "checksums"
 """The row of `meta` that says that there is such a file: without it nothing could be trusted."""
 
+COMPARED = "compared.json"
+_COMPARED_COUNTS_S = 86_400
+_SETTLED_S = 1.0
+"""A file that changed less than this ago may change again without looking different."""
+
+_NOTHING = -1
+
 BLOCK_BYTES = 1 << 16
 _TRIES = 5
 
 Blocks = NDArray[np.uint32]
-State = tuple[tuple[int, ...], tuple[int, ...]]
-"""Of `checksums.json` and of the database, as the system describes them."""
+Described = tuple[int, ...]
+"""A file as the system describes it."""
+_CHANGED = 2
+State = tuple[Described, Described]
+"""Of `checksums.json` and of the database."""
 
 
 class FileSums(NamedTuple):
@@ -69,14 +84,22 @@ Sums = dict[str, FileSums]
 class Checksums:
     """The checksums of one index, as this process has read, compared and written them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, checked: set[str] | None = None) -> None:
+        """Take the names of vector segments and word counts known to be whole; those noted are added."""
         self._folder = folder
+        self._checked = set() if checked is None else checked
         self._path = folder / CHECKSUMS
         self._guard = threading.Lock()
         self._compared: State | None = None
         """In which state the files were compared …"""
         self._sums: Sums = {}
         """… and what it said."""
+        self._looked: dict[str, Described] = {}
+        """How the files looked that were found to be as written."""
+        self._noted = _NOTHING
+        """How many of the segments were known to be whole when that was written down."""
+        self._is_strict = False
+        """Whether what was written down counts no longer."""
 
     def check(self) -> None:
         """Compare the files with their checksums, once per state; raise the error of what is damaged."""
@@ -84,6 +107,8 @@ class Checksums:
         if state is None:
             self._require_file()
         if state is None or state == self._compared:
+            if state is not None and self._noted != len(self._checked):
+                self._note()
             return
         with self._guard:
             for _ in range(_TRIES):
@@ -97,11 +122,16 @@ class Checksums:
                     continue  # a writer has begun meanwhile
                 if self._compared and self._compared[0] == state[0]:
                     self._sums = {}  # somebody else has written to the database: all of it is compared
-                damaged = self._first_damaged(sums)
+                looked = self._described(sums)
+                is_noted = self._is_as_noted(looked, sums)
+                damaged = None if is_noted else self._first_damaged(sums)
                 if self._state() == state:  # else a writer has begun meanwhile
                     if damaged:
                         raise damaged
-                    self._compared, self._sums = state, sums
+                    self._compared, self._sums, self._looked = state, sums, looked
+                    self._noted = len(self._checked) if is_noted else _NOTHING
+                    if not is_noted:
+                        self._note()
                     return
 
     def _require_file(self) -> None:
@@ -128,7 +158,8 @@ class Checksums:
         with contextlib.suppress(FindspotError, OSError):  # without them nothing is compared
             sums = {name: self._renewed(name, changed) for name in self._names()}
             write_atomic(self._path, _encoded(sums))
-            self._compared, self._sums = self._state(), sums
+            self._compared, self._sums, self._noted = self._state(), sums, _NOTHING
+            self._looked = self._described(sums)
 
     @property
     def compared(self) -> State | None:
@@ -138,16 +169,51 @@ class Checksums:
     def forget(self) -> None:
         """Compare everything again at the next opportunity."""
         with self._guard:
-            self._compared, self._sums = None, {}
+            self._compared, self._sums, self._is_strict = None, {}, True
+
+    def _note(self) -> None:
+        """Write down that the files are as written, once the last change is a moment ago."""
+        compared, now, known = self._compared, time.time(), len(self._checked)
+        files = self._described((*self._sums, *(f"{VECTORS}/{name}" for name in sorted(self._checked))))
+        self._looked = files | self._looked
+        if _boot() is None or not files.items() <= self._looked.items():
+            self._noted = known  # there is nothing to write down
+        elif now - max(described[_CHANGED] for described in files.values()) / 1e9 > _SETTLED_S:
+            self._noted = known
+            if compared == self._state():
+                with contextlib.suppress(FindspotError, OSError):  # the next process compares them again
+                    write_json(self._folder / COMPARED, {"boot": _boot(), "at": now, "files": files})
+
+    def _is_as_noted(self, looked: dict[str, Described], sums: Sums) -> bool:
+        """Return whether files look as they did when they were found to be as written."""
+        noted = {} if self._is_strict else self._read_note()
+        if len(looked) <= len(sums) or not looked.items() <= noted.items():
+            return False
+        segments = {name: look for name, look in noted.items() if name.startswith(f"{VECTORS}/")}
+        same = self._described(segments).items() & segments.items()
+        self._checked.update(name.removeprefix(f"{VECTORS}/") for name, _ in same)
+        return True
+
+    def _read_note(self) -> dict[str, Described]:
+        """Return how files that were found to be as written looked then."""
+        try:
+            held = read_json(self._folder / COMPARED)
+            if held["boot"] != _boot() or abs(time.time() - held["at"]) > _COMPARED_COUNTS_S:
+                return {}
+            return {str(name): tuple(map(int, described)) for name, described in held["files"].items()}
+        except (FindspotError, OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
+
+    def _described(self, names: Iterable[str]) -> dict[str, Described]:
+        """Return what the system says of the checksums and of files of the index, as far as they exist."""
+        folder = str(self._folder)
+        found = ((name, _description(f"{folder}/{name}")) for name in (CHECKSUMS, *names))
+        return {name: described for name, described in found if described}
 
     def _state(self) -> State | None:
         """Return what changes with the checksums and with the database; None where there are none."""
-        sums, database = stat_of(self._path), stat_of(self._folder / FILE_NAME)
-        if sums is None or database is None or not sums.st_size:
-            return None
-        files = (sums, database)
-        one, other = ((f.st_ino, f.st_mtime_ns, f.st_ctime_ns, f.st_size) for f in files)
-        return one, other
+        sums, database = _description(self._path), _description(self._folder / FILE_NAME)
+        return (sums, database) if sums and database and sums[-1] else None
 
     def _names(self) -> Iterator[str]:
         yield FILE_NAME
@@ -193,6 +259,20 @@ class Checksums:
             return all(checksum == expected.blocks[n] for n, checksum in _sums_of(path, again.tolist()))
         except FileNotFoundError:
             return False
+
+
+def _description(path: str | Path) -> Described | None:
+    file = stat_of(path)
+    return file and (file.st_ino, file.st_mtime_ns, file.st_ctime_ns, file.st_size)
+
+
+@cache
+def _boot() -> str | None:
+    """Return what differs after each start of the machine; None where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
 
 
 def note_checksums(db: Connection) -> None:
@@ -273,9 +353,9 @@ class DamageDetector:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._database = folder / FILE_NAME
-        self._checksums = Checksums(folder)
         self.checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
+        self._checksums = Checksums(folder, self.checked)
         self._left: object = None
         """What the last writer of this process left behind, whole."""
         self.derived_is_whole = False

@@ -19,7 +19,15 @@ from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDe
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.core.sqlite import Connection, Error, migrate, remove_database, translated, version_of
-from findspot.store.damage import CHECKSUMS, CHECKSUMS_NOTE, MARK, UNEXPECTED, DamageDetector, note_checksums
+from findspot.store.damage import (
+    CHECKSUMS,
+    CHECKSUMS_NOTE,
+    COMPARED,
+    MARK,
+    UNEXPECTED,
+    DamageDetector,
+    note_checksums,
+)
 from findspot.store.database import (
     ADDITIONS,
     FILE_NAME,
@@ -67,7 +75,7 @@ class SqliteMaintenance:
             store.close()
             shutil.rmtree(backup, ignore_errors=True)
             make_private_dir(backup)
-            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, MARK):
+            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, COMPARED, MARK):
                 with contextlib.suppress(FileNotFoundError):
                     (store.folder / name).rename(backup / name)
         return backup

@@ -14,7 +14,8 @@ import pytest
 from contents import contents, edited_database, put, record
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError
-from findspot.store.damage import CHECKSUMS, MARK, Checksums
+from findspot.store import damage as store_damage
+from findspot.store.damage import CHECKSUMS, COMPARED, MARK, Checksums
 from findspot.store.sqlite_store import SqliteStore
 
 
@@ -73,6 +74,64 @@ def test_one_byte_of_the_database(store: SqliteStore, at: int) -> None:
         pass
     SqliteStore(store.folder, "p").maintenance.set_aside()
     assert not SqliteStore(store.folder, "p").damaged
+
+
+def opens(store: SqliteStore) -> bool:
+    """Whether a new process would answer from the index."""
+    (store.folder / MARK).unlink(missing_ok=True)
+    try:
+        with SqliteStore(store.folder, "p").snapshot():
+            return True
+    except IndexCorruptError:
+        return False
+
+
+@pytest.fixture
+def noted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    """An index that was compared, and damaged since; the note says that it looked as it does now."""
+    if not Path("/proc/sys/kernel/random/boot_id").exists():
+        pytest.skip("the system does not tell when it was started")
+    monkeypatch.setattr(store_damage, "_SETTLED_S", -1.0)
+    assert opens(store)
+    damage(store, 70_000)
+    assert not opens(store)
+    note = json.loads((store.folder / COMPARED).read_bytes())
+    info = store.database.stat()
+    look = [info.st_ino, info.st_mtime_ns, info.st_ctime_ns, info.st_size]
+    assert note["files"][store.database.name] != look
+    note["files"][store.database.name] = look
+    (store.folder / COMPARED).write_text(json.dumps(note))
+    return store
+
+
+def test_files_that_look_as_when_they_were_compared_are_not_read(noted: SqliteStore) -> None:
+    assert opens(noted)
+
+
+@pytest.mark.parametrize("changed", [{"boot": "another"}, {"at": 0}, {"files": {}}, {"files": None}])
+def test_a_note_that_does_not_count(noted: SqliteStore, changed: dict[str, object]) -> None:
+    note = json.loads((noted.folder / COMPARED).read_bytes()) | changed
+    (noted.folder / COMPARED).write_text(json.dumps(note))
+    assert not opens(noted)
+
+
+def test_a_repair_believes_no_note(noted: SqliteStore) -> None:
+    with pytest.raises(IndexCorruptError):
+        SqliteStore(noted.folder, "p").maintenance.repair()
+
+
+def test_a_keyword_file_that_changed_after_the_note(noted: SqliteStore) -> None:
+    path = max((noted.folder / "keywords").rglob("*.term"))
+    path.write_bytes(path.read_bytes())
+    assert not opens(noted)
+
+
+def test_nothing_is_noted_a_moment_after_a_change(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_damage, "_SETTLED_S", 3_600.0)
+    assert opens(store)
+    assert not (store.folder / COMPARED).exists()
 
 
 def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: SqliteStore) -> None:
