@@ -24,10 +24,13 @@ def main() -> None:
 
         return remind()
     gc.set_threshold(_YOUNG_OBJECTS)
+    gc.disable()  # nothing that is imported is garbage
     try:
         from findspot.serve.cli.app import run
     except KeyboardInterrupt:  # before the command line can say so itself
         sys.exit(_STOPPED)
+    gc.freeze()
+    gc.enable()
     sys.exit(run(sys.argv[1:]))
 
 

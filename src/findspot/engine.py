@@ -17,6 +17,7 @@ from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import project_root, restrict_home
+from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.embed.embedder import Embedder
@@ -188,7 +189,8 @@ class Engine:
 
     def _open(self, root: Path) -> Project:
         """Open a project; import its modules only now, as catalogues and named indexes need none of them."""
-        from findspot.project import Project
+        with importing():
+            from findspot.project import Project
 
         return Project(root, self._flags, self.embedder)
 

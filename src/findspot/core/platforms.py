@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import gc
 import importlib
 import os
 import shutil
@@ -109,6 +110,17 @@ def _trim() -> Callable[[int], int] | None:
         return None
     found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return found
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Import much without looking for cycles meanwhile, nor ever again in what was imported: it stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def find_program(name: str, path: str | None = None) -> str | None:

@@ -18,6 +18,7 @@ from findspot.core.config import home_folder, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import project_root
+from findspot.core.platforms import importing
 from findspot.core.progress import CancelToken
 from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
@@ -77,7 +78,8 @@ def _serving_options(command: Command) -> Command:
                 choice = TokenChoice(token, token_file, tokens, without=no_token)
                 run_http(http or DEFAULT_ADDRESS, choice, terms, processes)
             else:
-                from findspot.serve.mcp.stdio import run
+                with importing():
+                    from findspot.serve.mcp.stdio import run
 
                 if sys.stdin.isatty():
                     _explain_server()

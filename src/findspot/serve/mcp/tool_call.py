@@ -27,6 +27,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import LINKING, Progress, Query
 from findspot.core.paths import index_folder
+from findspot.core.platforms import importing
 from findspot.core.progress import CancelToken
 from findspot.core.shared_records import later
 from findspot.discover.checkouts import folders_around
@@ -88,7 +89,8 @@ class Library:
     def open(self) -> Engine:
         with self._guard:
             if self._engine is None:
-                from findspot.engine import Engine
+                with importing():
+                    from findspot.engine import Engine
 
                 self._engine = Engine(watching=True, watch_elsewhere=self._watch_elsewhere)
             return self._engine
