@@ -4,7 +4,8 @@ The packages `mcp` and `mcp.server` of the SDK import its client and its second 
 on a pipe does not use. They are executed when one of their names is first used: that saves 0.2 s of a start.
 Most of the SDK's several hundred messages are never sent: each is built when it is first used, and so are the
 adapters that read any of them, which saves another 0.2 s. The messages of the newest version of the protocol,
-which few clients speak so far, are not even imported before one of them comes: 0.1 s.
+which few clients speak so far, are not even imported before one of them comes: 0.1 s. Neither is what the SDK
+needs to build a web application of its own, which we do not use; our HTTP server imports its parts by itself.
 """
 
 from __future__ import annotations
@@ -69,46 +70,69 @@ def _building_on_first_use() -> Iterator[None]:
         setattr(TypeAdapter, _DEFERS, is_deferred)
 
 
+class _StandIn(type):
+    """A class of a module that is imported when the class is first called."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        return cls.real()(*args, **options)
+
+    def real(cls) -> Any:
+        with _importing, _building_on_first_use():
+            return getattr(import_module(cls.__module__), cls.__name__)
+
+
 class _StandIns(ModuleType):
-    """A module of pydantic models, each of which imports the real module when it first validates."""
+    """A module whose classes import the real module when they are first called, or first validate."""
 
     def __getattr__(self, attribute: str) -> type:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-
-        def real() -> Any:
-            with _importing, _building_on_first_use():
-                return getattr(import_module(self.__name__), attribute)
+        stand_in = _StandIn(attribute, (), {"__module__": self.__name__})
 
         def model_validate(_: type, *args: Any, **options: Any) -> Any:
-            return real().model_validate(*args, **options)
+            return stand_in.real().model_validate(*args, **options)
 
         def core_schema(_: type, __: Any, handler: Callable[[Any], Any]) -> Any:
-            return handler(real())
+            return handler(stand_in.real())
 
         members = {"model_validate": model_validate, "__get_pydantic_core_schema__": core_schema}
-        return type(attribute, (), {name: classmethod(member) for name, member in members.items()})
+        for name, member in members.items():
+            setattr(stand_in, name, classmethod(member))
+        return stand_in
 
 
 _importing = threading.RLock()
 
+_RARELY_USED = (
+    "mcp_types._v2026_07_28",
+    "mcp.server.auth.middleware.auth_context",
+    "mcp.server.auth.middleware.bearer_auth",
+    "mcp.server.auth.provider",
+    "mcp.server.auth.routes",
+    "mcp.server.auth.settings",
+    "mcp.server.streamable_http",
+    "mcp.server.streamable_http_manager",
+    "mcp.server.transport_security",
+    "starlette.applications",
+    "starlette.middleware",
+    "starlette.middleware.authentication",
+    "starlette.routing",
+)
 
-def _import_sdk(*names: str, rarely_used: str) -> None:
-    """Import modules of the SDK, with stand-ins for what is in the one that is rarely used."""
-    if any(name in sys.modules for name in (*names, rarely_used)):
+
+def _import_sdk(*names: str) -> None:
+    """Import modules of the SDK, with stand-ins for what is in those that are rarely used."""
+    if any(name in sys.modules for name in names):
         return
-    sys.modules[rarely_used] = _StandIns(rarely_used)
+    missing = [name for name in _RARELY_USED if name not in sys.modules]
+    sys.modules |= {name: _StandIns(name) for name in missing}
     try:
         with _building_on_first_use():
             for name in names:
                 import_module(name)
     finally:
-        del sys.modules[rarely_used]
+        for name in missing:
+            del sys.modules[name]
 
 
-_import_sdk(
-    "mcp_types.methods",
-    "mcp.server.lowlevel.server",
-    "mcp.server.request_state",
-    rarely_used="mcp_types._v2026_07_28",
-)
+_import_sdk("mcp_types.methods", "mcp.server.lowlevel.server")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from mcp_types.methods import INPUT_REQUIRED_METHODS, is_input_required
 from pydantic import ValidationError
 
 from findspot import __version__
@@ -44,6 +45,9 @@ from findspot.serve.mcp.tool import Registry, Tool
 from findspot.serve.mcp.tool_call import Library, ToolCalls
 from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
 
+if TYPE_CHECKING:
+    from mcp.server.request_state import RequestStateBoundary
+
 _log = get_logger("mcp")
 
 NAME = "findspot"
@@ -69,7 +73,6 @@ def make_server(
 
     `state_key` seals what clients carry from one call to the next; without it, only this process reads that.
     """
-    state = RequestStateSecurity(keys=[state_key]) if state_key else RequestStateSecurity.ephemeral()
     tasks = Tasks()
     calls = ToolCalls(library, tasks, terms)
     tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
@@ -101,7 +104,7 @@ def make_server(
         log_requests,
         give_errors_a_code,
         tools.complete_results,
-        RequestStateBoundary(state, default_audience=NAME),
+        _CarriedState(state_key),
     ]
     TaskMethods(tasks).register(server)
     Offering(offers, calls.new_call, tools.offered_names).register(server)
@@ -168,6 +171,38 @@ class _ToolHandlers:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
             return f"This token does not allow {tool.name}."
         return tool.unavailable()
+
+
+class _CarriedState:
+    """Middleware: seals what clients carry from one call to the next, and opens what they bring back.
+
+    The SDK's own is made when something is carried: it imports a library of ciphers.
+    """
+
+    def __init__(self, key: bytes | None) -> None:
+        self._key = key
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method not in INPUT_REQUIRED_METHODS:
+            return await call_next(ctx)
+        if ctx.params is not None and ctx.params.get("requestState") is not None:
+            return await self._boundary(ctx, call_next)
+        result = await call_next(ctx)
+        if not is_input_required(result):
+            return result
+
+        async def answered(_: Context) -> HandlerResult:
+            return result
+
+        return await self._boundary(ctx, answered)
+
+    @cached_property
+    def _boundary(self) -> RequestStateBoundary:
+        from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+
+        key = self._key
+        state = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
+        return RequestStateBoundary(state, default_audience=NAME)
 
 
 async def _roots_changed(context: Context, _: types.NotificationParams) -> None:
