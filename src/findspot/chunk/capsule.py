@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from findspot.chunk.imports import Import, Name
-from findspot.chunk.splitting import SourceLines
+from findspot.chunk.splitting import Rows, SourceLines
 from findspot.chunk.symbols import TYPE_KINDS, Definition, FileSymbols, text_of
 
 MAX_SIGNATURE_CHARS = 300
@@ -22,7 +23,6 @@ _OPENING = re.compile(
 _CLOSING = re.compile(r"\s*(?:\*+/|\*+\)|-\}|-->|\]=*\]|=end\b)\s*$")
 _QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")
 _SIDE_NOTE = re.compile(r"(?:\n[ \t]*|[ \t]+)(?:#|//|--)[ \t!][^\n]*")
-_SPACE = re.compile(r"\s+")
 _XML = re.compile(r"</?(?:summary|remarks|para|returns|value|c|see)\b[^<>]*>")
 _ELIXIR_DOC = re.compile(r"^\s*@\w*doc\s+(?:~[sS])?")
 
@@ -52,7 +52,10 @@ def _read_signature(definition: Definition, source: bytes, limit: int) -> str:
         raw = source[start : min(definition.body_byte, start + 4 * limit)]
     else:
         raw = source[start : min(definition.end_byte, start + 4 * limit)].split(b"\n", 1)[0]
-    line = _SPACE.sub(" ", _SIDE_NOTE.sub("", raw.decode("utf-8", "replace"))).strip()
+    text = raw.decode("utf-8", "replace")
+    if "#" in text or "//" in text or "--" in text:
+        text = _SIDE_NOTE.sub("", text)
+    line = " ".join(text.split())
     line = line.removesuffix("=>").rstrip("{= ").removesuffix(":")
     return line[:limit].rstrip()
 
@@ -71,7 +74,7 @@ def strip_markers(comment: str) -> str:
     """Return the prose of a comment, or of the annotation that serves as one (`@doc "…"`)."""
     if (note := _ELIXIR_DOC.match(comment)) is not None:
         return _tidy(_QUOTES.sub("", comment[note.end() :]))
-    bare = [_CLOSING.sub("", _OPENING.sub("", line)) for line in comment.split("\n")]
+    bare = [_CLOSING.sub("", _OPENING.sub("", line, 1)) for line in comment.split("\n")]
     return _tidy(_XML.sub("", "\n".join(bare)))
 
 
@@ -81,39 +84,49 @@ def _tidy(text: str) -> str:
 
 
 def capsule(
-    text: str, package: str | None, enclosing: list[Definition], source: bytes, names: list[Name]
+    text: str, package: str | None, enclosing: list[Definition], source: bytes, used: list[Name]
 ) -> str:
-    """Package, enclosing definitions (outermost first) and the imports that `text` uses, a line each."""
+    """Package, enclosing definitions (outermost first) and the imports of used names, a line each."""
     parts = [f"package {package}"] if package else []
     for definition in reversed(enclosing[:MAX_DEPTH]):
         if definition.scope:
             parts.append(definition.scope)
         parts.append(signature(definition, source)[:MAX_ENCLOSING_CHARS])
-    parts.extend(used_imports(text, names))
+    if used:
+        parts.extend(_shown_imports(text, used))
     return "\n".join(parts)
 
 
-def used_imports(text: str, names: list[Name]) -> list[str]:
-    """Return the imports of which a name occurs in the text as a word."""
-    candidates = [pair for pair in names if pair[0] in text]
-    used: dict[Import, list[str]] = {}
-    for name, statement in candidates:
-        if _is_word(name, text):
-            used.setdefault(statement, []).append(name)
-    shown = [statement.shown(found) for statement, found in used.items() if statement.text not in text]
+def _shown_imports(text: str, used: list[Name]) -> list[str]:
+    """Return the imports of used names, without those that the text shows itself."""
+    statements: dict[Import, list[str]] = {}
+    for name, statement in used:
+        statements.setdefault(statement, []).append(name)
+    shown = [statement.shown(found) for statement, found in statements.items() if statement.text not in text]
     return shown[:MAX_IMPORTS]
 
 
-def _is_word(name: str, text: str) -> bool:
-    """Return whether a name occurs in the text with no letter or digit at either side."""
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        before, after = text[at - 1 : at], text[end : end + 1]
-        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
-            return True
-        at = text.find(name, end)
-    return False
+def used_names(names: list[Name], parts: list[Rows], lines: SourceLines) -> list[list[Name]]:
+    """Return for each part of a file, in text order, the imported names that occur in it as words."""
+    text = lines.text
+    used: list[list[Name]] = [[] for _ in parts]
+    starts = [lines.starts[first] for first, _ in parts]
+    ends = [lines.starts[last + 1] for _, last in parts]
+    for pair in names:
+        name = pair[0]
+        size = len(name)
+        at = text.find(name)
+        while at >= 0:
+            end = at + size
+            before, after = text[at - 1 : at], text[end : end + 1]
+            if before.isalnum() or before == "_" or after.isalnum() or after == "_":
+                at = text.find(name, end)
+                continue
+            place = bisect_right(starts, at)
+            if place and at < ends[place - 1]:
+                used[place - 1].append(pair)
+            at = text.find(name, starts[place]) if place < len(starts) else -1
+    return used
 
 
 MAX_OUTLINE_CHARS = 4_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature
+from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature, used_names
 from findspot.chunk.data import chunk_data, chunk_notebook
 from findspot.chunk.grammars import READ_BYTES, Grammar, grammar_for
 from findspot.chunk.imports import Name, read_import
@@ -204,7 +204,6 @@ class _File:
     lines: SourceLines
     source: bytes
     symbols: FileSymbols
-    names: list[Name]
     import_rows: set[int]
 
 
@@ -217,8 +216,10 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     imports = [read_import(grammar.language, node, source, path) for node in symbols.imports]
     names = [(name, statement) for statement in imports for name in statement.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}
-    file = _File(lines, source, symbols, names, import_rows)
-    drafts = [_draft(piece, file) for piece in divide(root, symbols, lines)]
+    file = _File(lines, source, symbols, import_rows)
+    pieces = divide(root, symbols, lines)
+    used = used_names(names, [(piece.first, piece.last) for piece in pieces], lines)
+    drafts = [_draft(piece, file, uses) for piece, uses in zip(pieces, used, strict=True)]
     overview = outline(symbols)
     if overview:
         drafts.append(_outline_draft(overview, lines))
@@ -227,13 +228,12 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     return Split(drafts, facts)
 
 
-def _draft(piece: Piece, file: _File) -> Draft:
+def _draft(piece: Piece, file: _File, used: list[Name]) -> Draft:
     main = _main(piece.definitions)
     enclosing = _enclosing(main, piece.container)
     draft = Draft(piece.first, piece.last)
-    draft.context = capsule(
-        file.lines.slice(piece.first, piece.last), file.symbols.package, enclosing, file.source, file.names
-    )
+    text = file.lines.slice(piece.first, piece.last)
+    draft.context = capsule(text, file.symbols.package, enclosing, file.source, used)
     if main is None:
         draft.breadcrumb = breadcrumb(piece.container) if piece.container else None
         if piece.last in file.import_rows:
@@ -251,6 +251,8 @@ def _draft(piece: Piece, file: _File) -> Draft:
 
 def _main(definitions: list[Definition]) -> Definition | None:
     """Return the definition a piece is about: the largest of those named in it, the first of equals."""
+    if len(definitions) == 1:
+        return definitions[0]
     return max(definitions, key=lambda item: item.end_byte - item.start_byte, default=None)
 
 

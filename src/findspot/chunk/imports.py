@@ -118,22 +118,24 @@ def _checks_types(statement: Statement, condition: Node, inner: Node) -> bool:
 def read_import(language: str, node: Node, source: bytes, path: str) -> Import:
     """Return the import of one statement, with the names a use of it is recognised by."""
     text = text_of(node, source)
-    text = _COMMENT.sub("", text) if text.lstrip()[:1] != "#" else text
+    if ("#" in text or "//" in text) and text.lstrip()[:1] != "#":
+        text = _COMMENT.sub("", text)
     line = " ".join(text.split()).rstrip(";")
-    if language in READERS:
-        facts = read_imports(language, node, source, path)
-        names = tuple(dict.fromkeys(name for name in map(_used_name, facts) if name))
+    reader = READERS.get(language)
+    if reader is not None:
+        used = (_used_name(local, module) for local, module, _ in reader(Statement(node, source, path)))
+        names = tuple(dict.fromkeys(name for name in used if name))
     else:
         names = names_in_text(line)
     return Import(line, names)
 
 
-def _used_name(fact: ImportFact) -> str:
+def _used_name(local: str, module: str) -> str:
     """Return the name that code says when it uses an import."""
-    if fact.local not in ("", WHOLE):
-        return fact.local
-    last = re.split(r"[/\\]|::", fact.module.rstrip("/"))[-1]
-    if fact.module.startswith("/") or "/" in fact.module or last.endswith((".h", ".hpp")):
+    if local not in ("", WHOLE):
+        return local
+    last = re.split(r"[/\\]|::", module.rstrip("/"))[-1]
+    if "/" in module or last.endswith((".h", ".hpp")):
         last = last.partition(".")[0]
     return last.rpartition(".")[2] if last not in ("super", "self", "crate") else ""
 

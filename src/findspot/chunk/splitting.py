@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
+from operator import add
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import Facts
@@ -26,8 +27,8 @@ class SourceLines:
         self.lines = text.split("\n")
         if not self.lines[-1]:  # a final newline ends the last line, it does not start another
             self.lines.pop()
-        lengths = map(len, self.lines)
-        self.starts = list(accumulate((length + 1 for length in lengths), initial=0))
+        ends = accumulate(map(len, self.lines), initial=0)
+        self.starts: list[int] = list(map(add, ends, count()))  # each line before it has a newline, too
 
     def __len__(self) -> int:
         return len(self.lines)

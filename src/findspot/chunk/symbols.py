@@ -204,18 +204,23 @@ def _keep_earliest(found: _Captures, key: int, pattern: int, definition: Definit
 
 def _clean_name(name: str) -> str:
     """Return a name on one line, without the marks of names that are strings, symbols or operators."""
+    if name.isidentifier():
+        return name[:MAX_NAME_CHARS]
     if name[:1] in _QUOTES and name[-1:] == _QUOTES[name[:1]]:
         name = name[1:-1]
     name = name.removeprefix(":")
-    return (name if name.isidentifier() else " ".join(name.split()))[:MAX_NAME_CHARS]
+    return " ".join(name.split())[:MAX_NAME_CHARS]
 
 
 def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines) -> None:
     row, column = node.start_point
     last, end_column = node.end_point
     before = lines.lines[row][:column] if row < len(lines) else ""
-    after = lines.lines[last].encode("utf-8", "replace")[end_column:] if last < len(lines) else b""
-    if (not before or before.isspace()) and (end_column == 0 or not after.strip()):
+    if before and not before.isspace():
+        return
+    line = lines.lines[last] if end_column and last < len(lines) else ""
+    ends = len(line) <= end_column and line.isascii()
+    if ends or not line.encode("utf-8", "replace")[end_column:].strip():
         found.leads[end_row(node)] = (row, is_comment)
 
 

@@ -71,9 +71,11 @@ class Folder:
     @classmethod
     def open(cls, base: Path, *, by_handle: bool = BY_HANDLE) -> Folder:
         """Open the base itself; the one place where a link is followed, as the user named it."""
+        if by_handle:
+            handle = os.open(base, _FOLDER_FLAGS & ~_NOFOLLOW)
+            return Folder(os.fspath(base), handle, os.fstat(handle).st_uid)
         path = os.path.realpath(base)
-        owner = os.stat(path).st_uid  # noqa: PTH116
-        return Folder(path, os.open(path, _FOLDER_FLAGS) if by_handle else None, owner)
+        return Folder(path, None, os.stat(path).st_uid)  # noqa: PTH116
 
     def __enter__(self) -> Self:
         return self
@@ -169,10 +171,11 @@ class Folder:
             if stat.S_ISLNK(self.lstat(name).st_mode):
                 raise LinkError(name)
         try:
-            handle = open_regular(at, dir_fd=self._handle, follow=False)
+            handle = os.open(at, _FILE_FLAGS | _NOFOLLOW, dir_fd=self._handle)
         except OSError as error:
             raise self._or_link(name, error) from None
-        if is_strangers(os.fstat(handle), self.owner):
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode) or is_strangers(info, self.owner):
             os.close(handle)
             raise NotRegularError
         return handle
@@ -245,9 +248,9 @@ def is_strangers(info: os.stat_result, owner: int) -> bool:
     return info.st_nlink > 1 and info.st_uid != owner
 
 
-def open_regular(path: str, *, dir_fd: int | None = None, follow: bool = True) -> int:
+def open_regular(path: str) -> int:
     """Return a handle on a regular file; a FIFO or device is refused without waiting for it."""
-    handle = os.open(path, _FILE_FLAGS if follow else _FILE_FLAGS | _NOFOLLOW, dir_fd=dir_fd)
+    handle = os.open(path, _FILE_FLAGS)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise NotRegularError

@@ -142,4 +142,17 @@ def _bytes_in_long_lines(kind: str, data: bytes) -> int:
     if kind in _LONG_LINES_ARE_FINE or len(data) < (WEB_MINIFIED_BYTES if web else MINIFIED_BYTES):
         return 0
     limit = WEB_LONG_LINE_BYTES if web else LONG_LINE_BYTES
+    if not _may_have_long_lines(data, limit):
+        return 0
     return sum(len(line) for line in data.splitlines() if len(line) > limit)
+
+
+def _may_have_long_lines(data: bytes, limit: int) -> bool:
+    """Return whether somewhere more than `limit` bytes follow without a newline."""
+    start = 0
+    while start + limit < len(data):
+        newline = data.rfind(b"\n", start, start + limit + 1)
+        if newline < 0:
+            return True
+        start = newline + 1
+    return False
