@@ -13,7 +13,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -322,6 +323,26 @@ def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> N
             set_value(index / INDEX_FILE, name, flags[name])
 
 
+class _Moment(threading.local):
+    """The configurations that this thread has looked at in the moment that goes on."""
+
+    seen: dict[RememberedSettings, Settings] | None = None
+
+
+_moment = _Moment()
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Let this thread look at configurations once for a piece of work, however often it asks for them."""
+    before = _moment.seen
+    _moment.seen = {} if before is None else before
+    try:
+        yield
+    finally:
+        _moment.seen = before
+
+
 class RememberedSettings:
     """The configuration of one project; edits to its files and the environment count at once."""
 
@@ -335,6 +356,15 @@ class RememberedSettings:
         """With the home folder that they are of: making paths costs as much as looking at them."""
 
     def now(self) -> Settings:
+        """Return the configuration in force."""
+        seen = _moment.seen
+        if seen is None:
+            return self._look()
+        if self not in seen:
+            seen[self] = self._look()
+        return seen[self]
+
+    def _look(self) -> Settings:
         environment = {name: os.environ[name] for name in os.environ if name.startswith(_PREFIXES)}
         home, files = home_folder(), self._files
         if files is None or files[0] != home:

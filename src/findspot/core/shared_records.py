@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.config import RememberedSettings, home_folder
+from findspot.core.config import RememberedSettings, home_folder, one_moment
 from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.log import get_logger
@@ -70,11 +70,12 @@ class Later:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._ending.wait(_AFTER_S)
-            self._do(job)
-            while not self._jobs.empty():
-                if (job := self._jobs.get()) is None:
-                    return
+            with one_moment(), _together():
                 self._do(job)
+                while not self._jobs.empty():
+                    if (job := self._jobs.get()) is None:
+                        return
+                    self._do(job)
 
     @staticmethod
     def _do(job: Callable[[], None]) -> None:
@@ -93,6 +94,31 @@ class Later:
 
 later = Later()
 """The jobs of this process."""
+
+
+_Row = tuple[str, tuple[object, ...], str, int]
+"""A statement and its values; a statement that tidies, and after how many new rows it is run."""
+
+
+class _Held(threading.local):
+    """The rows that this thread has added and not yet written."""
+
+    rows: dict[SharedRecords, list[_Row]] | None = None
+
+
+_held = _Held()
+
+
+@contextlib.contextmanager
+def _together() -> Iterator[None]:
+    """Write what is added meanwhile at the end: one transaction for many rows."""
+    _held.rows = {}
+    try:
+        yield
+    finally:
+        held, _held.rows = _held.rows, None
+        for records, rows in held.items():
+            records.write(rows)
 
 
 class SharedRecords:
@@ -118,6 +144,14 @@ class SharedRecords:
 
         `tidy` is run after every so many new rows.
         """
+        added = (statement, row, tidy, every)
+        if _held.rows is not None:
+            _held.rows.setdefault(self, []).append(added)
+        else:
+            self.write([added])
+
+    def write(self, rows: Iterable[_Row]) -> None:
+        """Add rows in one transaction, unless use is not recorded; ignore failures."""
         with contextlib.suppress(FindspotError, sqlite.Error, OSError), self._guard:
             if not recording():
                 return
@@ -125,9 +159,11 @@ class SharedRecords:
             if self._db is None or self._identity != _identity(path):
                 self._open(path)
             assert self._db is not None
-            number = self._db.execute(statement, row).lastrowid
-            if every and number is not None and number % every == 0:
-                self._db.execute(tidy)
+            with sqlite.transaction(self._db):
+                for statement, row, tidy, every in rows:
+                    number = self._db.execute(statement, row).lastrowid
+                    if every and number is not None and number % every == 0:
+                        self._db.execute(tidy)
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; none if nothing was ever added."""

@@ -67,7 +67,8 @@ def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
 
     They are taken to be as long as the hits' own lines: reading files would cost more than a search.
     """
-    info = stat_of(roots / path)
+    folder, inside = roots.holding(path)
+    info = stat_of(f"{folder}/{inside}")  # making a path of it costs more than the look
     near: set[int] = set()
     for hit in hits:
         line = hit.focus or hit.span.start

@@ -1,0 +1,63 @@
+"""Rows that nobody waits for: written together, in order, and none of them twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.core.config import RememberedSettings, one_moment
+from findspot.core.shared_records import Later, SharedRecords
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SharedRecords:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    return SharedRecords("numbers.sqlite", "numbers", "(id INTEGER PRIMARY KEY, number INTEGER)", "Numbers")
+
+
+def _numbers(records: SharedRecords) -> list[int]:
+    return [number for (number,) in records.rows("SELECT number FROM numbers ORDER BY id")]
+
+
+def test_jobs_that_wait_are_written_in_their_order(records: SharedRecords) -> None:
+    later = Later()
+    for number in range(30):
+        later(lambda number=number: records.add("INSERT INTO numbers (number) VALUES (?)", (number,)))  # type: ignore[misc]
+    later.finish()
+    assert _numbers(records) == list(range(30))
+
+
+def test_a_job_that_fails_takes_no_other_with_it(records: SharedRecords) -> None:
+    later = Later()
+    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (1,)))
+    later(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (2,)))
+    later.finish()
+    assert _numbers(records) == [1, 2]
+
+
+def test_old_rows_are_deleted_within_a_batch(records: SharedRecords) -> None:
+    later = Later()
+    tidy = "DELETE FROM numbers WHERE id <= (SELECT MAX(id) FROM numbers) - 3"
+    for number in range(10):
+        later(
+            lambda number=number: records.add(  # type: ignore[misc]
+                "INSERT INTO numbers (number) VALUES (?)", (number,), tidy=tidy, every=5
+            )
+        )
+    later.finish()
+    assert _numbers(records) == [7, 8, 9]
+
+
+def test_settings_stay_the_same_for_a_moment_and_change_after_it(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    index.mkdir()
+    remembered = RememberedSettings(None, index, {})
+    with one_moment():
+        before = remembered.now()
+        (index / "config.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
+        with one_moment():
+            assert remembered.now() is before
+        assert remembered.now() is before
+    assert (before.sync.strategy, remembered.now().sync.strategy) == ("realtime", "lazy")
