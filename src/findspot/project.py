@@ -32,7 +32,7 @@ from findspot.core.roots import Roots, configured_roots
 from findspot.core.setting_keys import EAGER
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import head_commit
-from findspot.embed.provider_registry import OpenEmbedder
+from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.indexing import pipeline
@@ -253,6 +253,13 @@ class Project:
         self.unwatch()
         self.packages.close()
         self.index.close()
+
+
+def answers_at_once(project: Project) -> bool:
+    """Return whether a search only reads the index: no service, no slow model, no update before it."""
+    settings = project.settings
+    at_once = settings.embed.provider == IN_THE_BOX and settings.sync.strategy != Lazy.name
+    return at_once and project.store is project.index.own
 
 
 def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -> Results:

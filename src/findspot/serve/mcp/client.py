@@ -25,6 +25,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
+from findspot.core.model import LINKING, Progress
 from findspot.core.settings import ServeSettings
 from findspot.llm import Completion, Prompt, Sample
 from findspot.serve.mcp.access import Grant, grant_of
@@ -43,6 +44,7 @@ FORWARD_BOTH = frozenset({"github-copilot-developer"})
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _DECLINED = "findspot.declined"
+_REPORT_EVERY_S = 0.2
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 _RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
 
@@ -200,6 +202,43 @@ class Client:
         return lambda prompt: from_thread.run(sample, self, prompt)
 
 
+class Reporter:
+    """Takes progress from the working thread as often as it comes; tells the client now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._latest = Progress(0, 0, "scanning")
+        self._reported = -1
+        self._before = 0
+        """What the phases before this one counted, since no value may be smaller than the last one."""
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase == LINKING != self._latest.phase:
+            self._before += self._latest.total
+        self._latest = progress
+
+    async def keep_reporting(self) -> None:
+        while True:
+            await self.report()
+            await anyio.sleep(_REPORT_EVERY_S)
+
+    async def report(self) -> None:
+        """Send the latest progress; a value is sent once, and never a smaller one after it."""
+        now = self._latest
+        done, total = self._before + now.done, self._before + now.total
+        if done <= self._reported:
+            return
+        self._reported = done
+        await self._client.report(done, total or None, _progress_message(now))
+
+
+def _progress_message(progress: Progress) -> str:
+    if not progress.total:
+        return "Looking for files"
+    what = "chunks" if progress.phase == "embedding" else "files"
+    return f"{progress.phase.capitalize()}: {progress.done} of {progress.total} {what}"
+
+
 def _progress_token(context: Context) -> str | int | None:
     return (context.meta or {}).get("progress_token")
 
@@ -275,6 +314,11 @@ class ClientRoots:
             folders = map(_folder, self.addresses)
             self._folders = [folder for folder in folders if folder is not None]
         return self._folders
+
+    @property
+    def known(self) -> bool:
+        """Whether the client's folders can be told without asking it."""
+        return _ROOTS in self._client.memory or self._client.capabilities.roots is None
 
     async def _list(self) -> types.ListRootsResult | None:
         client, session, memory = self._client, self._context.session, self._client.memory

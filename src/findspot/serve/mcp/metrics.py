@@ -64,7 +64,7 @@ class Meter:
             outcome.failed = True
             raise
         finally:
-            self._note(tool, "error" if outcome.failed else "ok", time.perf_counter() - started)
+            self.note(tool, "error" if outcome.failed else "ok", time.perf_counter() - started)
 
     def refused(self, reason: str) -> None:
         """Count a request that was turned away before it reached a tool."""
@@ -114,7 +114,8 @@ class Meter:
         lines += [_line("index_age_seconds", age, project=project) for project, _, age in known]
         return "\n".join(lines) + "\n"
 
-    def _note(self, tool: str, outcome: str, seconds: float) -> None:
+    def note(self, tool: str, outcome: str, seconds: float) -> None:
+        """Count a call of a tool that is over."""
         self.calls[tool, outcome] += 1
         latency = self.latencies.setdefault(tool, _Latency())
         latency.buckets[bisect_left(_BOUNDS_S, seconds)] += 1

@@ -9,6 +9,7 @@ it cannot read without an answer, and cancels running calls as soon as the input
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -27,7 +28,7 @@ from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
 from findspot.serve.mcp.pipes import Lines, Writer
-from findspot.serve.mcp.server import make_server, settings_here
+from findspot.serve.mcp.server import AtOnce, make_server, settings_here
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
@@ -98,9 +99,10 @@ class Batch:
 class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
-    def __init__(self, lines: Lines, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
+    def __init__(self, lines: Lines, outgoing: Outgoing, at_once: AtOnce, at_end: Callable[[], None]) -> None:
         """Take what to call at the end of the input, before running calls are stopped."""
         super().__init__()
+        self._at_once = at_once
         self._lines = lines
         self._at_end = at_end
         self._outgoing = outgoing
@@ -119,11 +121,19 @@ class Incoming(_Stream):
             if line is None:
                 self._at_end()
                 return await self._after_the_end()
+            if self._is_alone and (answer := self._at_once.answer(line)) is not None:
+                await self._outgoing.answer_at_once(answer)
+                continue
             frame = read_frame(line, batches=self._batches)
             for error in frame.errors:
                 _log.warning("a message could not be read: %s", error.error.message)
             await self._take(frame)
         raise StopAsyncIteration
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether no other call runs, which would have to wait, and no other message waits: it may cancel."""
+        return not self._outgoing.running and not self._lines.waiting
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -194,7 +204,7 @@ class Outgoing(_Stream):
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             await self._answer(message.id, message)
         else:
-            await self._write(_dumped(message))
+            await self._write(_dumped(message).encode())
         self._announce()
 
     def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
@@ -212,13 +222,16 @@ class Outgoing(_Stream):
         self._batches.append(batch)
         await self._write_complete(batch)
 
+    async def answer_at_once(self, answer: bytes) -> None:
+        """Write the answer to a request that never counted as running."""
+        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone; its input is ended
+            await self._write(answer)
+
     async def refuse(self, errors: Iterable[types.JSONRPCError]) -> None:
         """Answer what was not a message."""
-        try:
+        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone; its input is ended
             for error in errors:
-                await self._write(_dumped(error))
-        except anyio.BrokenResourceError:
-            pass  # the client is gone; its input is ended
+                await self._write(_dumped(error).encode())
 
     async def change(self, timeout_s: float) -> None:
         """Wait until something was sent or settled, but not longer than that."""
@@ -232,17 +245,17 @@ class Outgoing(_Stream):
             batch.settle(identity, answer)
             await self._write_complete(batch)
         elif answer is not None:
-            await self._write(_dumped(answer))
+            await self._write(_dumped(answer).encode())
 
     async def _write_complete(self, batch: Batch) -> None:
         if batch.complete:
             self._batches.remove(batch)
             if batch.text is not None:
-                await self._write(batch.text)
+                await self._write(batch.text.encode())
 
-    async def _write(self, text: str) -> None:
+    async def _write(self, message: bytes) -> None:
         try:
-            await self._writer.write(text.encode() + b"\n")
+            await self._writer.write(message + b"\n")
         except OSError:
             self._lines.end()
             raise anyio.BrokenResourceError from None
@@ -290,7 +303,8 @@ async def _serve(lines: Lines, writer: Writer, library: Library, terms: Terms) -
     server = make_server(all_tools(), library, terms=terms)
     options = server.create_initialization_options()
     outgoing = Outgoing(writer, lines)
-    await server.run(Incoming(lines, outgoing, library.ending.set), outgoing, options)
+    incoming = Incoming(lines, outgoing, server.at_once, library.ending.set)
+    await server.run(incoming, outgoing, options)
 
 
 def _take_stdin() -> int:

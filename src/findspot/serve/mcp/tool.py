@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -346,7 +346,7 @@ class Answer:
         return json.dumps(self.values, ensure_ascii=False) if self.text is None else self.text
 
 
-Handler = Callable[["Call", Arguments], Awaitable[Answer]]
+Handler = Callable[["Call", Arguments], Coroutine[Any, Any, Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +380,8 @@ class Tool:
     """Whether questions come up when the work cannot be begun again, as that of another server."""
     unavailable: Callable[[], str | None] = lambda: None
     """Returns why the tool is not offered at present."""
+    only_reads_index: Callable[[Arguments], bool] = lambda _: False
+    """Returns whether all that a call needs is an open index: then it is answered in the event loop."""
 
     def described(self, *, enhanced: bool) -> str:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description

@@ -10,7 +10,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,10 +22,10 @@ from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from findspot.core.config import home_folder
+from findspot.core.config import home_folder, one_moment
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
-from findspot.core.model import LINKING, Progress, Query
+from findspot.core.model import Query
 from findspot.core.paths import index_folder
 from findspot.core.platforms import importing
 from findspot.core.progress import CancelToken
@@ -33,7 +33,7 @@ from findspot.core.shared_records import later
 from findspot.discover.checkouts import folders_around
 from findspot.serve import activity
 from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
-from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.client import Client, InputNeededError, Reporter
 from findspot.serve.mcp.sdk import Context, notify
 from findspot.serve.mcp.task_methods import (
     TASKS_VERSION,
@@ -66,8 +66,6 @@ _PATIENT_THREADS = 8
 
 _FIRST_QUESTION = "where does the program begin"
 """Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
-
-_REPORT_EVERY_S = 0.2
 
 _MAX_HELD = 1_000
 _QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
@@ -221,41 +219,21 @@ class Call:
         return cast("Engine", AllowedEngine(engine, grant))
 
 
-class Reporter:
-    """Takes progress from the working thread as often as it comes; tells the client now and then."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._latest = Progress(0, 0, "scanning")
-        self._reported = -1
-        self._before = 0
-        """What the phases before this one counted, since no value may be smaller than the last one."""
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.phase == LINKING != self._latest.phase:
-            self._before += self._latest.total
-        self._latest = progress
-
-    async def keep_reporting(self) -> None:
-        while True:
-            await self.report()
-            await anyio.sleep(_REPORT_EVERY_S)
-
-    async def report(self) -> None:
-        """Send the latest progress; a value is sent once, and never a smaller one after it."""
-        now = self._latest
-        done, total = self._before + now.done, self._before + now.total
-        if done <= self._reported:
-            return
-        self._reported = done
-        await self._client.report(done, total or None, _progress_message(now))
+class WaitsError(Exception):
+    """A call that was to be answered at once has to wait for something."""
 
 
-def _progress_message(progress: Progress) -> str:
-    if not progress.total:
-        return "Looking for files"
-    what = "chunks" if progress.phase == "embedding" else "files"
-    return f"{progress.phase.capitalize()}: {progress.done} of {progress.total} {what}"
+class CallAtOnce(Call):
+    """A call that is answered in the event loop: a warm search takes less time than threads take turns."""
+
+    async def quick(self, work: Callable[[Engine], T]) -> T:
+        return work(self._engine())
+
+    async def patient(self, work: Callable[[Engine], T]) -> T:
+        raise WaitsError
+
+    async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
+        raise WaitsError
 
 
 class ToolCalls:
@@ -268,6 +246,8 @@ class ToolCalls:
         self._threads = Threads()
         self._held: dict[str, tuple[Task, Client]] = {}
         """Calls that wait for their client to call again with an answer."""
+        self._projects: dict[Any, Project] = {}
+        """Open projects, by the path that a call named them with."""
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
@@ -281,16 +261,43 @@ class ToolCalls:
             return await self._answer_or_task(context, tool, client, given)
         if tool.asks_midway and client.modern:
             return await self._answer_in_rounds(context, tool, client, params)
+        call = self.new_call(client)
         try:
-            return wire_result(await answer_of(tool, self.new_call(client), given), client.version)
+            answer = await answer_of(tool, call, given)
         except InputNeededError as needed:
             return needed.result
+        if call.project is not None and len(self._projects) < _MAX_HELD:
+            self._projects[str(given.get("path"))] = call.project
+        return wire_result(answer, client.version)
 
-    def new_call(self, client: Client) -> Call:
+    def answer_at_once(self, context: Context, tool: Tool, given: dict[str, Any]) -> Answer | None:
+        """Return the answer of a call that waits for nothing; None where it must be answered as any other.
+
+        That is also where errors come from: nothing has been changed that a second try would find.
+        """
+        started, client, path = time.perf_counter(), Client(context), given.get("path")
+        project = self._projects.get(str(path))
+        is_located = client.roots.known or (isinstance(path, str) and Path(path).is_absolute())
+        if not is_located or project is None:
+            return None
+        from findspot.project import answers_at_once  # a server starts without it
+
+        try:
+            with one_moment():
+                arguments = tool.read(given)
+                if not tool.only_reads_index(arguments) or not answers_at_once(project):
+                    return None
+                call = self.new_call(client, CallAtOnce)
+                answer = _run_through(tool.handler(call, arguments))
+        except Exception:  # noqa: BLE001 - it comes again when the call is answered as any other
+            return None
+        return finished(tool, call, given, answer, started)
+
+    def new_call(self, client: Client, kind: type[Call] = Call) -> Call:
         """Return a call of this client; refused where a token is required and there is none."""
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
-        return Call(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
+        return kind(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
 
     def _keep(self, task: Task) -> None:
         try:
@@ -396,6 +403,16 @@ class ToolCalls:
         await task.end(status, message, result=wire_result(answer, client.version))
 
 
+def _run_through(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of work that waits for nothing; stop it where it does wait."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast("T", done.value)
+    work.close()
+    raise WaitsError
+
+
 async def _until(task: Task, holds: Callable[[], bool]) -> None:
     """Wait for a change of a task; it is cancelled with the request."""
     try:
@@ -439,6 +456,11 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server
         _log.exception("%s failed unexpectedly", tool.name)
         answer = broken(error)
+    return finished(tool, call, given, answer, started)
+
+
+def finished(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, started: float) -> Answer:
+    """Return an answer with the warnings of its call, which is noted."""
     answer = _with_warnings(answer, call.warnings)
     _record(tool, call, given, answer, (time.perf_counter() - started) * 1000)
     return answer

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
+from mcp_types.methods import serialize_server_result
 from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
@@ -83,6 +84,18 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
         "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
         "isError": answer.is_error,
     }
+
+
+def sent_result(answer: Answer, version: str) -> dict[str, Any]:
+    """Return the result of a call as it is sent; its values may hold what cannot be encoded.
+
+    The SDK shapes it by the version; what it would do with the values is to copy them.
+    """
+    around = wire_result(replace(answer, values={}, text=answer.shown), version)
+    shaped = serialize_server_result("tools/call", version, around)
+    if "structuredContent" in shaped:
+        shaped["structuredContent"] = answer.values
+    return shaped
 
 
 def _passed_on(result: dict[str, Any], hint: str | None, version: str) -> dict[str, Any]:

@@ -221,6 +221,16 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     return await call.patient(lambda _: answer(target))
 
 
+def _only_reads_index(arguments: Arguments) -> bool:
+    """Return whether a search needs no language model, no other index, no git and no look at every file."""
+    others = ("expand_query", "synthesize", "changed_since")
+    return (
+        not any(map(arguments.__getitem__, others))
+        and _dependency(arguments) is None
+        and arguments["mode"] != Mode.REGEX
+    )
+
+
 def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
     weight, mode = arguments["semantic_weight"], Mode(arguments["mode"])
     if mode is Mode.HYBRID and weight in (0, 1):
@@ -350,6 +360,7 @@ SEARCH_CODE = Tool(
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_code,
+    only_reads_index=_only_reads_index,
     instead={"query": "similar_to"},
 )
 
@@ -380,6 +391,7 @@ SEARCH_DOCS = Tool(
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_docs,
+    only_reads_index=_only_reads_index,
     instead={"query": "similar_to"},
 )
 

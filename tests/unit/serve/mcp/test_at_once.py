@@ -1,0 +1,205 @@
+"""Calls that are answered where they are read: the same bytes as by way of the SDK, or none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from findspot import Engine
+from findspot.serve.mcp.server import AtOnce, make_server
+from findspot.serve.mcp.tool_call import Library
+from findspot.serve.mcp.tools import all_tools
+
+Ask = Callable[[dict[str, Any]], Awaitable[str]]
+
+CODE = '''"""Carts."""
+
+LIMIT = 3
+
+
+def total(prices):
+    """Sum up a cart — in €."""
+    return sum(prices[:LIMIT])
+
+
+def checkout(cart):
+    return total(cart.prices)
+'''
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "cart.py").write_text(CODE, "utf-8")
+    (folder / "README.md").write_text("# Shop\n\nHow the total of a cart is made.\n", "utf-8")
+    engine = Engine()
+    engine.project(folder).update()
+    engine.close()
+    yield folder
+
+
+@asynccontextmanager
+async def served(
+    version: str, capabilities: dict[str, Any] | None = None
+) -> AsyncIterator[tuple[Ask, AtOnce]]:
+    """A connected server: how to ask it by way of the SDK, and how at once."""
+    library = Library()
+    server = make_server(all_tools(), library)
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](8)
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage](8)
+
+    async def ask(request: dict[str, Any]) -> str:
+        await to_server.send(SessionMessage(types.JSONRPCRequest(**request)))
+        return (await from_server.receive()).message.model_dump_json(by_alias=True, exclude_unset=True)
+
+    info = {"name": "any", "version": "1"}
+    hello = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": info}
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.run, from_client, to_client, server.create_initialization_options())
+        await ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+        greeted = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
+        await to_server.send(SessionMessage(greeted))
+        yield ask, server.at_once
+        tasks.cancel_scope.cancel()
+    library.close()
+
+
+def call(arguments: dict[str, Any], tool: str = "search_code", **more: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments, **more}
+    return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+
+
+def timeless(answer: str | bytes | None) -> str:
+    """The answer without the time that its search took."""
+    assert answer is not None
+    text = answer.decode() if isinstance(answer, bytes) else answer
+    return re.sub(r'"searchTimeMs":[0-9.]+', '"searchTimeMs":0', text)
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("search_code", {}),
+        ("search_code", {"format": "json", "limit": 500}),
+        ("search_code", {"format": "toon", "explain": True}),
+        ("search_docs", {"max_tokens": 200}),
+        ("search_code", {"query": "nothing at all fits this zebra"}),
+    ],
+)
+def test_both_ways_give_the_same_bytes(shop: Path, version: str, tool: str, more: dict[str, Any]) -> None:
+    request = call({"query": "total of a cart", "path": str(shop), **more}, tool, _meta={"progressToken": 1})
+
+    async def compare() -> tuple[str, str]:
+        async with served(version) as (ask, at_once):
+            return timeless(await ask(request)), timeless(at_once.answer(json.dumps(request).encode()))
+
+    by_sdk, directly = anyio.run(compare)
+    assert directly == by_sdk
+    assert '"isError":false' in directly
+
+
+def test_what_is_special_is_left_to_the_sdk(shop: Path) -> None:
+    plain = {"query": "total of a cart", "path": str(shop)}
+    special = {
+        "no call": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        "a task": call(plain, task={}),
+        "a trace": call(plain, _meta={"traceparent": "00-0-0-00"}),
+        "another era": call(plain, _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"}),
+        "a wrong token": call(plain, _meta={"progressToken": True}),
+        "a notification": {key: value for key, value in call(plain).items() if key != "id"},
+        "a wrong id": call(plain) | {"id": 1.5},
+        "a wrong version": call(plain) | {"jsonrpc": "1.0"},
+        "more in it": call(plain) | {"extra": 1},
+        "wrong arguments": call(plain | {"limit": "many"}),
+        "unknown arguments": call(plain | {"depth": 1}),
+        "no arguments": call({}),
+        "an unknown tool": call(plain, "search_everything"),
+        "another tool": call({"path": str(shop)}, "get_index_status"),
+        "an unknown path": call(plain | {"path": str(shop.parent)}),
+        "a language model": call(plain | {"expand_query": True}),
+        "a regular expression": call(plain | {"mode": "regex"}),
+        "git": call(plain | {"changed_since": "HEAD"}),
+        "a package": call(plain | {"dependency": "requests"}),
+    }
+
+    async def answers() -> dict[str, bytes | None]:
+        async with served("2025-11-25") as (ask, at_once):
+            first = {"before any other call": at_once.answer(json.dumps(call(plain)).encode())}
+            await ask(call(plain))
+            await ask(call({"path": str(shop)}, "get_index_status"))
+            assert at_once.answer(json.dumps(call(plain)).encode()) is not None
+            raw = {"no JSON": at_once.answer(b"{"), "a batch": at_once.answer(b"[]")}
+            return (
+                first | raw | {name: at_once.answer(json.dumps(of).encode()) for name, of in special.items()}
+            )
+
+    answered = anyio.run(answers)
+    assert [name for name, answer in answered.items() if answer is not None] == []
+
+
+def test_a_client_that_must_be_asked_for_its_folders_is_asked(shop: Path) -> None:
+    async def answers() -> tuple[bytes | None, bytes | None]:
+        async with served("2025-11-25", {"roots": {}}) as (ask, at_once):
+            await ask(call({"query": "total", "path": str(shop)}))
+            relative = call({"query": "total", "path": "."})
+            return (
+                at_once.answer(json.dumps(relative).encode()),
+                at_once.answer(json.dumps(call({"query": "total", "path": str(shop)})).encode()),
+            )
+
+    by_roots, by_path = anyio.run(answers)
+    assert by_roots is None
+    assert by_path is not None
+
+
+def test_an_index_that_is_gone_is_left_to_the_sdk(shop: Path) -> None:
+    request = call({"query": "total", "path": str(shop)})
+
+    async def answer() -> bytes | None:
+        async with served("2025-11-25") as (ask, at_once):
+            await ask(request)
+            deleted = await ask(call({"project": str(shop), "confirm": True}, "delete_index"))
+            assert '"isError":false' in deleted
+            return at_once.answer(json.dumps(request).encode())
+
+    assert anyio.run(answer) is None
+
+
+def test_settings_of_a_project_can_keep_it_from_being_answered_at_once(shop: Path) -> None:
+    request = call({"query": "total", "path": str(shop)})
+
+    async def answer() -> bytes | None:
+        async with served("2025-11-25") as (ask, at_once):
+            await ask(request)
+            (shop.parent / "home" / "config.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
+            return at_once.answer(json.dumps(request).encode())
+
+    assert anyio.run(answer) is None
+
+
+def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
+    request = call({"query": "total", "path": str(shop)})
+
+    async def answer() -> bytes | None:
+        async with served("2025-11-25") as (ask, at_once):
+            await ask(request)
+            engine = Engine()
+            (shop / "cart.py").write_text(CODE.replace("Sum up", "Count together"), "utf-8")
+            engine.project(shop).update()
+            engine.close()
+            return at_once.answer(json.dumps(request).encode())
+
+    assert b"Count together" in (anyio.run(answer) or b"")
