@@ -45,6 +45,8 @@ _ASIDE = "  "
 Render = Callable[[Results, Fitted], str]
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring
+"""What `_encoded` gives for a text, with less around it."""
 
 
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
@@ -65,18 +67,19 @@ def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
 
 def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
     """Return one result: with its code and what belongs to it, or with a single line as its text."""
-    return {
-        "path": hit.path,
-        "startLine": hit.span.start,
-        "endLine": hit.span.end,
-        **_known(symbol=hit.symbol),
-        "kind": hit.kind,
-        "score": round(hit.score, 2),
-        "strength": str(hit.strength),
-        "text": hit.text,
-        **(_related(hit) if code else {}),
-        **_known(why=hit.why),
-    }
+    symbol, span = hit.symbol, hit.span
+    result: dict[str, Any] = {"path": hit.path, "startLine": span.start, "endLine": span.end}
+    if symbol:
+        result["symbol"] = symbol
+    result["kind"] = hit.kind
+    result["score"] = round(hit.score, 2)
+    result["strength"] = str(hit.strength)
+    result["text"] = hit.text
+    if code:
+        result |= _related(hit)
+    if hit.why:
+        result["why"] = hit.why
+    return result
 
 
 def _related(hit: Hit) -> dict[str, Any]:
@@ -289,11 +292,35 @@ def _fitted_values(
         return _encoded(values)
 
     def measure(hit: Hit, code: bool) -> int:
-        result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
-        return len(_encoded(result)) + 2
+        chars = len(_encoded(_full_result(hit, corpus))) if full else lean_chars(hit, code, known)
+        return chars + len(", ")
 
+    known: dict[object, int] = {}
     _fitted(results, max_tokens, render, measure, noted=full, carries_text=not slim)
     return values, *made_of
+
+
+def lean_chars(hit: Hit, code: bool, known: dict[object, int]) -> int:
+    """Return the characters of a lean result without making it.
+
+    A hit is measured in many lengths, and what it is related to stays the same: `known` keeps that.
+    """
+    symbol, span, related = hit.symbol, hit.span, (hit.constants, hit.callers, hit.more)
+    chars = _LEAN_CHARS + len(f"{span.start}{span.end}{round(hit.score, 2)}") + len(hit.strength)
+    chars += len(_quoted(hit.path)) + len(_quoted(hit.kind)) + len(_quoted(hit.text))
+    if symbol:
+        chars += len(', "symbol": ') + len(_quoted(symbol))
+    if code and any(related):
+        if related not in known:
+            known[related] = len(_encoded(_related(hit)))
+        chars += known[related]
+    if hit.why:
+        chars += len(', "why": ') + len(_encoded(hit.why))
+    return chars
+
+
+_LEAN_CHARS = len('{"path": , "startLine": , "endLine": , "kind": , "score": , "strength": "", "text": }')
+"""What every lean result has around its values."""
 
 
 def without_tail(results: Results) -> Results:
