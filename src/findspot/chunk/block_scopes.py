@@ -7,6 +7,7 @@ one of those variables are renamed (`x~2`), and the uses in their blocks with th
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,38 +104,35 @@ class BlockScopes:
         if not self.written:
             return
         seen = {}
-        for key, written in self._candidates(references).items():
+        called: dict[_Key, list[int]] = {}
+        for (start, _), reference in references.items():
+            if not reference.on and reference.relation == Relation.CALL:
+                called.setdefault((reference.owner, reference.name), []).append(start)
+        for key, written in self._candidates(called).items():
             variables = [self._variable(*item) for item in written]
-            names = _names(variables, keep=not self._called_before(key, variables, references))
+            names = _names(variables, keep=not _called_before(called.get(key, ()), variables))
             if len(set(names.values())) > 1 or _is_renamed(names):
                 seen[key] = [(variable, names[_block(variable)]) for variable in variables]
         if not seen:
             return
+        owners = {owner for owner, _ in seen}
         for at, reference in references.items():
+            if reference.owner not in owners:
+                continue
             on = _resolved(reference.on, reference.owner, at[0], seen)
             name = reference.name if reference.on else _resolved(reference.name, reference.owner, at[0], seen)
             if (name, on) != (reference.name, reference.on):
                 references[at] = reference._replace(name=name, on=on)
         self._rename(bindings, seen)
 
-    def _candidates(self, references: References) -> dict[_Key, list[tuple[BindingFact, Node]]]:
+    def _candidates(self, called: Container[_Key]) -> dict[_Key, list[tuple[BindingFact, Node]]]:
         """Return the variables with several values, and those whose name is also called."""
-        called = {(r.owner, r.name) for r in references.values() if not r.on and r.relation == Relation.CALL}
         return {
             key: written
             for key, written in self.written.items()
-            if key[0] >= 0 and (key in called or len({binding.value for binding, _ in written}) > 1)
+            if key[0] >= 0
+            and (key in called or (len(written) > 1 and len({binding.value for binding, _ in written}) > 1))
         }
-
-    def _called_before(self, key: _Key, variables: list[_Variable], references: References) -> bool:
-        """Return whether a call by the name of a variable means something else: `diff := diff(a, b)`."""
-        return any(
-            reference.relation == Relation.CALL
-            and not reference.on
-            and (reference.owner, reference.name) == key
-            and not any(v.start <= at < v.end and v.visible_from <= at for v in variables)
-            for (at, _), reference in references.items()
-        )
 
     def _rename(self, bindings: dict[BindingFact, None], seen: _Seen) -> None:
         fresh: list[tuple[BindingFact, BindingFact | None]] = []
@@ -163,6 +161,11 @@ class BlockScopes:
             around = around.parent
         start, end = (around.start_byte, around.end_byte) if around is not None else (0, 1 << 62)
         return _Variable(binding, node.start_byte, visible_from, from_here or start, end, is_assignment)
+
+
+def _called_before(calls: Iterable[int], variables: list[_Variable]) -> bool:
+    """Return whether a call by the name of a variable means something else: `diff := diff(a, b)`."""
+    return any(not any(v.start <= at < v.end and v.visible_from <= at for v in variables) for at in calls)
 
 
 def _block(variable: _Variable) -> tuple[int, int]:

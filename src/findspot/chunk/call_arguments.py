@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk.expressions import expression
+from findspot.chunk.expressions import expression, iterated_values
 from findspot.core.facts import (
     FIXTURE,
     FIXTURE_DECORATORS,
@@ -24,6 +24,7 @@ from findspot.core.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from findspot.chunk.grammars import Captures
     from findspot.chunk.references import Reading
 
 OVERLOADING = frozenset({"java", "kotlin", "csharp"})
@@ -115,9 +116,12 @@ def refer_to_values(reading: Reading) -> None:
     names = imported.union(each.name for each in reading.definitions if each.kind not in _VARIABLES)
     is_open = reading.language not in _NAMED_IN_FILE or WHOLE in names
     for node in reading.passed:
-        root, dot, member = reading.text(node).partition(".")
-        is_variable = root.isidentifier() and not is_open and root not in names
-        if (member in attributes and root in SELVES) if dot else is_variable:
+        text = reading.text(node)
+        root, dot, member = text.partition(".")
+        if dot:
+            if member in attributes and root in SELVES:
+                continue
+        elif not is_open and root not in names and root.isidentifier():
             continue
         chain = reading.expression(node)
         on, _, name = chain.rpartition(".")
@@ -131,7 +135,7 @@ def refer_to_values(reading: Reading) -> None:
             known = _value_is_known(reading, bound, owner, root)
             is_kept = root in names or is_open if known is None else bool(on) and known
         if is_kept:
-            fact = ReferenceFact(Relation.VALUE, name, on, node.start_point[0] + 1, owner)
+            fact = ReferenceFact(Relation.VALUE, name, on, reading.row(at) + 1, owner)
             reading.references[at, ""] = fact
 
 
@@ -185,6 +189,19 @@ def several_values(reading: Reading, node: Node, count: int, kind: str) -> Itera
             yield f"{value[:-1]}{place})" if value.endswith("()") and "|" not in value else UNKNOWN
 
 
+def bind_several(reading: Reading, group: Node, match: Captures) -> None:
+    """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
+    targets = group.children_by_field_name("name") or group.named_children
+    if "each" in match:
+        values = iterated_values(match["each"][0], reading.source)
+    else:
+        values = several_values(reading, match["values"][0], len(targets), group.type)
+    for node, value in zip(targets, values, strict=False):
+        target = reading.text(node)
+        if target != "_" and (target.isidentifier() or target.startswith("self.")) and target.count(".") <= 1:
+            reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
+
+
 _NAMED_FIXTURE = re.compile(r"\bname\s*=\s*[\"']([A-Za-z_]\w*)[\"']")
 _PARAMETRIZED = re.compile(r"\(\s*(?:argnames\s*=\s*)?(\[[^]]*]|\([^)]*\)|\"[^\"]*\"|'[^']*')")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -211,6 +228,17 @@ class Requests:
     yields: list[tuple[int, str]] = field(default_factory=list)
     options: list[tuple[int, str, str]] = field(default_factory=list)
     """Of decorators: the definition below, the decorator, its arguments."""
+
+    def add(self, reading: Reading, capture: str, node: Node, match: Captures) -> None:
+        """Note a parameter, a `yield`, or the arguments of a decorator."""
+        text, at = reading.text(node), node.start_byte
+        if capture == "parameter" and text not in SELVES:
+            self.parameters[reading.owner(at), text] = at, reading.row(at) + 1
+        elif capture == "yield":
+            self.yields.append((reading.owner(at), text))
+        elif capture == "options":
+            above = match["decorate"][0]
+            self.options.append((reading.decorated(above), reading.text(above), text))
 
     def settle(
         self,

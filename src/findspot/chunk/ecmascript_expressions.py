@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import declared, loaded_name
 from findspot.chunk.symbols import text_of
-from findspot.core.facts import FUNCTION, GETTER, LITERAL, RETURNED, STATIC, UNKNOWN, split_outside
+from findspot.core.facts import (
+    FUNCTION,
+    GETTER,
+    LITERAL,
+    PARAMETERS,
+    RETURNED,
+    STATIC,
+    UNKNOWN,
+    BindingFact,
+    split_outside,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from findspot.chunk.references import Reading
 
 LANGUAGES = frozenset({"javascript", "typescript", "tsx"})
 
@@ -247,3 +259,18 @@ def _written_type(node: Node, around: Node, source: bytes) -> list[str]:
         type_ = function.child_by_field_name("return_type") if function is not None else None
     name = declared_type(type_, source) if type_ is not None else UNKNOWN
     return [f"<:{each}>" for each in split_outside(name[1:], "|")] if name.startswith(":") else []
+
+
+def bind_parameters(reading: Reading, function: Node) -> None:
+    """Bind the declared types of a function's parameters; others, to what the place of the function says."""
+    source, body = reading.source, function.child_by_field_name("body")
+    listed = function.child_by_field_name("parameters")
+    types = parameter_types(listed, source) if listed is not None else ""
+    owner = reading.owner(listed.start_byte) if types and listed is not None else -1
+    if owner >= 0 and (body is None or reading.definitions[owner].body_byte == body.start_byte):
+        reading.bindings[BindingFact(owner, PARAMETERS, types)] = None
+    parameters = list(untyped_parameters(function, source)) if body is not None else []
+    for expected in expected_types(function, source) if parameters else ():
+        for node, step in parameters:
+            binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
+            reading.bind(binding, node)

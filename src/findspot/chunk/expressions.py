@@ -21,8 +21,8 @@ MAX_DEPTH = 6
 _PLAIN = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*\Z")
 _KEYWORDS = r"await|new(?=\s)|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move"
 _LEAD = re.compile(rf"(?:(?:{_KEYWORDS})\b\s*|[&*]+|<-)\s*")
-_CONSTANT_NAMES = frozenset({"None", "null", "nil", "true", "false", "True", "False", "undefined"})
-_CONSTANTS = rf"(?:{'|'.join(sorted(_CONSTANT_NAMES))})\b"
+CONSTANT_NAMES = frozenset({"None", "null", "nil", "true", "false", "True", "False", "undefined"})
+_CONSTANTS = rf"(?:{'|'.join(sorted(CONSTANT_NAMES))})\b"
 _LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
 _ROOT = re.compile(r"(@@?|#|::|\\)?([A-Za-z_$][\w$]*(?:\\[A-Za-z_]\w*)*)")
 _LOADED = re.compile(r"(?:require|import)\(\s*[\"'`]([^\"'`]+)[\"'`]\s*\)")
@@ -41,7 +41,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 def expression(text: str, depth: int = 0) -> str:
     """Return a receiver or value as a chain of names, calls and elements; `?` where it is something else."""
     if text.isidentifier() or _PLAIN.match(text):
-        return LITERAL if text.partition(".")[0] in _CONSTANT_NAMES else text
+        return LITERAL if text.partition(".")[0] in CONSTANT_NAMES else text
     if len(text) > MAX_CHARS or depth > MAX_DEPTH:
         return UNKNOWN
     text = text.strip()

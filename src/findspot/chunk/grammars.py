@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +28,9 @@ MATCH_LIMIT = 4_096
 MACRO_DEPTH = 3
 """Macros in the arguments of macros that are read."""
 
-_NO_NEWLINE, _NEWLINE = re.compile(rb"[^\n]"), ord("\n")
+_NEWLINE = ord("\n")
+_BLANK = bytes(_NEWLINE if byte == _NEWLINE else ord(" ") for byte in range(256))
+"""What each byte becomes in a source of which only the lines are left."""
 
 _INHERITS = "; inherits: "
 """How a query file begins that goes on where others end."""
@@ -68,6 +69,8 @@ class Grammar:
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
     named: dict[int, str]
     """Patterns of definitions without a name, and the name that they get (`#set! named`)."""
+    captures: frozenset[str]
+    """What the query captures."""
 
     def parse(self, source: bytes) -> Tree:
         """Return the tree of a source, or raise an error where reading it would take too long."""
@@ -110,7 +113,7 @@ class Grammar:
 
 def _only(trees: list[Node], source: bytes) -> bytes:
     """Return a source of which only some bracketed parts are left, each as a statement at its place."""
-    blank = bytearray(_NO_NEWLINE.sub(b" ", source))
+    blank = bytearray(source.translate(_BLANK))
     for tree in trees:
         start, end = tree.start_byte, tree.end_byte
         blank[start:end] = source[start:end]
@@ -184,7 +187,8 @@ def grammar_for(language: str) -> Grammar | None:
     patterns = sum(start < len(definitions.encode()) for start in starts)
     clauses = frozenset(i for i, each in enumerate(settings) if "clauses" in each)
     named = {i: str(each["named"]) for i, each in enumerate(settings) if "named" in each}
-    return Grammar(language, Parser(loaded), query, patterns, clauses, named)
+    captures = frozenset(map(query.capture_name, range(query.capture_count)) if query else ())
+    return Grammar(language, Parser(loaded), query, patterns, clauses, named, captures)
 
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:

@@ -31,8 +31,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from findspot.chunk import ecmascript_expressions, go_expressions, rust_expressions
@@ -40,22 +41,21 @@ from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.call_arguments import (
     OVERLOADING,
     PASSIVE,
-    SELVES,
     UNKNOWN_ARITY,
     Requests,
     argument_count,
+    bind_several,
     may_test,
     parameter_range,
     refer_to_values,
-    several_values,
     used_bindings,
 )
 from findspot.chunk.expressions import (
     COMMON,
+    CONSTANT_NAMES,
     JAVA,
     declared,
     expression,
-    iterated_values,
     tuple_parts,
     type_arguments,
     type_names,
@@ -68,7 +68,6 @@ from findspot.core.facts import (
     DEFAULT,
     LITERAL,
     OBJECT,
-    PARAMETERS,
     RETURNED,
     UNKNOWN,
     WHOLE,
@@ -87,7 +86,8 @@ if TYPE_CHECKING:
 
 _OWN_TYPES = frozenset({"Self", "self", "static"})
 
-_CALL = Relation.CALL
+_CALL, _USE = Relation.CALL, Relation.TYPE_USE
+_CALLED = frozenset({"function", "method"})
 _NAMED = {
     "call": _CALL,
     "inherit": Relation.INHERIT,
@@ -104,6 +104,14 @@ _LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehen
 """Types of nodes whose text need not be read."""
 _DECLARING = frozenset({"c", "cpp"})
 """Languages whose functions may be declared in one file and defined in another."""
+
+
+_EXPRESSIONS: dict[str, Callable[[Node, bytes], str]] = {
+    "go": go_expressions.expression,
+    "rust": lambda node, source: rust_expressions.expression(text_of(node, source)),
+    **dict.fromkeys(ecmascript_expressions.LANGUAGES, ecmascript_expressions.expression),
+}
+"""How expressions are read, in languages with a way of their own."""
 
 
 @dataclass(slots=True)
@@ -124,28 +132,44 @@ class Reading:
     types_until: int = -1
     requests: Requests | None = None
     """Of a file that may hold tests or fixtures."""
+    ascii: str | None = None
+    """The source, where its bytes are its characters."""
+    line_ends: list[int] = field(default_factory=list)
+    """Where each line but the first starts."""
+    read: Callable[[Node, bytes], str] | None = None
+    """Reads expressions where those of the language are read from the syntax tree."""
+
+    def __post_init__(self) -> None:
+        self.ascii = self.source.decode("ascii") if self.source.isascii() else None
+        self.line_ends = list(accumulate(len(line) + 1 for line in self.source.split(b"\n")))
+        self.read = _EXPRESSIONS.get(self.language)
 
     def text(self, node: Node) -> str:
         """Return the text of a node; PHP's mark of variables is no part of their names."""
+        if self.ascii is not None and self.language != "php":
+            return self.ascii[node.start_byte : node.end_byte]
         text = text_of(node, self.source)
         return text.replace("$", "") if self.language == "php" else text
 
+    def row(self, at: int) -> int:
+        """Return the row that a byte is on: that of the node which starts there, without asking the node."""
+        return bisect_right(self.line_ends, at)
+
     def expression(self, node: Node) -> str:
         """Return a value or receiver in the notation of `core.facts`."""
-        if self.language == "go":
-            return go_expressions.expression(node, self.source)
-        if self.language in ecmascript_expressions.LANGUAGES:
-            return ecmascript_expressions.expression(node, self.source)
-        text = text_of(node, self.source)
-        if self.language == "rust":
-            return rust_expressions.expression(text)
+        if self.read is not None:
+            return self.read(node, self.source)
+        whole = self.ascii
+        text = text_of(node, self.source) if whole is None else whole[node.start_byte : node.end_byte]
         if text.isidentifier():
-            return expression(text)
-        while node.type == "assignment" and (right := node.child_by_field_name("right")) is not None:
+            return LITERAL if text in CONSTANT_NAMES else text
+        kind = node.type
+        while kind == "assignment" and (right := node.child_by_field_name("right")) is not None:
             node = right  # `a = b = value`
-        if node.type in _LITERALS:
+            kind = node.type
+        if kind in _LITERALS:
             return LITERAL
-        if node.type == "call" and self.language == "python" and not text.startswith(("type(", "(")):
+        if kind == "call" and self.language == "python" and not text.startswith(("type(", "(")):
             called = node.child_by_field_name("function")  # so that arguments need not be read
             chain = self.expression(called) if called is not None else UNKNOWN
             return chain if chain in (UNKNOWN, LITERAL) or "|" in chain else f"{chain}()"
@@ -191,9 +215,9 @@ class Reading:
 
     def decorated(self, node: Node) -> int:
         """Return the definition that an annotation belongs to: around it, or directly below."""
-        at, row = node.start_byte, node.start_point[0]
+        at = node.start_byte
         found = self.around(at)
-        if found is None or row > found.row or found.start_byte == at:
+        if found is None or self.row(at) > found.row or found.start_byte == at:
             place = bisect_right(self.starts, at)
             below = self.definitions[place] if place < len(self.definitions) else None
             found = below if below is not None and below.parent is found else found
@@ -206,8 +230,9 @@ def read_references(
     """Return the facts of a file; None where its language has no query of references."""
     if not grammar.finds_references:
         return None
-    matches += grammar.argument_matches(matches, source)
-    anonymous = list(_anonymous_types(matches, source))
+    if "arguments" in grammar.captures:
+        matches += grammar.argument_matches(matches, source)
+    anonymous = list(_anonymous_types(matches, source)) if "anonymous" in grammar.captures else []
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
@@ -228,7 +253,7 @@ def read_references(
         if "pass" in match:
             reading.passed += match["pass"]
         else:
-            _read(reading, match, grammar.language, path)
+            _read(reading, match, path)
     refer_to_values(reading)
     reading.scopes.settle(reading.bindings, reading.references)
     overloading = grammar.language in OVERLOADING
@@ -239,7 +264,7 @@ def read_references(
                 reading.bindings[BindingFact(place, DECLARED, UNKNOWN)] = None
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
-    kept = tuple(reading.references[place] for place in sorted(reading.references))
+    kept = tuple([reading.references[place] for place in sorted(reading.references)])
     if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
         kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
@@ -288,30 +313,33 @@ _PARTS = frozenset(
 """Captures that say more about another one of their match."""
 
 
-def _read(reading: Reading, match: Captures, language: str, path: str) -> None:
+_BOUND = frozenset({"bind", "member", "field"})
+
+
+def _read(reading: Reading, match: Captures, path: str) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
-            _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
+            _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
         elif capture in _PARTS:
             continue
+        elif capture in _BOUND:
+            _bind(reading, capture, nodes, match)
         elif capture == "type":
             _use_types(reading, nodes[0])
-        elif capture in ("bind", "member", "field"):
-            _bind(reading, capture, nodes, match)
         elif capture in ecmascript_expressions.PROPERTIES:
             _bind_property(reading, capture, nodes[0], match.get("value", nodes)[0])
         elif capture == "targets":
-            _bind_several(reading, nodes[0], match)
+            bind_several(reading, nodes[0], match)
         elif capture in ("results", "generic", "tuple"):
             _declare(reading, capture, nodes[0], match)
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "function":
-            _bind_parameters(reading, nodes[0])
+            ecmascript_expressions.bind_parameters(reading, nodes[0])
         elif capture == "import":
-            reading.imports += read_imports(language, nodes[0], reading.source, path)
+            reading.imports += read_imports(reading.language, nodes[0], reading.source, path)
         elif reading.requests is not None:
-            _request(reading, reading.requests, capture, nodes[0], match)
+            reading.requests.add(reading, capture, nodes[0], match)
 
 
 def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> None:
@@ -331,20 +359,8 @@ def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> Non
         reading.bindings[BindingFact(owner, name, value)] = None
 
 
-def _request(reading: Reading, requests: Requests, capture: str, node: Node, match: Captures) -> None:
-    text = reading.text(node)
-    if capture == "parameter" and text not in SELVES:
-        place = node.start_byte, node.start_point[0] + 1
-        requests.parameters[reading.owner(node.start_byte), text] = place
-    elif capture == "yield":
-        requests.yields.append((reading.owner(node.start_byte), text))
-    elif capture == "options":
-        above = match["decorate"][0]
-        requests.options.append((reading.decorated(above), reading.text(above), text))
-
-
-def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:
-    at = node.start_byte
+def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None) -> None:
+    at, language = node.start_byte, reading.language
     name, receiver = reading.text(node), ""
     if on:
         receiver = reading.expression(on[0])
@@ -359,34 +375,35 @@ def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | No
         receiver, _, name = chain.rpartition(".")
         name = name.removesuffix("[]").removesuffix("()")
     owner = reading.owner(at) if is_call or relation is not Relation.DECORATE else reading.decorated(node)
-    if relation == Relation.TYPE_USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, node)):
+    if relation is _USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, at)):
         return
     if name and name not in (UNKNOWN, LITERAL):
         known = reading.references.get((at, ""))
         if known is None or _RANK[relation] > _RANK[known.relation]:
-            line = node.start_point[0] + 1
             given = argument_count(node) if is_call and language in OVERLOADING else -1
-            reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner, given)
+            fact = ReferenceFact(relation, name, receiver, reading.row(at) + 1, owner, given)
+            reading.references[at, ""] = fact
 
 
-def _is_name_of(reading: Reading, owner: int, name: str, node: Node) -> bool:
-    """Return whether a node is where a definition says its own name."""
+def _is_name_of(reading: Reading, owner: int, name: str, at: int) -> bool:
+    """Return whether a name at a byte is where a definition says its own."""
     definition = reading.definitions[owner] if owner >= 0 else None
-    return definition is not None and definition.name == name and definition.row == node.start_point[0]
+    return definition is not None and definition.name == name and definition.row == reading.row(at)
 
 
 def _use_types(reading: Reading, node: Node) -> None:
     """Return the types of an annotation, each once; nested types come with the outermost."""
-    if node.start_byte < reading.types_until:
+    at = node.start_byte
+    if at < reading.types_until:
         return
     reading.types_until = node.end_byte
-    owner = reading.owner(node.start_byte)
+    owner, line = reading.owner(at), reading.row(at) + 1
     for found in type_names(reading.text(node)):
         on, _, name = found.rpartition(".")
         if name in _OWN_TYPES:
             continue
-        fact = ReferenceFact(Relation.TYPE_USE, name, on, node.start_point[0] + 1, owner)
-        reading.references.setdefault((node.start_byte, found), fact)
+        fact = ReferenceFact(_USE, name, on, line, owner)
+        reading.references.setdefault((at, found), fact)
 
 
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements": ALIASED, "default": DEFAULT}
@@ -417,11 +434,13 @@ def _give(reading: Reading, capture: str, node: Node) -> None:
 def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
     """Return whether a `return` is that of a definition, not of a nameless function inside of it."""
     body = reading.definitions[owner].body_byte if owner >= 0 else None
+    if body is None or (reading.language == "python" and reading.definitions[owner].kind in _CALLED):
+        return True  # each function of Python that returns something is a definition
     around = node.parent
     while around is not None and not _FUNCTIONS.search(around.type):
         around = around.parent
     inner = around.child_by_field_name("body") if around is not None else None
-    return body is None or inner is None or inner.start_byte == body
+    return inner is None or inner.start_byte == body
 
 
 _SOURCES = ("declared", "value", "otherwise", "each", "context")
@@ -443,9 +462,10 @@ def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) ->
                 value = f"{value}[]" if "|" not in value else UNKNOWN
             break
     for node in nodes:
-        text, owner = reading.text(node), reading.owner(node.start_byte)
+        at, text = node.start_byte, reading.text(node)
+        owner = reading.owner(at)
         target = text if text.isidentifier() else reading.expression(node)
-        if _is_name_of(reading, owner, target, node):
+        if _is_name_of(reading, owner, target, at):
             if reading.definitions[owner].kind != "property":
                 continue
             owner = reading.owner_of(owner)
@@ -470,31 +490,3 @@ def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> N
     place, name = reading.places[holder], reading.text(node) if mark in ("", RETURNED) else ""
     if mark != RETURNED or _returns_from(reading, node, place):
         reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
-
-
-def _bind_parameters(reading: Reading, function: Node) -> None:
-    """Bind the declared types of a function's parameters; others, to what the place of the function says."""
-    source, body = reading.source, function.child_by_field_name("body")
-    listed = function.child_by_field_name("parameters")
-    types = ecmascript_expressions.parameter_types(listed, source) if listed is not None else ""
-    owner = reading.owner(listed.start_byte) if types and listed is not None else -1
-    if owner >= 0 and (body is None or reading.definitions[owner].body_byte == body.start_byte):
-        reading.bindings[BindingFact(owner, PARAMETERS, types)] = None
-    parameters = list(ecmascript_expressions.untyped_parameters(function, source)) if body is not None else []
-    for expected in ecmascript_expressions.expected_types(function, source) if parameters else ():
-        for node, step in parameters:
-            binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
-            reading.bind(binding, node)
-
-
-def _bind_several(reading: Reading, group: Node, match: Captures) -> None:
-    """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
-    targets = group.children_by_field_name("name") or group.named_children
-    if "each" in match:
-        values = iterated_values(match["each"][0], reading.source)
-    else:
-        values = several_values(reading, match["values"][0], len(targets), group.type)
-    for node, value in zip(targets, values, strict=False):
-        target = reading.text(node)
-        if target != "_" and (target.isidentifier() or target.startswith("self.")) and target.count(".") <= 1:
-            reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)

@@ -31,6 +31,8 @@ _TRANSPARENT = re.compile(
 
 def expression(text: str) -> str:
     """Return a receiver or value in the notation of `core.facts`."""
+    if text.isidentifier():
+        return expressions.expression(text)
     if _DEREFERENCED.match(text):
         return UNKNOWN
     text = _FIELD.sub(r"._\1", _TRIED.sub("", text.strip()))
