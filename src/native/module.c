@@ -59,7 +59,7 @@ uint32_t crc32_of(const unsigned char *at, Py_ssize_t size) {
 
 static int fill_module(PyObject *module) {
     fill_crc_table();
-    return add_word_counts(module);
+    return add_word_counts(module) < 0 ? -1 : add_search(module);
 }
 
 static PyModuleDef_Slot slots[] = {

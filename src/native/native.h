@@ -26,5 +26,6 @@ Py_ssize_t space_at(const unsigned char *at, const unsigned char *end);
 uint32_t crc32_of(const unsigned char *at, Py_ssize_t size);
 
 int add_word_counts(PyObject *module);
+int add_search(PyObject *module);
 
 #endif

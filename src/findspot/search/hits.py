@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -9,6 +10,7 @@ from math import isnan
 from typing import Any
 
 from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
+from findspot.core.platforms import native
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.candidate_pool import Candidate, Ranking
 from findspot.rank.signals import coverage
@@ -164,14 +166,8 @@ def _with_pieces(snapshot: Snapshot, passage: Passage) -> Passage:
     return replace(passage, first=first, last=last, symbol=symbol)
 
 
-def _without_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterable[tuple[int, int]]:
-    """Return the chunks, with their ranks, whose file is the best one of its content."""
-    if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
-        return enumerate(ranked)
-    return _first_copies(ranked, copies)
-
-
-def _first_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+def _without_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+    """Yield the chunks, with their ranks, whose file is the best one of its content."""
     home: dict[str, int] = {}
     for rank, number in enumerate(ranked):
         content = copies.get(number >> ORDINAL_BITS)
@@ -193,10 +189,29 @@ _Span = tuple[int, int, int]
 
 
 def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> list[_Span]:
+    if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
+        return _bridged(_merged(ranked), never)
     kept = list(_without_copies(ranked, copies))
-    present = {number for _, number in kept}
-    beside = [each for each in kept if each[1] + 1 in present or each[1] - 1 in present]
-    spans = {rank: (number, number) for rank, number in kept}
+    merged = _merged([number for _, number in kept])
+    return _bridged([(kept[place][0], first, last) for place, first, last in merged], never)
+
+
+_native = native()
+
+
+def _merged(ranked: Sequence[int]) -> list[_Span]:
+    limits = MERGE_WITHIN, MAX_MERGED_CHUNKS, ORDINAL_BITS
+    if _native is None:
+        return merged_in_python(ranked, *limits)
+    spans: list[_Span] = _native.merged(array("q", ranked), *limits)
+    return spans
+
+
+def merged_in_python(ranked: Sequence[int], within: int, most: int, ordinal_bits: int) -> list[_Span]:
+    """Return different chunks, best first, with neighbours of about the same rank as one passage."""
+    present = set(ranked)
+    beside = [each for each in enumerate(ranked) if each[1] + 1 in present or each[1] - 1 in present]
+    spans = {rank: (number, number) for rank, number in enumerate(ranked)}
     """First and last chunk of each passage, by rank."""
     part_of: dict[int, int] = {}
     for rank, number in beside:
@@ -204,14 +219,14 @@ def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[i
         leader = rank
         for other in _in_order(part_of.get(number - 1), part_of.get(number + 1)):
             low, high = spans[other]
-            is_near = rank - other <= MERGE_WITHIN and low >> ORDINAL_BITS == number >> ORDINAL_BITS
-            if is_near and last - first + high - low + 2 <= MAX_MERGED_CHUNKS:
+            is_near = rank - other <= within and low >> ordinal_bits == number >> ordinal_bits
+            if is_near and last - first + high - low + 2 <= most:
                 del spans[max(leader, other)]
                 first, last, leader = min(first, low), max(last, high), min(leader, other)
         spans[leader] = first, last
         for member in range(first, last + 1):
             part_of[member] = leader
-    return _bridged([(rank, *spans[rank]) for rank in sorted(spans)], never)
+    return [(rank, *spans[rank]) for rank in sorted(spans)]
 
 
 def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:

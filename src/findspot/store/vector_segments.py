@@ -18,7 +18,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain
 from math import isqrt
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.files import TOO_MANY_OPEN, make_private_dir, out_of_resources, replacing
+from findspot.core.platforms import native
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
 
 LISTED_ROWS = 200_000
@@ -131,11 +132,6 @@ class Segment:
     scales: NDArray[np.float32]
     rows: NDArray[np.int8]
     lists: Lists | None = None
-
-    @cached_property
-    def squares(self) -> NDArray[np.int32]:
-        """The square of each row's length."""
-        return _distances(self.rows, np.zeros(self.rows.shape[1], np.int8)).astype(np.int32)
 
     def places(self, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
         """Return the row of each chunk, and whether it is here at all."""
@@ -423,11 +419,23 @@ def _once(segment: Segment, allowed: Mask) -> Callable[[], NDArray[np.intp]]:
     return cache(lambda: live_rows(segment, allowed, only_lines=True))
 
 
+_native = native()
+
+
 def _scores(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
+    if _native is None or not keep.size:
+        return scores_in_python(segment, query, keep)
+    found = np.empty(keep.size, np.float32)
+    _native.row_scores(segment.rows, segment.scales, query, np.ascontiguousarray(keep, np.int64), found)
+    return found
+
+
+def scores_in_python(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
+    """Return the product of each of these rows and a query, by the row's scale."""
     if keep.size <= _FEW * segment.numbers.size:
         dots = _dots(segment.rows[keep], query) if keep.size else np.empty(0, np.float32)
         return dots * segment.scales[keep]
-    scores: Scores = _all_dots(segment, query) * segment.scales
+    scores: Scores = _dots(segment.rows, query) * segment.scales
     return scores[keep]
 
 
@@ -452,18 +460,6 @@ def _floor(scores: Scores, top: int) -> np.float32:
     return floor
 
 
-def _all_dots(segment: Segment, query: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Return the dot product of each row with the query, exact before it is rounded to float32."""
-    simsimd = _simsimd()
-    if simsimd is None or not _measures_distances(simsimd):
-        return _dots(segment.rows, query)
-    dots = _distances(segment.rows, query)
-    dots -= segment.squares
-    dots -= np.square(query, dtype=np.int64).sum()
-    dots *= -0.5
-    return dots.astype(np.float32)
-
-
 def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
     simsimd = _simsimd()
     if simsimd is None:  # the same numbers, in about twice the time
@@ -471,21 +467,6 @@ def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32
         return dots.astype(np.float32)
     product: NDArray[np.float64] = np.asarray(simsimd.cdist(query.reshape(1, -1), rows, metric="dot"))
     return product.reshape(-1).astype(np.float32)
-
-
-def _distances(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return the square of each row's distance from the query, a whole number."""
-    found = _simsimd().cdist(query.reshape(1, -1), rows, metric="sqeuclidean")
-    return np.asarray(found, np.float64).reshape(-1)
-
-
-@cache
-def _measures_distances(simsimd: Any) -> bool:
-    """Return whether distances are computed faster than products: for older ARM processors, simsimd has only
-    the first.
-    """
-    abilities = simsimd.get_capabilities()
-    return bool(abilities.get("neon") and not abilities.get("neon_i8"))
 
 
 @cache

@@ -259,8 +259,6 @@ class LiveWords:
     def _counts(self, wanted: Numbers, hashes: NDArray[np.uint32]) -> tuple[Column, Column]:
         """Return the length of each chunk, and how often it holds each word."""
         lengths, counts = np.zeros(wanted.size), np.zeros((wanted.size, hashes.size))
-        likely = np.zeros(_LOW_BITS + 1, np.bool_)
-        likely[hashes & _LOW_BITS] = True
         for part in self._parts:
             rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
             here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
@@ -268,15 +266,33 @@ class LiveWords:
                 continue
             rows = rows[here]
             lengths[here] = part.lengths[rows]
-            words = part.words_of(rows)
-            near = np.flatnonzero(likely[words & _LOW_BITS])
-            columns = np.minimum(np.searchsorted(hashes, words[near]), hashes.size - 1)
-            same = hashes[columns] == words[near]
-            found, columns = near[same], columns[same]
-            ends = np.cumsum(part.widths(rows))
-            homes = np.searchsorted(ends, found, side="right")
-            counts[here[homes], columns] = part.counts[part.starts[rows + 1][homes] - ends[homes] + found]
+            counts[here] = _columns(part, rows, hashes)
         return lengths, counts
+
+
+def _columns(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
+    if _native is None:
+        return columns_in_python(part, rows, hashes)
+    columns = np.empty((rows.size, hashes.size))
+    rows = np.ascontiguousarray(rows, np.int64)
+    _native.word_columns(part.words, part.counts, part.starts, rows, hashes, columns)
+    return columns
+
+
+def columns_in_python(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
+    """Return how often each of these chunks holds each word; `hashes` are sorted."""
+    likely = np.zeros(_LOW_BITS + 1, np.bool_)
+    likely[hashes & _LOW_BITS] = True
+    words = part.words_of(rows)
+    near = np.flatnonzero(likely[words & _LOW_BITS])
+    columns = np.minimum(np.searchsorted(hashes, words[near]), hashes.size - 1)
+    same = hashes[columns] == words[near]
+    found, columns = near[same], columns[same]
+    ends = np.cumsum(part.widths(rows))
+    homes = np.searchsorted(ends, found, side="right")
+    counts = np.zeros((rows.size, hashes.size))
+    counts[homes, columns] = part.counts[part.starts[rows + 1][homes] - ends[homes] + found]
+    return counts
 
 
 def _stored_lengths() -> Column:

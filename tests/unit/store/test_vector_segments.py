@@ -107,6 +107,7 @@ def test_a_damaged_one_is_noticed(listed: Segment, plain: Segment, tmp_path: Pat
 def test_without_simsimd_a_scan_finds_the_same(plain: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python for which there is no wheel gets the same numbers from numpy."""
     everything = np.ones(FILES, np.bool_)
+    monkeypatch.setattr(vector_segments, "_native", None)
     with_simsimd = [VectorReader([plain]).nearest(query, everything, TOP) for query in plain.rows[::400]]
     vector_segments._simsimd.cache_clear()
     monkeypatch.setitem(sys.modules, "simsimd", None)
@@ -121,13 +122,13 @@ def test_without_simsimd_a_scan_finds_the_same(plain: Segment, monkeypatch: pyte
         vector_segments._simsimd.cache_clear()
 
 
-@pytest.mark.parametrize("by_distance", [True, False])
+@pytest.mark.parametrize("compiled", [vector_segments._native, None])
 @pytest.mark.parametrize("top", [1, TOP, 60, 61, ROWS])
 def test_the_nearest_are_those_of_the_plain_products(
-    plain: Segment, monkeypatch: pytest.MonkeyPatch, top: int, by_distance: bool
+    plain: Segment, monkeypatch: pytest.MonkeyPatch, top: int, compiled: object
 ) -> None:
-    """Products computed from distances are the same numbers, and no row is lost to the blocks of a scan."""
-    monkeypatch.setattr(vector_segments, "_measures_distances", lambda _: by_distance)
+    """With and without the compiled part; no row is lost to the blocks of a scan."""
+    monkeypatch.setattr(vector_segments, "_native", compiled)
     allowed = np.arange(FILES) % 7 > 0
     keep = np.flatnonzero(allowed[plain.numbers >> ORDINAL_BITS])
     reader = VectorReader([plain])
