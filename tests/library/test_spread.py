@@ -146,6 +146,10 @@ if node:
 """Says which nodes cut files. One of them never ends, and the others wait until it has begun."""
 
 
+STARTS = 4
+"""Attempts to start a node of Ray, which fails on a machine with much else to do."""
+
+
 class Cluster:
     """Nodes with addresses of their own, which ask for a token."""
 
@@ -153,11 +157,11 @@ class Cluster:
         self.folder = folder
         self.token = secrets.token_hex(32)
         self._sessions = tempfile.mkdtemp(prefix="ray")  # the names of its sockets must be short
-        self._port, self._client_port = free_port(), free_port()
         self._nodes: list[subprocess.Popen[bytes]] = []
         write_files(folder / "hook", {"sitecustomize.py": NODE.format(folder=str(folder))})
         self.start("127.0.0.2", "head")
         while not is_open(self._client_port):  # its server for clients starts after the node
+            assert self._nodes[-1].poll() is None
             time.sleep(0.1)
 
     @property
@@ -168,27 +172,37 @@ class Cluster:
         return os.environ | {"RAY_AUTH_TOKEN": self.token, "RAY_USAGE_STATS_ENABLED": "0"} | changes
 
     def start(self, address: str, name: str) -> None:
-        """Start a node, and wait until it has joined."""
+        """Start a node, and wait until it has joined; Ray gives a node that starts half a minute."""
+        for _ in range(STARTS):
+            log = self.folder / f"{name}.log"
+            node = self._begin(address, name, log)
+            while node.poll() is None:
+                if "Ray runtime started" in log.read_text("utf-8", "replace"):
+                    self._nodes.append(node)
+                    return
+                time.sleep(0.1)
+        raise AssertionError(log.read_text("utf-8", "replace")[-2_000:])
+
+    def _begin(self, address: str, name: str, log: Path) -> subprocess.Popen[bytes]:
         if name == "head":
+            self._port, self._client_port = free_port(), free_port()
             role = ["--head", f"--port={self._port}", f"--ray-client-server-port={self._client_port}"]
             role += ["--include-dashboard=false", f"--temp-dir={self._sessions}"]
         else:
             role = [f"--address=127.0.0.2:{self._port}", f"--dashboard-agent-listen-port={free_port()}"]
-        log = self.folder / f"{name}.log"
         with log.open("wb") as out:
-            node = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-m", "ray.scripts.scripts", "start", *role, f"--node-ip-address={address}",
                  "--num-cpus=1", "--object-store-memory=100000000", "--min-worker-port=0",
-                 "--max-worker-port=0", "--disable-usage-stats", "--block"],
+                 "--max-worker-port=0", "--disable-usage-stats", "--include-log-monitor=false", "--block"],
                 stdout=out, stderr=out, cwd=self.folder,
                 env=self.environment(
-                    RAY_AUTH_MODE="token", TEST_NODE=name, PYTHONPATH=str(self.folder / "hook")
+                    RAY_AUTH_MODE="token",
+                    RAY_health_check_period_ms="500",
+                    TEST_NODE=name,
+                    PYTHONPATH=str(self.folder / "hook"),
                 ),
             )  # fmt: skip
-        self._nodes.append(node)
-        while "Ray runtime started" not in log.read_text("utf-8", "replace"):
-            assert node.poll() is None, log.read_text("utf-8", "replace")[-2_000:]
-            time.sleep(0.1)
 
     def kill(self, address: str) -> None:
         """Kill the process that makes a node part of the cluster, as a machine that goes away does."""

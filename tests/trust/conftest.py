@@ -36,16 +36,20 @@ def make(tmp_path: Path) -> MakeFolder:
     """Write files into a new folder: `make({"a.py": "x = 1"}, "name", git=True)`."""
 
     def written(files: Mapping[str, str | bytes], name: str = "project", *, git: bool = False) -> Path:
-        root = tmp_path / name
-        root.mkdir(parents=True, exist_ok=True)
-        write_files(root, files)
-        if git:
-            run_git(root, "init", "-q", "-b", "main")
-            run_git(root, "add", "-A")
-            run_git(root, "commit", "-q", "-m", "start", "--allow-empty")
-        return root
+        return make_folder(tmp_path / name, files, git=git)
 
     return written
+
+
+def make_folder(root: Path, files: Mapping[str, str | bytes], *, git: bool) -> Path:
+    """Write files into a folder, which `git` makes a repository with one commit."""
+    root.mkdir(parents=True, exist_ok=True)
+    write_files(root, files)
+    if git:
+        run_git(root, "init", "-q", "-b", "main")
+        run_git(root, "add", "-A")
+        run_git(root, "commit", "-q", "-m", "start", "--allow-empty")
+    return root
 
 
 @pytest.fixture
