@@ -19,10 +19,20 @@ MOST_EDITS = 3
 _LONGEST_EDIT_S = 0.7
 """About what one edit takes: the kill falls anywhere into the one after those that were waited for."""
 
+UPDATE = """
+from findspot import Project
+
+def store(project, name, mark, turn):
+    if turn % 2:
+        project.reindex_file(name)
+    else:
+        project.update()
+"""
+"""How an edit gets into the index."""
+
 EDITOR = """
 import random, sys
 from pathlib import Path
-from findspot import Project
 root, seed, files = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 chance, project = random.Random(seed), Project(root)
 print("ready", flush=True)
@@ -32,12 +42,10 @@ for turn in range(10_000):
     functions = range(chance.randrange(1, 9))
     body = "".join(f"def {mark}_{n}(x):\\n    return x + {n}\\n\\n\\n" for n in functions)
     (root / name).write_text(body)
-    if turn % 2:
-        project.reindex_file(name)
-    else:
-        project.update()
+    store(project, name, mark, turn)
     print(f"{name} {mark}", flush=True)
 """
+"""Edits files, and acknowledges each edit once it is stored; comes after a program that has `store`."""
 
 
 def run(place: Path, count: int, seed: int) -> dict[str, Any]:
@@ -71,14 +79,14 @@ def make_files(root: Path) -> Path:
 
 
 def live_and_die(
-    root: Path, seed: int, edits: int, then_s: float, *given: str, program: str = EDITOR
+    root: Path, seed: int, edits: int, then_s: float, *given: str, storing: str = UPDATE
 ) -> dict[str, str]:
     """The last acknowledged edit of each file that a process made before it was killed.
 
     However busy the machine is, some edits are waited for; then the process lives a moment longer.
     """
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(root), str(seed), str(FILES), *given],
+        [sys.executable, "-c", storing + EDITOR, str(root), str(seed), str(FILES), *given],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

@@ -29,38 +29,30 @@ _NEW_READER_EVERY = 10
 """Kills after which somebody copies the whole index, and so reads every row of every table."""
 
 _PUBLISH = """
-import random, sys
-from pathlib import Path
+import hashlib, sys
 from findspot import Project
 from findspot.core.errors import IndexBusyError
 from findspot.core.utc_time import utc_now
 from findspot.publishing.published import Version
 from findspot.publishing.published_tables import PublishedTables
 
-def publish(project, address, commit):
+def publish(project, address, name):
     project.update()
+    commit = hashlib.sha256(name.encode()).hexdigest()
     about, counts = project.store.figures()
     files, chunks = (sum(each) for each in zip(*counts.values()))
     made = (utc_now(), files, chunks, about["model"], about["pipeline"])
     PublishedTables(address).add(Version(commit, "main", *made), project.store)
 """
 
-EDITOR = (
+STORE = (
     _PUBLISH
     + """
-root, seed, files, address = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-chance, project = random.Random(seed), Project(root)
-print("ready", flush=True)
-for turn in range(10_000):
-    name = f"mod{chance.randrange(files)}.py"
-    mark = f"edit_{seed}_{turn}"
-    functions = range(chance.randrange(1, 9))
-    body = "".join(f"def {mark}_{n}(x):\\n    return x + {n}\\n\\n\\n" for n in functions)
-    (root / name).write_text(body)
-    publish(project, address, f"{seed}-{turn}")
-    print(f"{name} {mark}", flush=True)
+def store(project, name, mark, turn):
+    publish(project, sys.argv[4], mark)
 """
 )
+"""An edit is stored once it is published."""
 
 PUBLISHER = (
     _PUBLISH
@@ -87,7 +79,7 @@ def run(place: Path, count: int, seed: int, *, together: bool = True) -> dict[st
         acknowledged = unreadable = lost = 0
         for turn in range(count):
             edits, then_s = chance.randrange(MOST_EDITS + 1), chance.uniform(0, _LONGEST_EDIT_S)
-            said = live_and_die(root, seed * 100_000 + turn, edits, then_s, address, program=EDITOR)
+            said = live_and_die(root, seed * 100_000 + turn, edits, then_s, address, storing=STORE)
             acknowledged += len(said)
             if turn % _NEW_READER_EVERY == _NEW_READER_EVERY - 1 or turn == count - 1:
                 readers = [readers[0], _reader(place / f"reader{turn}", address)]

@@ -75,6 +75,16 @@ def nearest(versions: Iterable[Version], checkout: Checkout) -> Version | None:
     return next(iter(of_default or ordered), None)
 
 
+def likely_near(versions: Iterable[Version], added: Version) -> list[Version]:
+    """Return the versions that probably have most files in common with a new one, the likeliest first.
+
+    They are the newest of its branch and the newest of all, of those that were made in the same way.
+    """
+    fitting = [v for v in newest_first(versions) if (v.model, v.pipeline) == (added.model, added.pipeline)]
+    of_branch = [version for version in fitting if version.branch == added.branch]
+    return list(dict.fromkeys((*of_branch[:1], *fitting[:1])))
+
+
 def outdated(
     versions: Iterable[Version], checkout: Checkout, keep_days: int, keep_versions: int
 ) -> list[Version]:

@@ -24,6 +24,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.sqlite import connect_logged, migrate, transaction
+from findspot.publishing.choosing import likely_near
 from findspot.publishing.published import Sent, Version
 from findspot.store.database import MIGRATIONS, write_meta
 from findspot.store.index_rows import SkipRows, insert_file
@@ -232,10 +233,9 @@ class Publisher:
 
     def _nearest(self, head: Head, version: Version, snapshot: Snapshot) -> tuple[_Entry, list[StoredFile]]:
         """Return the version that has most files in common, and its files; an empty one where none fits."""
-        made_by = (version.model, version.pipeline)
-        fitting = [e for e in _entries(head) if (e.version.model, e.version.pipeline) == made_by]
-        same_branch = [entry for entry in fitting if entry.version.branch == version.branch]
-        candidates = {entry.content: entry for entry in (*same_branch[:1], *fitting[:1])}
+        entries = {entry.version: entry for entry in _entries(head)}
+        near = [entries[candidate] for candidate in likely_near(entries, version)]
+        candidates = {entry.content: entry for entry in near}
         read = [(entry, self._files(head, entry)) for entry in candidates.values()]
         nothing = replace(_Entry.of(first_head({}), version), content="")
         wanted = {(file.path, file.sha256) for file in snapshot.files.files}

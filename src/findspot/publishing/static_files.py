@@ -27,7 +27,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.utc_time import age
-from findspot.publishing.choosing import newest_first
+from findspot.publishing.choosing import likely_near, newest_first
 from findspot.publishing.published import Sent, Version
 from findspot.store.database import connect
 from findspot.store.prebuilt import copy_complete, extract, pack_database
@@ -210,12 +210,9 @@ class StaticIndex:
             yield self._folder
 
     def _base_for(self, version: Version, entries: Sequence[_Entry]) -> Pack | None:
-        """Return the whole pack of the newest version that fits, of the same branch if there is one."""
-        made_by = (version.model, version.pipeline)
-        fitting = [entry for entry in entries if (entry.version.model, entry.version.pipeline) == made_by]
-        newest = sorted(fitting, key=lambda entry: entry.version.published_at, reverse=True)
-        same_branch = [entry for entry in newest if entry.version.branch == version.branch]
-        return next((entry.packs[0] for entry in [*same_branch, *newest]), None)
+        """Return the whole pack of the version that is probably nearest."""
+        packs = {entry.version: entry.packs[0] for entry in entries}
+        return next((packs[near] for near in likely_near(packs, version)), None)
 
     def _entries(self) -> list[_Entry]:
         data = bytearray()

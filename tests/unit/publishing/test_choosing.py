@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.publishing.choosing import Checkout, choose, matching, outdated, read_checkout
+from findspot.publishing.choosing import Checkout, choose, likely_near, matching, outdated, read_checkout
 from findspot.publishing.published import Version
 
 MODEL, PIPELINE = "m@1/64", "7:1"
@@ -50,6 +50,16 @@ def test_the_nearest_ancestor_that_fits_is_chosen(
 ) -> None:
     assert chosen(versions, Checkout(ancestors, default_branch="stable")) == expected
     assert chosen(versions[::-1], Checkout(ancestors, default_branch="stable")) == expected
+
+
+def test_a_new_version_begins_from_its_branch_and_from_the_newest() -> None:
+    main, older, topic = version(A, days_ago=1), version(B, days_ago=9), version(C, "topic", 5)
+    unfit = [version(D, model="other"), version(D, "topic", pipeline="6")]
+    versions = [older, topic, main, *unfit]
+    assert likely_near(versions, version(D, "topic")) == [topic, main]
+    assert likely_near(versions, version(D, "main")) == [main]
+    assert likely_near(versions, version(D, "new")) == [main]
+    assert likely_near(unfit, version(D)) == []
 
 
 def git(root: Path, *arguments: str) -> str:
