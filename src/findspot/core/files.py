@@ -23,6 +23,7 @@ import os
 import shutil
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
@@ -67,6 +68,21 @@ _CLEARLY_FREE = 16 << 20
 def content_hash(data: bytes) -> str:
     """SHA-256 in hex: what tells one version of a file from another."""
     return hashlib.sha256(data).hexdigest()
+
+
+_BLOCK_BYTES = 1 << 20
+
+
+def file_checksum(path: Path, begin: int, checksum: int = 0) -> int:
+    """Return the CRC-32 of a file from a byte on, continued from another one.
+
+    The file is read: all that is looked at of a mapped file counts as memory of the process.
+    """
+    with path.open("rb", buffering=0) as file:
+        file.seek(begin)
+        while block := file.read(_BLOCK_BYTES):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def state_of(path: Path) -> State | None:

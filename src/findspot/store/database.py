@@ -23,10 +23,6 @@ _log = get_logger("store")
 
 FILE_NAME = "index.sqlite"
 FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
-_MAPPED_BYTES = 64 << 20
-"""Of the file, by those who write: a row that is read maps its neighbours, so that in a large index all that
-may be mapped is. Readers map nothing: a search takes 1 % longer, and a server 20 MB less."""
-
 FORMAT_VERSION = 4
 
 TABLES = """
@@ -118,7 +114,7 @@ A fresh database is of version 0, so a new index goes through the same steps as 
 def connect(path: Path) -> Connection:
     """Open the database to read and write; one of a newer format is refused."""
     with translated(path):
-        return _mapped(_checked_format(sqlite.connect(path)))
+        return _checked_format(sqlite.connect(path))
 
 
 def connect_reader(path: Path) -> Connection:
@@ -131,12 +127,7 @@ def connect_writer(path: Path) -> Connection:
     """Open the database, made if need be, for its one writer."""
     # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
     with translated(path):
-        return _mapped(_checked_format(sqlite.connect_logged(path, synchronous="FULL")))
-
-
-def _mapped(db: Connection) -> Connection:
-    db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-    return db
+        return _checked_format(sqlite.connect_logged(path, synchronous="FULL"))
 
 
 def _checked_format(db: Connection) -> Connection:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, make_private_dir, out_of_resources, replacing
+from findspot.core.files import TOO_MANY_OPEN, file_checksum, make_private_dir, out_of_resources, replacing
 from findspot.core.platforms import native
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
 
@@ -265,7 +265,7 @@ def open_segment(path: Path, checked: set[str]) -> Segment:
         parts, end = _cut(data, fields)
         if data.size != end + count * dimensions:
             raise ValueError("wrong size")
-        if path.name not in checked and _checksum(data, header_size) != _stored_checksum(data, header_size):
+        if path.name not in checked and not _is_whole(path, data, header_size):
             raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
@@ -290,12 +290,10 @@ def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[li
     return parts, end + -end % _ALIGN
 
 
-def _checksum(data: NDArray[np.uint8], header_size: int) -> int:
-    return zlib.crc32(data[_HEADER_BYTES:].data, zlib.crc32(data[8 : 8 + header_size].data))
-
-
-def _stored_checksum(data: NDArray[np.uint8], header_size: int) -> int:
-    return int.from_bytes(data[8 + header_size : 12 + header_size].tobytes(), "little")
+def _is_whole(path: Path, data: NDArray[np.uint8], header_size: int) -> bool:
+    header, stored = data[8 : 8 + header_size], data[8 + header_size : 12 + header_size]
+    checksum = file_checksum(path, _HEADER_BYTES, zlib.crc32(header.data))
+    return checksum == int.from_bytes(stored.tobytes(), "little")
 
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
+from findspot.core.files import TOO_MANY_OPEN, file_checksum, out_of_resources, replacing
 from findspot.core.platforms import native
 from findspot.store.records import DerivedDamagedError
 from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
@@ -180,7 +180,7 @@ def open_counts(path: Path, checked: set[str]) -> WordCounts:
         ends = np.cumsum([_HEADER_BYTES, chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words]).tolist()
         if data.size != ends[-1]:
             raise ValueError("wrong size")
-        if path.name not in checked and zlib.crc32(data[_HEADER_BYTES:].data) != checksum:
+        if path.name not in checked and file_checksum(path, _HEADER_BYTES) != checksum:
             raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
