@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import pickle
 import queue
 import sys
@@ -76,3 +77,5 @@ def main() -> None:
             for file_id in file_ids[first : first + SNAPSHOT_FILES]:
                 pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)
                 sink.flush()
+        del resolver
+        gc.collect()  # else what it decoded is still there when the next one decodes as much

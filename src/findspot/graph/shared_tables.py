@@ -57,6 +57,13 @@ class Tables:
         """Return tables of the same generation with only what is small and costs much to make."""
         return Tables({}, self.table(OF_PROJECT), self.summaries)
 
+    def clear(self) -> None:
+        """Drop what `emptied` does not take over, also from whoever still has these tables."""
+        self.views.clear()
+        for name, table in self._tables.items():
+            if name != OF_PROJECT:
+                table.clear()
+
     @property
     def crowded(self) -> bool:
         """Whether more is kept than memory allows."""

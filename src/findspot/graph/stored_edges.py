@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.model import LINKING, Progress
+from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
@@ -203,7 +205,11 @@ class FileResolver:
         """Empty the tables if they are crowded; definitions found before are not those found afterwards."""
         crowded = self.tables.crowded
         if crowded:
-            self._use(self.tables.emptied())
+            full = self.tables
+            self._use(full.emptied())
+            full.clear()
+            with memory_given_back():
+                gc.collect()  # definitions and files name each other, so that only the collector frees them
         if len(self._defined) > MOST_ANSWERS:
             self._defined.clear()
         return crowded

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,27 @@ def test_a_name_that_many_files_have_does_not_bring_all_of_them_into_memory(tmp_
         assert {view.path for view in resolver.tables.views.values() if view} == {"test0.js"}
         nodes = Graph(snapshot).find("walk")
         assert [edge.path for node in nodes for edge in Graph(snapshot).callers(node)] == ["test0.js"]
+    store.close()
+
+
+def test_a_crowded_resolver_frees_the_files_that_it_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"m{number}.py": f"def f{number}():\n    return f{number}()\n" for number in range(4)}
+    store = stored(files, tmp_path)
+    with store.snapshot() as snapshot:
+        resolver = FileResolver(snapshot)
+        first, second, *_ = sorted(snapshot.files.by_id)
+        resolver.edges_of(first)
+        decoded = [weakref.ref(view) for view in resolver.tables.views.values()]
+        monkeypatch.setattr(shared_tables, "MOST_FILES", 0)
+        gc.disable()
+        try:
+            resolver.edges_of(second)
+        finally:
+            gc.enable()
+        assert decoded
+        assert [view() for view in decoded] == [None] * len(decoded)
     store.close()
 
 
