@@ -25,6 +25,8 @@ Py_ssize_t space_at(const unsigned char *at, const unsigned char *end);
 /* The same as `zlib.crc32`. */
 uint32_t crc32_of(const unsigned char *at, Py_ssize_t size);
 
+int add_secrets(PyObject *module);
+int add_used_names(PyObject *module);
 int add_word_counts(PyObject *module);
 int add_search(PyObject *module);
 

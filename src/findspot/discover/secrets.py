@@ -22,6 +22,7 @@ from importlib import resources
 from itertools import pairwise, zip_longest
 
 from findspot.core.files import content_hash
+from findspot.core.platforms import native
 
 MIN_RUN = 20
 """Characters in a run: an AWS access key is the shortest token that is recognised by its run."""
@@ -85,10 +86,10 @@ def _matches(text: str) -> Iterator[Secret]:
 
 def _rules_of_keywords(text: str, near: str) -> list[Rule]:
     """Return the rules of which a keyword stands in a text or near its runs, in the order of the table."""
-    anywhere, near_runs = _places_of_keywords()
-    found = [places for keyword, places in anywhere.items() if keyword in text]
+    anywhere, near_runs = _keywords_of_rules()
+    found = anywhere.found_in(text)
     if near:
-        found += [places for keyword, places in near_runs.items() if keyword in near]
+        found += near_runs.found_in(near)
     table = rules()
     return [table[place] for place in sorted(set[int]().union(*found))]
 
@@ -104,22 +105,29 @@ def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]
 
 def _windows(text: str) -> list[tuple[int, int]]:
     """Return the parts of a text around long runs of mixed characters, without overlaps."""
-    runs = text.encode("latin-1", "replace").translate(_RUN_TABLE)
     windows: list[tuple[int, int]] = []
+    for at, end in mixed_runs(text):
+        start = max(0, at - _BEFORE)
+        if windows and start <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], end + _AFTER)
+        else:
+            windows.append((start, end + _AFTER))
+    return windows
+
+
+def mixed_runs_in_python(text: str) -> list[tuple[int, int]]:
+    """Return where runs of characters that tokens have start and end, without those that are only words."""
+    runs = text.encode("latin-1", "replace").translate(_RUN_TABLE)
+    mixed: list[tuple[int, int]] = []
     at = runs.find(_RUN)
     while at >= 0:
         end = runs.find(b" ", at + MIN_RUN)
         if end < 0:
             end = len(text)
-        run = text[at:end]
-        if not WORDS.fullmatch(run):
-            start = max(0, at - _BEFORE)
-            if windows and start <= windows[-1][1]:
-                windows[-1] = (windows[-1][0], end + _AFTER)
-            else:
-                windows.append((start, end + _AFTER))
+        if not WORDS.fullmatch(text, at, end):
+            mixed.append((at, end))
         at = runs.find(_RUN, end)
-    return windows
+    return mixed
 
 
 def _inside_word(text: str, at: int) -> bool:
@@ -352,15 +360,43 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
+Finder = Callable[[str], list[int]]
+"""Returns the places of the keywords that a text holds, in order."""
+
+
+def keyword_finder_in_python(keywords: tuple[str, ...]) -> Finder:
+    """Return a function that returns which of the keywords a text holds."""
+    return lambda text: [place for place, keyword in enumerate(keywords) if keyword in text]
+
+
+_native = native()
+mixed_runs: Callable[[str], list[tuple[int, int]]] = _native.mixed_runs if _native else mixed_runs_in_python
+keyword_finder: Callable[[tuple[str, ...]], Finder] = (
+    _native.keyword_finder if _native else keyword_finder_in_python
+)
+
+
+class _Keywords:
+    """The keywords of some rules, each with the places of the rules in the table."""
+
+    def __init__(self, rules_of: dict[str, set[int]]) -> None:
+        self._rules = list(rules_of.values())
+        self._find = keyword_finder(tuple(rules_of))
+
+    def found_in(self, text: str) -> list[set[int]]:
+        """Return the places of the rules, by keyword."""
+        return [self._rules[place] for place in self._find(text)]
+
+
 @cache
-def _places_of_keywords() -> tuple[dict[str, set[int]], dict[str, set[int]]]:
-    """Return the rules of each keyword by their places: those tried anywhere, and those tried near runs."""
+def _keywords_of_rules() -> tuple[_Keywords, _Keywords]:
+    """Return the keywords of the rules that are tried anywhere, and of those that are tried near runs."""
     anywhere: dict[str, set[int]] = {}
     near_runs: dict[str, set[int]] = {}
     for place, rule in enumerate(rules()):
         for keyword in rule.keywords:
             (anywhere if rule.anywhere else near_runs).setdefault(keyword, set()).add(place)
-    return anywhere, near_runs
+    return _Keywords(anywhere), _Keywords(near_runs)
 
 
 REMOVED = "[removed]"
