@@ -1,6 +1,6 @@
 """The compiled part: see `findspot.core.platforms.native`. Arrays are anything with a buffer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 def count_words(texts: list[str]) -> tuple[bytearray, bytearray, bytearray, bytearray]: ...
@@ -12,3 +12,23 @@ def mixed_runs(text: str) -> list[tuple[int, int]]: ...
 def used_names(
     text: str, starts: list[int], ends: list[int], names: list[tuple[str, Any]]
 ) -> list[list[tuple[str, Any]]]: ...
+
+class TokenTexts:
+    def __new__(
+        cls, missing: Callable[[str], str], endings: Sequence[tuple[str, str, bool]], most: int, /
+    ) -> TokenTexts: ...
+    def join(self, texts: tuple[str, ...], /) -> str: ...
+
+class WordVectors:
+    def __new__(
+        cls,
+        vocabulary: bytes,
+        table: Any,
+        layout: tuple[int, int, int, int],
+        parts: Callable[[str], list[str]],
+        most: int,
+        /,
+    ) -> WordVectors: ...
+    def __len__(self) -> int: ...
+    def knows(self, word: str, /) -> bool: ...
+    def sum(self, texts: list[tuple[str, ...]], rows: Any, /) -> None: ...

@@ -59,6 +59,8 @@ uint32_t crc32_of(const unsigned char *at, Py_ssize_t size) {
 
 static int fill_module(PyObject *module) {
     fill_crc_table();
+    if (add_words(module) < 0)
+        return -1;
     if (add_search(module) < 0 || add_secrets(module) < 0 || add_used_names(module) < 0)
         return -1;
     return add_word_counts(module);

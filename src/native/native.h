@@ -29,5 +29,6 @@ int add_secrets(PyObject *module);
 int add_used_names(PyObject *module);
 int add_word_counts(PyObject *module);
 int add_search(PyObject *module);
+int add_words(PyObject *module);
 
 #endif

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from findspot.core.model import Chunk
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors, WordEmbedder
-from findspot.text.tokens import runs
 
 PATH_WEIGHT = 0.8
 """A path names a chunk's topic in a few words; the body would drown them. Pooling the three
@@ -45,26 +44,16 @@ def embed_chunks(
     embedder: Embedder, chunks: Sequence[Chunk], names_weight: float = NAMES_WEIGHT
 ) -> QuantisedVectors:
     """Return the pooled vector of each chunk, in order; each path is embedded once."""
-    if isinstance(embedder, WordEmbedder):
-        return embed_chunk_words(embedder, chunks, [runs(_body(chunk)) for chunk in chunks], names_weight)
     fields = _Fields(chunks, names_weight)
+    if isinstance(embedder, WordEmbedder):
+        bodies_in_parts = [(chunk.text, chunk.context) for chunk in chunks]
+        rows = embedder.embed_parts(bodies_in_parts + [(text,) for text in (*fields.paths, *fields.names)])
+        bodies, paths, names = np.split(rows, [len(chunks), len(chunks) + len(fields.paths)])
+        return fields.pooled(bodies, paths, names)
     bodies = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
     paths = embedder.embed(fields.paths, EmbedMode.PASSAGE)
     # A slow model would make something of no words at all.
     names = embedder.embed(fields.names, EmbedMode.PASSAGE) if fields.names else bodies[:0]
-    return fields.pooled(bodies, paths, names)
-
-
-def embed_chunk_words(
-    embedder: WordEmbedder,
-    chunks: Sequence[Chunk],
-    words: Sequence[Iterable[str]],
-    names_weight: float = NAMES_WEIGHT,
-) -> QuantisedVectors:
-    """Return the same for a model of words, given the words of each chunk's text and capsule."""
-    fields = _Fields(chunks, names_weight)
-    rows = embedder.embed_words([*words, *map(runs, fields.paths), *map(runs, fields.names)])
-    bodies, paths, names = np.split(rows, [len(chunks), len(chunks) + len(fields.paths)])
     return fields.pooled(bodies, paths, names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -46,10 +46,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class WordEmbedder(Protocol):
-    """A model that needs no more of a text than its words, which others have split already."""
+    """A model that needs no more of a text than its words, so that a text need not be in one piece."""
 
-    def embed_words(self, texts: Sequence[Iterable[str]]) -> Vectors:
-        """Return one unit row per text, as `embed` does for the text that the words are of."""
+    def embed_parts(self, texts: Sequence[tuple[str, ...]]) -> Vectors:
+        """Return one unit row per text, as `embed` does for its parts with spaces between them."""
 
 
 @runtime_checkable

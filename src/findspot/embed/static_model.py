@@ -10,15 +10,16 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import ModelUnavailableError
 from findspot.core.files import TOO_MANY_OPEN, load_array, out_of_resources
+from findspot.core.platforms import native
 from findspot.embed.embedder import EmbedMode, Vectors
-from findspot.text.tokens import REMEMBERED_WORDS, runs, word_parts
+from findspot.text.tokens import REMEMBERED_WORDS, parts, runs, word_parts
 
 MODEL_FOLDER = Path(__file__).parent / "models" / "static-v0"
 
@@ -30,51 +31,76 @@ class StaticEmbedder:
 
     id = "local:static"
 
-    def __init__(self, table: NDArray[Any], pieces: WordPieces, revision: str) -> None:
+    def __init__(self, vectors: WordVectors, dimensions: int, revision: str) -> None:
         self.revision = revision
-        self.dimensions = int(table.dtype["vector"].shape[0])
-        self._table = table.view(np.ndarray)  # each slice of a memory map costs as much as a sum
-        self._pieces = pieces
-        self._lock = Lock()
+        self.dimensions = dimensions
+        self._vectors = vectors
 
     @classmethod
     def open(cls, folder: Path = MODEL_FOLDER) -> StaticEmbedder:
         """Map the table and read the vocabulary of a model folder."""
         try:
             about = json.loads((folder / "model.json").read_text("utf-8"))
-            vocabulary = (folder / "vocabulary.txt").read_text("utf-8").splitlines()
+            vocabulary = (folder / "vocabulary.txt").read_bytes()
             table = load_array(folder / "vectors.npy")
+            vectors = word_vectors(vocabulary, table.view(np.ndarray))
             revision = str(about["revision"])
         except (OSError, ValueError, KeyError) as error:
             if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
                 raise out_of_resources(folder, error.errno) from error
             raise ModelUnavailableError(f"{folder.name}: {error}", hint=_REINSTALL) from error
-        if len(table) != len(vocabulary):
-            detail = f"{folder.name}: {len(vocabulary)} words but {len(table)} vectors"
-            raise ModelUnavailableError(detail, hint=_REINSTALL)
-        return cls(table, WordPieces(vocabulary), revision)
+        return cls(vectors, int(table.dtype["vector"].shape[0]), revision)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
         """Return one unit row per text, in the same way for questions and passages."""
         del mode
-        return self.embed_words(list(map(runs, texts)))
+        return self.embed_parts([(text,) for text in texts])
 
-    def embed_words(self, texts: Sequence[Iterable[str]]) -> Vectors:
-        """Return one unit row per text, which is given by its words."""
+    def embed_parts(self, texts: Sequence[tuple[str, ...]]) -> Vectors:
+        """Return one unit row per text, which is given by its parts."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), BLOCK_TEXTS):
-            block = slice(start, start + BLOCK_TEXTS)
-            self._sum_tokens(self._token_ids(texts[block]), rows[block])
+        self._vectors.sum(list(texts), rows)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows
 
     def knows(self, word: str) -> bool:
         """Return whether a lower-cased word is in the vocabulary as a whole."""
-        return self._pieces.knows(word)
+        return self._vectors.knows(word)
 
     def close(self) -> None:
         """Do nothing: the memory map is released with the object."""
+
+
+class WordVectors(Protocol):
+    """A table of vectors of pieces of words."""
+
+    def knows(self, word: str, /) -> bool:
+        """Return whether a lower-cased word is in the vocabulary as a whole."""
+
+    def sum(self, texts: list[tuple[str, ...]], rows: Vectors, /) -> None:
+        """Write the sum of the vectors of each text's distinct pieces to its row."""
+
+
+class PythonWordVectors:
+    """The same without the compiled part."""
+
+    def __init__(self, vocabulary: bytes, table: NDArray[Any]) -> None:
+        entries = vocabulary.decode("utf-8").splitlines()
+        if len(table) != len(entries):
+            raise ValueError(f"{len(entries)} words but {len(table)} vectors")
+        self._pieces = WordPieces(entries)
+        self._table = table
+        self._lock = Lock()
+
+    def knows(self, word: str, /) -> bool:
+        return self._pieces.knows(word)
+
+    def sum(self, texts: list[tuple[str, ...]], rows: Vectors, /) -> None:
+        for start in range(0, len(texts), BLOCK_TEXTS):
+            block = slice(start, start + BLOCK_TEXTS)
+            words = [chain.from_iterable(map(runs, parts)) for parts in texts[block]]
+            self._sum_tokens(self._token_ids(words), rows[block])
 
     def _token_ids(self, texts: Iterable[Iterable[str]]) -> list[list[int]]:
         """Return each text's distinct tokens, sorted, so that sums do not depend on the order of words."""
@@ -89,10 +115,10 @@ class StaticEmbedder:
         few = [at for at, its_ids in enumerate(ids) if 0 < len(its_ids) <= _FEW_TOKENS]
         if few:
             counts = np.array([len(ids[at]) for at in few])
-            weighted = np.empty((int(counts.sum()), self.dimensions), np.float32)
+            weighted = np.empty((int(counts.sum()), rows.shape[1]), np.float32)
             self._weigh(list(chain.from_iterable(ids[at] for at in few)), weighted)
             rows[few] = np.add.reduceat(weighted, np.cumsum(counts) - counts, axis=0)
-        room = np.empty((max(map(len, ids), default=0), self.dimensions), np.float32)
+        room = np.empty((max(map(len, ids), default=0), rows.shape[1]), np.float32)
         for row, its_ids in zip(rows, ids, strict=True):
             if len(its_ids) > _FEW_TOKENS:
                 weighted = room[: len(its_ids)]
@@ -102,6 +128,19 @@ class StaticEmbedder:
     def _weigh(self, ids: list[int], weighted: Vectors) -> None:
         tokens = self._table.take(ids)
         np.multiply(tokens["vector"], tokens["scale"][:, None], out=weighted)
+
+
+def word_vectors(vocabulary: bytes, table: NDArray[Any]) -> WordVectors:
+    """Return the vectors of a vocabulary with one entry per line; the table has one row for each."""
+    module = native()
+    if module is None or not table.dtype["scale"].isnative:
+        return PythonWordVectors(vocabulary, table)
+    fields: Any = table.dtype.fields
+    (vector, vector_at), (_, scale_at) = fields["vector"][:2], fields["scale"][:2]
+    layout = (table.dtype.itemsize, vector_at, scale_at, vector.shape[0])
+    rows = table.view(np.uint8)
+    vectors: WordVectors = module.WordVectors(vocabulary, rows, layout, parts, REMEMBERED_WORDS)
+    return vectors
 
 
 BLOCK_TEXTS = 256

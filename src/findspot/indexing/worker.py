@@ -12,9 +12,8 @@ import pickle
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from itertools import chain
 from typing import BinaryIO
 
 from findspot.chunk.dispatch import UNPARSED, chunk_file
@@ -27,15 +26,14 @@ from findspot.discover.root_folder import read_file
 from findspot.embed.chunk_vectors import (
     QuantisedVectors,
     chunk_key,
-    embed_chunk_words,
     embed_chunks,
     joined,
 )
-from findspot.embed.embedder import Embedder, LaterEmbedder, WordEmbedder
+from findspot.embed.embedder import Embedder, LaterEmbedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.workers import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
-from findspot.text.tokens import path_text, runs, token_text
+from findspot.text.tokens import keyword_text
 
 _NICE = 5
 """The priority of work that nobody waits for."""
@@ -81,55 +79,35 @@ def _file_record(
 
 def _records(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> tuple[ChunkRecord, ...]:
     keys = [chunk_key(embedder, chunk) for chunk in chunks]
-    contexts = {context: runs(context) for context in {chunk.context for chunk in chunks}}
-    words = [(runs(chunk.text), contexts[chunk.context]) for chunk in chunks]
     fresh = [at for at, key in enumerate(keys) if key not in job.known_keys]
     vectors: list[tuple[float, bytes | None]] = [(0.0, None)] * len(chunks)
     if fresh:
-        made = _embedded(embedder, _Passages([chunks[at] for at in fresh], [words[at] for at in fresh]), job)
+        made = _embedded(embedder, [chunks[at] for at in fresh], job)
         for at, scale, values in zip(fresh, made.scales.tolist(), made.values, strict=True):
             vectors[at] = scale, values.tobytes()
     return tuple(
-        ChunkRecord(chunk, _keywords(chunk, *its_words), key, scale, vector)
-        for chunk, key, its_words, (scale, vector) in zip(chunks, keys, words, vectors, strict=True)
+        ChunkRecord(chunk, _keywords(chunk), key, scale, vector)
+        for chunk, key, (scale, vector) in zip(chunks, keys, vectors, strict=True)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Passages:
-    """Chunks, each with the words of its text and of its capsule."""
-
-    chunks: Sequence[Chunk]
-    words: Sequence[tuple[list[str], list[str]]]
-
-    def halves(self) -> tuple[_Passages, _Passages]:
-        middle = len(self.chunks) // 2
-        first, second = slice(middle), slice(middle, None)
-        return (
-            _Passages(self.chunks[first], self.words[first]),
-            _Passages(self.chunks[second], self.words[second]),
-        )
-
-
-def _embedded(embedder: Embedder, passages: _Passages, job: Job) -> QuantisedVectors:
+def _embedded(embedder: Embedder, chunks: Sequence[Chunk], job: Job) -> QuantisedVectors:
     """Return the vectors of all at once, or where memory does not allow that, by halves."""
-    if not job.sparing or len(passages.chunks) <= _FEW:
+    if not job.sparing or len(chunks) <= _FEW:
         try:
-            if isinstance(embedder, WordEmbedder):
-                return embed_chunk_words(embedder, passages.chunks, [chain(*each) for each in passages.words])
-            return embed_chunks(embedder, passages.chunks)
+            return embed_chunks(embedder, chunks)
         except MemoryError:
-            if len(passages.chunks) == 1:
+            if len(chunks) == 1:
                 raise
-    first, second = passages.halves()
-    return joined(_embedded(embedder, first, job), _embedded(embedder, second, job))
+    middle = len(chunks) // 2
+    return joined(_embedded(embedder, chunks[:middle], job), _embedded(embedder, chunks[middle:], job))
 
 
-def _keywords(chunk: Chunk, text: list[str], context: list[str]) -> str:
+def _keywords(chunk: Chunk) -> str:
     """Return the tokens that keyword search reads; none of an outline: answers are lines of files."""
     if chunk.chunk_type is ChunkType.SYMBOLS:
         return ""
-    return token_text(chain(runs(path_text(chunk.path)), runs(chunk.breadcrumb or ""), context, text))
+    return keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:

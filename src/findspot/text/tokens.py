@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
+from types import ModuleType
 
 from findspot.core.model import Span
+from findspot.core.platforms import native
 
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
@@ -159,11 +161,6 @@ class _TokenTexts(dict[str, str]):
 _TOKEN_TEXTS = _TokenTexts()
 
 
-def token_text(found: Iterable[str]) -> str:
-    """Return the tokens of words, joined by spaces."""
-    return " ".join(filter(None, map(_TOKEN_TEXTS.__getitem__, found)))
-
-
 @lru_cache(maxsize=REMEMBERED_WORDS)
 def word_parts(word: str) -> tuple[str, ...]:
     """Return the lower-cased parts of one identifier, which a model of natural words understands."""
@@ -229,9 +226,28 @@ def path_text(path: str) -> str:
     return " ".join([stem] * STEM_REPEATS + list(pure.parent.parts[-FOLDERS:]))
 
 
+def token_text_in_python(texts: Iterable[str]) -> str:
+    """Return the tokens of all words of some texts, joined by spaces."""
+    found = chain.from_iterable(map(runs, texts))
+    return " ".join(filter(None, map(_TOKEN_TEXTS.__getitem__, found)))
+
+
+def _compiled_token_text(module: ModuleType) -> Callable[[tuple[str, ...]], str]:
+    endings = tuple((ending, instead, ending in _DOUBLING) for ending, instead in _ENDINGS)
+    texts = module.TokenTexts(lambda run: token_text_in_python((run,)), endings, REMEMBERED_WORDS)
+    join: Callable[[tuple[str, ...]], str] = texts.join
+    return join
+
+
+_native = native()
+token_text: Callable[[tuple[str, ...]], str] = (
+    _compiled_token_text(_native) if _native else token_text_in_python
+)
+
+
 def keyword_text(path: str, breadcrumb: str | None, context: str, text: str) -> str:
     """Return the tokens that are indexed for a chunk, joined by spaces."""
-    return token_text(runs(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))
+    return token_text((path_text(path), breadcrumb or "", context, text))
 
 
 def holds(lines: Sequence[str], span: Span, text: str) -> bool:
