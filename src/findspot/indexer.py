@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import (
     RememberedSettings,
@@ -39,20 +39,19 @@ from findspot.discover.admission import not_indexable
 from findspot.discover.walk import classify, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
-from findspot.indexing import pipeline
-from findspot.indexing.imported import keep_checked
-from findspot.indexing.spread import RayWorkers
-from findspot.indexing.workers import SparePool
 from findspot.publishing.published import open_published
 from findspot.publishing.shared_copy import PROJECT, ReadOnlyError, SharedCopy
 from findspot.slower_model import BackgroundReading, SlowerModel
 from findspot.store.index_meta import was_stopped, write_metadata
-from findspot.store.prebuilt import Imported, read_manifest, unpack
 from findspot.store.store_protocol import Store
 from findspot.store.stores import convert, open_store, stored_kind
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import catch_up, run_options, strategy_note
 from findspot.sync.supervisor import MANY
+
+if TYPE_CHECKING:
+    from findspot.indexing import pipeline
+    from findspot.store.prebuilt import Imported
 
 _log = get_logger("project")
 
@@ -61,7 +60,11 @@ _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 
 
 class Indexer:
-    """Everything that changes the index of one project. Safe to use from several threads."""
+    """Everything that changes the index of one project. Safe to use from several threads.
+
+    What cuts and stores files is imported when something is indexed: a first question waits for no import
+    that it does not need.
+    """
 
     def __init__(
         self,
@@ -71,6 +74,8 @@ class Indexer:
         folder: Path | None = None,
     ) -> None:
         """Open the index of a project; with `folder`, one that lies there and believes no settings of it."""
+        from findspot.indexing.workers import SparePool
+
         self.root = root
         self.configured_at = root if folder is None else None
         """Where the project's own configuration is read."""
@@ -78,8 +83,8 @@ class Indexer:
         self._models = OpenModels()
         """Of a project that is opened alone; the projects of an engine share the engine's."""
         self.open_model = open_embedder or self._models
-        self.workers = SparePool()
         self.slower_model = SlowerModel(self.open_model)
+        self.workers = SparePool()
         self.shown_progress: Callable[[], AbstractContextManager[ProgressSink]] = lambda: (
             contextlib.nullcontext(ignore_progress)
         )
@@ -148,6 +153,8 @@ class Indexer:
         """Return an indexing run with the settings in force; `asked` says what is different about it."""
         if self.shared is not None and not self.has_files:
             raise ReadOnlyError(self.shared.address)
+        from findspot.indexing import pipeline
+
         settings = self.settings
         fast, _ = two_speeds(settings.embed)
         embedder = self.open_embedder(settings)
@@ -164,8 +171,12 @@ class Indexer:
 
     def apply(self, run: pipeline.Run) -> IndexReport:
         """Bring the whole index up to date; the reason of a failure is stored for the status."""
+        from findspot.indexing import pipeline
+
         run.other_reader = _changes_slower_model(self.configured_at, self.store, self.settings.embed)
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
+            from findspot.indexing.spread import RayWorkers
+
             run.workers = RayWorkers(run.settings.chunk.workers)
         if address := self.publishes_to or self.reads_from or agreed_address(run.settings):
             from findspot.publishing.seeding import seed
@@ -188,6 +199,8 @@ class Indexer:
 
     def reindex_file(self, relative: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
+        from findspot.indexing import pipeline
+
         run = self.run()
         found = classify(self.roots, relative, run.settings.discover)
         if isinstance(found, Skip):
@@ -226,6 +239,9 @@ class Indexer:
 
     def import_index(self, source: str | Path) -> Imported:
         """Take over an index that `export` wrote; an update brings it to the files that are here."""
+        from findspot.indexing.imported import keep_checked
+        from findspot.store.prebuilt import read_manifest, unpack
+
         settings = self.settings
         manifest, model = read_manifest(Path(source)), model_name(self.open_embedder(settings))
         if manifest.model != model:
@@ -248,6 +264,8 @@ class Indexer:
         self, paths: frozenset[str], cancel: CancelToken, progress: ProgressSink = ignore_progress
     ) -> bool:
         """Bring some paths up to date; returns False where the whole project has to be looked at."""
+        from findspot.indexing import pipeline
+
         try:
             if not pipeline.apply_paths(self.run(cancel=cancel, progress=progress), paths):
                 return False

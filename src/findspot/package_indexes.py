@@ -193,15 +193,14 @@ class PackageIndexes:
 
     def listed(self) -> list[Dependency]:
         """Return the dependencies of the project, and the documentation sets of the user."""
-        from findspot.dependencies.document_sets import list_sets  # a server starts without them
-        from findspot.dependencies.project_dependencies import list_dependencies
+        from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
 
         with self._guard:
             known = self._listed
         telling = *(f"{self._root}/{name}" for name in _TELLING), str(home_folder() / DOCUMENT_SETS)
         stamps = tuple(info.st_mtime_ns for path in telling if (info := stat_of(path)))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
-            known = time.monotonic(), stamps, [*list_dependencies(self._root), *list_sets(home_folder())]
+            known = time.monotonic(), stamps, [*list_dependencies(self._root), *_document_sets()]
             with self._guard:
                 self._listed = known
         return known[2]
@@ -409,6 +408,14 @@ def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"The project depends on no package '{wanted}'.", hint=hint or "`findspot deps` lists those it has."
     )
+
+
+def _document_sets() -> list[Dependency]:
+    if not (home_folder() / DOCUMENT_SETS).is_dir():
+        return []
+    from findspot.dependencies.document_sets import list_sets
+
+    return list_sets(home_folder())
 
 
 def _is_complete(index: Indexer) -> bool:

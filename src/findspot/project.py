@@ -35,7 +35,6 @@ from findspot.discover.checkouts import head_commit
 from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
-from findspot.indexing import pipeline
 from findspot.package_indexes import PackageIndexes
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk, IndexedText
@@ -310,7 +309,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         last_updated=meta.get("updated_at") or meta.get("created_at"),
         created_at=meta.get("created_at"),
         query_ready=files + docs > 0,
-        pending_changes=pipeline.pending(roots, snapshot, settings) if compares else 0,
+        pending_changes=_pending(roots, snapshot, settings) if compares else 0,
         watcher_active=is_locked(index.store.folder / LOCK_NAME),
         progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
         last_error=away or meta.get("last_error") or watcher_error or index.failure or None,
@@ -324,6 +323,12 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         repository=repository_of(index.root, settings),
         commit=_commit(index),
     )
+
+
+def _pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
+    from findspot.indexing.pipeline import pending
+
+    return pending(roots, snapshot, settings)
 
 
 def _commit(index: Indexer) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,6 +156,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 def summary(of: Iterable[Entry]) -> Summary:
     """Return how many questions there were, and what they cost."""
+    import statistics
+
     listed = list(of)
     return Summary(
         questions=len(listed),

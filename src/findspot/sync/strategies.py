@@ -26,7 +26,6 @@ from findspot.core.roots import Roots
 from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
-from findspot.indexing.pipeline import is_current
 from findspot.store.database import JOURNAL_NOTE
 from findspot.store.index_meta import COMPLETE
 from findspot.store.snapshot import Snapshot
@@ -391,6 +390,8 @@ def _is_complete(store: Store) -> bool:
 
 
 def _is_current(project: Indexed) -> bool:
+    from findspot.indexing.pipeline import is_current
+
     try:
         with project.store.snapshot() as snapshot:
             return is_current(project.roots.checked(), snapshot, project.settings)
