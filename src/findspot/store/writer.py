@@ -253,11 +253,15 @@ class _KeywordChanges:
     def delete(self, files: Sequence[tuple[str, int]]) -> None:
         """Delete the chunks of files that no later snapshot can name, given by corpus and number.
 
-        What fails of that is tried again, at last by the next writer.
+        What fails of that is tried again, at last by the next writer. A merge that the last commit began ends
+        first: tantivy throws its result away where all chunks of one of its segments are deleted meanwhile,
+        and each save of the same file would begin it again.
         """
         self._dead += files
         with contextlib.suppress(FindspotError):
             for corpus in {corpus for corpus, _ in self._dead}:
+                if (merging := self._writers.pop(corpus, None)) is not None:
+                    merging.close()
                 self.of(corpus).delete_files([number for its, number in self._dead if its == corpus])
             self.commit()
             self._dead = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import threading
 from collections.abc import Callable
@@ -47,6 +48,19 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> No
         keywords = snapshot.keywords.get(Corpus.CODE)
         assert keywords is not None
         assert keywords.size == 80
+
+
+def test_a_merge_of_keywords_is_not_lost_to_the_file_that_was_saved(store: SqliteStore) -> None:
+    """tantivy merges eight small segments, one of which has only chunks that are deleted next."""
+    put(store, record("saved.py", "first"))
+    for number in range(6):
+        put(store, record(f"{number}.py", f"text {number}"))
+    put(store, record("saved.py", "second"))
+    segments = json.loads((store.folder / "keywords" / "code" / "meta.json").read_bytes())["segments"]
+    assert len(segments) == 1
+    with store.snapshot() as snapshot:
+        assert words_found(snapshot, "second")
+        assert not words_found(snapshot, "first")
 
 
 def test_a_commit_of_nothing_writes_no_vectors(store: SqliteStore) -> None:
