@@ -111,8 +111,7 @@ def used_names(names: list[Name], parts: list[Rows], lines: SourceLines) -> list
     """Return for each part of a file, in text order, the imported names that occur in it as words."""
     starts = [lines.starts[first] for first, _ in parts]
     ends = [lines.starts[last + 1] - 1 for _, last in parts]
-    is_plain = lines.text.isascii() and all(name.isascii() and name.isidentifier() for name, _ in names)
-    if _native is None or not is_plain:
+    if _native is None or not all(name.isascii() and name.isidentifier() for name, _ in names):
         return used_names_in_python(lines.text, starts, ends, names)
     used: list[list[Name]] = _native.used_names(lines.text, starts, ends, names)
     return used

@@ -261,7 +261,7 @@ def _enclosing(main: Definition | None, container: Definition | None) -> list[De
     start = main if main is not None else container
     if start is None:
         return []
-    around = list(islice(start.enclosing(), MAX_DEPTH))
+    around = [] if start.parent is None else list(islice(start.enclosing(), MAX_DEPTH))
     return around if main is not None else [start, *around]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from findspot.chunk.prose import frontmatter_end
@@ -223,8 +224,13 @@ def chunk_tags(
     `prose` is the text of a chunk of documentation without its fenced code.
     """
     corpus = "code" if prose is None else "documentation"
-    own = hashtags(prose) if prose and "#" in prose else ()
-    return tuple(dict.fromkeys((corpus, language, str(chunk_type), *shared, *own)))[:MAX_TAGS]
+    own = tuple(hashtags(prose)) if prose and "#" in prose else ()
+    return _each_once((corpus, language, chunk_type.value, *shared, *own))
+
+
+@lru_cache(maxsize=256)
+def _each_once(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tags))[:MAX_TAGS]
 
 
 def hashtags(text: str) -> list[str]:

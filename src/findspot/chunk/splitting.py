@@ -59,9 +59,10 @@ class SourceLines:
 
     def trim(self, first: int, last: int) -> tuple[int, int] | None:
         """Return rows without their blank edges; None when nothing else is there."""
-        while first <= last and self.blank(first):
+        lines = self.lines
+        while first <= last and (not lines[first] or lines[first].isspace()):
             first += 1
-        while last > first and self.blank(last):
+        while last > first and (not lines[last] or lines[last].isspace()):
             last -= 1
         return (first, last) if first <= last else None
 

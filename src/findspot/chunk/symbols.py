@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from findspot.chunk.splitting import SourceLines
@@ -157,14 +158,15 @@ def end_row(node: Node) -> int:
 def _collect(grammar: Grammar, matches: list[PatternMatch], source: bytes, lines: SourceLines) -> _Captures:
     found = _Captures()
     for pattern, match in matches:
-        name = match.get("name")
         for capture, nodes in match.items():
+            if capture in ("name", "body"):
+                continue
             if capture.startswith("definition."):
-                if name:
+                if "name" in match:
                     made = _definition(capture[11:], nodes[0], match, source)
                     made.clauses = pattern in grammar.clauses
                     made.name = grammar.named.get(pattern, made.name)
-                    _keep_earliest(found, name[0].start_byte, pattern, made)
+                    _keep_earliest(found, match["name"][0].start_byte, pattern, made)
             elif capture in ("comment", "attribute"):
                 _add_lead(found, nodes[0], capture == "comment", lines)
             elif capture == "wrapper":
@@ -182,16 +184,16 @@ def _definition(kind: str, node: Node, match: dict[str, list[Node]], source: byt
     name = match["name"][0]
     body, scope = match.get("body"), match.get("scope")
     return Definition(
-        name=_clean_name(text_of(name, source)),
-        kind=kind,
-        node=node,
-        start_byte=node.start_byte,
-        end_byte=node.end_byte,
-        first=node.start_point[0],
-        last=end_row(node),
-        row=name.start_point[0],
-        body_byte=body[0].start_byte if body else None,
-        scope=_clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0], source))) if scope else None,
+        _clean_name(text_of(name, source)),
+        kind,
+        node,
+        node.start_byte,
+        node.end_byte,
+        node.start_point[0],
+        end_row(node),
+        name.start_point[0],
+        body[0].start_byte if body else None,
+        _clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0], source))) if scope else None,
     )
 
 
@@ -227,31 +229,35 @@ def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines
 def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
     """Yield definitions, except those that an earlier pattern captured under another name."""
     earliest: dict[int, int] = {}
-    for pattern, definition in captures.definitions.values():
-        for key in _keys(definition):
-            earliest[key] = min(pattern, earliest.get(key, pattern))
-    for pattern, definition in captures.definitions.values():
-        if all(earliest[key] == pattern for key in _keys(definition)):
+    found = [(pattern, each, _keys(each)) for pattern, each in captures.definitions.values()]
+    for pattern, _, keys in found:
+        for key in keys:
+            if earliest.setdefault(key, pattern) > pattern:
+                earliest[key] = pattern
+    for pattern, definition, (of_node, of_body) in found:
+        if earliest[of_node] == pattern == earliest[of_body]:
             yield definition
 
 
-def _keys(definition: Definition) -> tuple[int, ...]:
-    """Return what no two definitions share: the node, and the place of the body."""
+def _keys(definition: Definition) -> tuple[int, int]:
+    """Return what no two definitions share: the node, and the place of the body, if there is one."""
     body = definition.body_byte
-    return (definition.node.id,) if body is None else (definition.node.id, -1 - body)
+    node = definition.node.id
+    return node, node if body is None else -1 - body
 
 
 def _nest(captures: _Captures) -> list[Definition]:
     """Return definitions in text order, each knowing its parent; wrappers widen the one they hold."""
-    items: list[tuple[int, int, Definition | Node]] = [
-        (d.start_byte, -d.end_byte, d) for d in _one_pattern_each(captures)
+    order = count()  # which no two share: a sort compares no more than that
+    items: list[tuple[int, int, bool, int, Definition | Node]] = [
+        (d.start_byte, -d.end_byte, True, next(order), d) for d in _one_pattern_each(captures)
     ]
-    items.extend((w.start_byte, -w.end_byte, w) for w in captures.wrappers)
-    items.sort(key=lambda item: (item[0], item[1], isinstance(item[2], Definition)))
+    items.extend((w.start_byte, -w.end_byte, False, next(order), w) for w in captures.wrappers)
+    items.sort()
     nested: list[Definition] = []
     stack: list[Definition] = []
     wrappers: list[Node] = []
-    for start, negative_end, item in items:
+    for start, negative_end, _, _, item in items:
         while wrappers and wrappers[-1].end_byte <= start:
             wrappers.pop()
         if not isinstance(item, Definition):
