@@ -191,9 +191,12 @@ _Span = tuple[int, int, int]
 def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> list[_Span]:
     if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
         return _bridged(_merged(ranked), never)
-    kept = list(_without_copies(ranked, copies))
-    merged = _merged([number for _, number in kept])
-    return _bridged([(kept[place][0], first, last) for place, first, last in merged], never)
+    kept = [
+        -2 * rank for rank in range(1, len(ranked) + 1)
+    ]  # of copies: neighbours of nothing, which keep ranks
+    for rank, number in _without_copies(ranked, copies):
+        kept[rank] = number
+    return _bridged([span for span in _merged(kept) if span[1] >= 0], never)
 
 
 _native = native()

@@ -83,6 +83,12 @@ def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
     assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]
 
 
+def test_copies_that_are_left_out_keep_their_ranks() -> None:
+    left_out = [(2, 2 * n) for n in range(MERGE_WITHIN)]
+    shown = passages(ranking((1, 1), (3, 1), *left_out, (3, 2)), dict.fromkeys((1, 2), "copy"))
+    assert [list(passage.numbers) for passage in shown] == [[n] for n in ranking((1, 1), (3, 1), (3, 2))]
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), unique=True, max_size=50),
     st.sets(st.integers(0, 5)),
