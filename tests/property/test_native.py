@@ -17,6 +17,7 @@ from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
 from findspot.core.platforms import native
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
+from findspot.search.definitions import MOST_PARTS, words_with_in_python
 from findspot.search.hits import merged_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import WordCounts, columns_in_python, count_words_in_python
@@ -175,6 +176,21 @@ def test_words_are_found_alike(texts: list[list[str]], asked: set[str]) -> None:
 @given(st.lists(st.integers(0, 40), unique=True))
 def test_neighbours_are_merged_alike(ranked: list[int]) -> None:
     assert compiled.merged(array("q", ranked), 3, 3, 4) == merged_in_python(ranked, 3, 3, 4)
+
+
+ascii_texts = st.text(st.one_of(st.sampled_from("abAB_ \n.1"), st.characters(max_codepoint=127)))
+
+
+@given(ascii_texts, st.lists(st.text("ab_1é", min_size=1, max_size=4)).map(tuple))
+def test_words_with_parts_are_found_alike(text: str, parts: tuple[str, ...]) -> None:
+    assert compiled.words_with(text, parts) == words_with_in_python(text, parts)
+
+
+def test_parts_of_other_kinds_are_refused() -> None:
+    with pytest.raises(TypeError):
+        compiled.words_with("text", ("part", b"part"))
+    with pytest.raises(ValueError, match="too many"):
+        compiled.words_with("text", ("part",) * (MOST_PARTS + 1))
 
 
 ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)

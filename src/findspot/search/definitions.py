@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from findspot.core.model import Span, Symbol
+from findspot.core.platforms import native
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
 from findspot.text.tokens import runs, spellings, word_tokens
@@ -94,8 +95,12 @@ class QueryTerms(dict[str, int]):
     def held(self, text: str) -> int:
         """Return the terms that a text holds."""
         bits = 0
-        for word in runs(text):
-            bits |= self[word]
+        if text.isascii():
+            for _, word in words_with(text, self.beginnings):
+                bits |= self[word]
+        else:
+            for word in runs(text):
+                bits |= self[word]
         return bits
 
     def share(self, bits: int) -> float:
@@ -130,24 +135,46 @@ class QueryWords:
         return best
 
 
-_SPACED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
-"""Turns each ASCII character that is not part of a word into a space."""
-
-
 def _held_in_words(text: str, terms: QueryTerms) -> dict[int, int]:
     """Return the terms in each line of an ASCII text: only words with the beginning of a term are split."""
     found: dict[int, int] = {}
-    lowered, spaced = text.lower(), ""
-    for beginning in terms.beginnings:
-        at = lowered.find(beginning)
+    for line, word in words_with(text, terms.beginnings):
+        if bits := terms[word]:
+            found[line] = found.get(line, 0) | bits
+    return found
+
+
+_SPACED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+"""Turns each ASCII character that is not part of a word into a space."""
+
+MOST_PARTS = 256
+
+
+def words_with_in_python(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return the words of an ASCII text that hold one of some parts in any case, with their lines.
+
+    The parts are in lower case, and none is empty.
+    """
+    found: set[tuple[int, int]] = set()
+    lowered, spaced = text.lower(), f"{text.translate(_SPACED)} "
+    for part in parts:
+        at = lowered.find(part)
         while at >= 0:
-            spaced = spaced or text.translate(_SPACED)
-            end = spaced.find(" ", at)
-            end = end if end >= 0 else len(text)
-            if bits := terms[text[spaced.rfind(" ", 0, at) + 1 : end]]:
-                line = text.count("\n", 0, at)
-                found[line] = found.get(line, 0) | bits
-            at = lowered.find(beginning, end)
+            start, end = spaced.rfind(" ", 0, at) + 1, spaced.find(" ", at)
+            if at + len(part) <= end:
+                found.add((start, end))
+            at = lowered.find(part, end)
+    return [(text.count("\n", 0, start), text[start:end]) for start, end in sorted(found)]
+
+
+_native = native()
+
+
+def words_with(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return the same, by the compiled part where there is one."""
+    if _native is None or len(parts) > MOST_PARTS:
+        return words_with_in_python(text, parts)
+    found: list[tuple[int, str]] = _native.words_with(text, parts)
     return found
 
 
@@ -155,9 +182,7 @@ def _held_in_lines(text: str, terms: QueryTerms) -> dict[int, int]:
     """Return the terms in each line of any text."""
     found: dict[int, int] = {}
     for place, line in enumerate(text.split("\n")):
-        lowered = line.lower()
-        is_near = not line.isascii() or any(beginning in lowered for beginning in terms.beginnings)
-        if is_near and (bits := terms.held(line)):
+        if bits := terms.held(line):
             found[place] = bits
     return found
 
