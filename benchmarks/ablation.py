@@ -50,7 +50,7 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
 @contextmanager
 def without(module: Any, name: str, value: Any) -> Iterator[None]:
     # What is known of files may depend on a constant: another function is another memo.
-    with patch.object(module, name, value), patch.object(hybrid, "_known_traits", dict):
+    with patch.object(module, name, value), patch.object(hybrid, "_known_traits", hybrid.KnownTraits):
         yield
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import attrgetter
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,8 @@ from findspot.rank.signals import COHERENCE, SAME_FILE_DECAY
 
 Column = NDArray[np.float64]
 """One value per candidate; not a number where there is none."""
+
+Order = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,6 @@ _SIGNALS = (
 """The columns of a pool, in the order of a candidate's fields."""
 
 
-class PoolFile(NamedTuple):
-    """A file with candidates, and the rows of a pool that they take."""
-
-    id: int
-    path: str
-    start: int
-    stop: int
-
-
 class Pool:
     """All candidates of a query: one row per chunk, those of a file together, and one column per signal."""
 
@@ -93,13 +84,15 @@ class Pool:
         """Take the chunks in the order of their numbers, with their files."""
         size = numbers.size
         self.numbers = numbers
-        edges = [0, *(np.flatnonzero(np.diff(file_ids)) + 1).tolist(), size] if size else []
-        ids = file_ids[edges[:-1]].tolist()
-        self.files = [
-            PoolFile(number, paths[number], start, stop)
-            for number, (start, stop) in zip(ids, pairwise(edges), strict=True)
-        ]
+        begins = np.ones(size, np.bool_)
+        np.not_equal(file_ids[1:], file_ids[:-1], out=begins[1:])
+        self.starts = np.flatnonzero(begins)
+        """The first row of each file."""
+        self.file_ids = file_ids[self.starts]
         """Each file once."""
+        self.homes = np.cumsum(begins) - 1
+        """The place of each row's file among these."""
+        self._paths = paths
         self.keyword, self.semantic, self.fused = np.zeros((3, size))
         self.defines, self.stem, self.path_match, self.mention, self.coherence = np.zeros((5, size))
         self.role, self.repeat = np.ones((2, size))
@@ -134,25 +127,28 @@ class Pool:
         """Return the row of a chunk that is in the pool."""
         return int(np.searchsorted(self.numbers, number))
 
-    def by_file(self, values: Sequence[float]) -> Column:
-        """Return a column with one value per file."""
-        column: Column = np.repeat(
-            np.array(values, np.float64), [file.stop - file.start for file in self.files]
-        )
-        return column
+    def path(self, home: int) -> str:
+        """Return the path of a file, by its place."""
+        return self._paths[int(self.file_ids[home])]
 
-    def crowded(self) -> Iterator[PoolFile]:
-        """Yield the files with several candidates."""
-        return (file for file in self.files if file.stop - file.start > 1)
+    @cached_property
+    def paths(self) -> list[str]:
+        """The path of each file."""
+        return [self._paths[number] for number in self.file_ids.tolist()]
+
+    def within_files(self, values: Column) -> tuple[Order, Order]:
+        """Return the rows file by file, those of a file best first, and the place of each in its file."""
+        order = np.lexsort((-values, self.homes))
+        return order, np.arange(order.size) - self.starts[self.homes]
 
     def ranked(self) -> Ranking:
         """Best first; ties by path, then by place in the file."""
         score = self.score
         order = np.lexsort((self.numbers, -score))
         if bool((np.diff(score[order]) == 0).any()):
-            places = {path: place for place, path in enumerate(sorted(file.path for file in self.files))}
-            by_path = self.by_file([places[file.path] for file in self.files])
-            order = np.lexsort((self.numbers, by_path, -score))
+            places = {path: place for place, path in enumerate(sorted(self.paths))}
+            by_path = np.array([places[path] for path in self.paths])
+            order = np.lexsort((self.numbers, by_path[self.homes], -score))
         return Ranking(self, order, self.numbers[order].tolist(), score[order].tolist())
 
 
@@ -171,12 +167,11 @@ class Ranking:
         columns = [getattr(pool, name)[rows].tolist() for name in _SIGNALS]
         found = []
         for rank, row, *signals in zip(ranks, rows.tolist(), *columns, strict=True):
-            file = pool.files[bisect_right(pool.files, row, key=attrgetter("start")) - 1]
-            number = self.numbers[rank]
+            number, home = self.numbers[rank], int(pool.homes[row])
             rest: dict[str, Any] = dict(zip(_SIGNALS, signals, strict=True))
             rest["chance"] = pool.chances[row] if pool.chances else None
             rest["learned"] = pool.learned.get(number, {})
-            found.append(Candidate(number, file.id, file.path, **rest))
+            found.append(Candidate(number, int(pool.file_ids[home]), pool.path(home), **rest))
         return found
 
 
@@ -210,20 +205,21 @@ def _scaled(scores: Column, floor: float | None = None) -> Column:
 
 def add_coherence(pool: Pool) -> None:
     """Lift the best chunk of each file by what the file's other chunks found."""
-    fused = pool.fused.tolist()
-    for _, _, start, stop in pool.crowded():
-        values = fused[start:stop]
-        best = max(values)
-        pool.coherence[start + values.index(best)] = COHERENCE * min(
-            1.0, sum(sorted(values, reverse=True)[1:4]) / 1.5
-        )
+    order, places = pool.within_files(pool.fused)
+    fused = np.append(pool.fused[order], (0.0, 0.0, 0.0))
+    after = np.append(places, (0, 0, 0))
+    rest = np.zeros(order.size)
+    for step in (1, 2, 3):  # the next ones of the file, in order: sums depend on it
+        here = slice(step, step + order.size)
+        rest += np.where(after[here] == places + step, fused[here], 0.0)
+    crowded = (places == 0) & (after[1 : order.size + 1] == 1)
+    pool.coherence[order[crowded]] = COHERENCE * np.minimum(1.0, rest[crowded] / 1.5)
 
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    order = (-pool.score).tolist()
-    repeat = pool.repeat.tolist()
-    for _, _, start, stop in pool.crowded():
-        for place, row in enumerate(sorted(range(start, stop), key=order.__getitem__)):
-            repeat[row] = decay**place
-    pool.repeat = np.array(repeat)
+    order, places = pool.within_files(pool.score)
+    worth = np.array([decay**place for place in range(int(places.max(initial=0)) + 1)])
+    repeat = np.empty(order.size)
+    repeat[order] = worth[places]
+    pool.repeat = repeat

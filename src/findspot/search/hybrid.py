@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from findspot.core.git import History
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
@@ -29,7 +33,7 @@ from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.slower_model import SlowerReader
 from findspot.store.derived import Selection
-from findspot.store.records import ORDINAL_BITS
+from findspot.store.records import ORDINAL_BITS, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 
@@ -95,8 +99,7 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: Sl
     """Return the candidates of a short query, scored by rules."""
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question, slower)
-    known = snapshot.memo(_known_traits, lasting=True)
-    traits = [known.get(file.id) or _traits(snapshot, file.id, known) for file in pool.files]
+    traits = snapshot.memo(_known_traits, lasting=True).of_pool(snapshot, pool)
     if question.query.corpus is Corpus.CODE:
         boost_definitions(pool, candidates, question)
         boost_paths(pool, traits, question, signals.PATH_MATCH)
@@ -148,9 +151,9 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
         pool.defines[pool.row(number)] = signals.RE_EXPORTS_NAME
     names = question.reading.names
     alone = question.reading.intent is Intent.SYMBOL
-    paths = {file.id: file.path for file in pool.files} if candidates.defining else {}
     for number, definitions in candidates.defining.items():
-        row, stem = pool.row(number), _stem(paths[number >> ORDINAL_BITS])
+        row = pool.row(number)
+        stem = _stem(pool.path(int(pool.homes[row])))
         for definition in definitions:
             whole = alone and definition.name == names[0].lower()
             weight = signals.DEFINES_NAME if whole else signals.DEFINES_NAME_IN_SENTENCE
@@ -160,20 +163,22 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
                 pool.stem[row] = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
 
 
-def boost_paths(pool: Pool, traits: Sequence[Traits], question: Question, weight: float) -> None:
+def boost_paths(pool: Pool, traits: PoolTraits, question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
-    for file, about in zip(pool.files, traits, strict=True):
+    shares = np.zeros(pool.file_ids.size)
+    for home in np.flatnonzero(traits.marks & _mark(asked)).tolist():
+        about = traits.about(int(pool.file_ids[home]))
         if not asked.isdisjoint(about.beginnings):
-            share = signals.path_share(question.topic, about.name, about.folder)
-            pool.path_match[file.start : file.stop] = weight * share
+            shares[home] = weight * signals.path_share(question.topic, about.name, about.folder)
+    pool.path_match = shares[pool.homes]
 
 
 def boost_mentions(pool: Pool, candidates: Candidates) -> None:
     """Lift files that a report or a stack trace names."""
-    for file in pool.files if candidates.mentioned else ():
-        if file.id in candidates.mentioned:
-            pool.mention[file.start : file.stop] = signals.MENTIONED
+    if candidates.mentioned:
+        named = np.isin(pool.file_ids, list(candidates.mentioned))
+        pool.mention = np.where(named, signals.MENTIONED, 0.0)[pool.homes]
 
 
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
@@ -183,16 +188,16 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
         pool.defines[pool.row(number)] = signals.HEADING_MATCH * share
 
 
-def penalise(pool: Pool, traits: Sequence[Traits], stay: Collection[Role]) -> None:
+def penalise(pool: Pool, traits: PoolTraits, stay: Collection[Role]) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    roles = [about.role for about in traits]
-    headers = [at for at, file in enumerate(pool.files) if file.path.endswith(HEADERS)]
+    factor = {role: 1.0 if role in stay else signals.ROLE_FACTOR[role] for role in Role}
+    factors = np.array([factor[role] for role in _ROLES])[traits.roles]
+    headers = np.flatnonzero(traits.roles == _HEADER).tolist()
     if headers:
-        paths = {file.path for file in pool.files}
-        for at in headers:
-            if roles[at] is Role.SOURCE and declares_only(pool.files[at].path, paths):
-                roles[at] = Role.DECLARATION
-    pool.role = pool.by_file([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in roles])
+        paths = set(pool.paths)
+        declaring = [home for home in headers if declares_only(pool.path(home), paths)]
+        factors[declaring] = factor[Role.DECLARATION]
+    pool.role = factors[pool.homes]
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
@@ -224,22 +229,89 @@ class Traits(NamedTuple):
     """How all these begin."""
 
 
-def _known_traits() -> dict[int, Traits]:
+_ROLES = (*Role, Role.SOURCE, Role.SOURCE)
+"""What the numbers of roles mean: two of source code say more."""
+
+_UNKNOWN, _HEADER = len(Role), len(Role) + 1
+"""A role that is not known yet, and that of a header, which may only declare what another file defines."""
+
+
+def _mark(beginnings: Iterable[str]) -> np.uint64:
+    """Return bits of which two have one in common where two sets of beginnings do."""
+    bits = 0
+    for beginning in beginnings:
+        bits |= 1 << (hash(beginning) & 63)
+    return np.uint64(bits)
+
+
+class PoolTraits(NamedTuple):
+    """The traits of the files of a pool."""
+
+    roles: NDArray[np.uint8]
+    marks: NDArray[np.uint64]
+    about: Callable[[int], Traits]
+    """Returns all traits of a file, by its number."""
+
+
+class KnownTraits:
+    """The traits of file revisions; each is worked out when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._traits: dict[int, Traits] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._traits.clear()
+        self._columns = np.empty(0, np.uint8), np.empty(0, np.uint64)
+        """Roles and marks by the number of a file."""
+
+    def of_pool(self, snapshot: Snapshot, pool: Pool) -> PoolTraits:
+        """Return the traits of the files of a pool.
+
+        Several threads may ask at the same time: what one does not see yet, it works out again.
+        """
+        ids, about = pool.file_ids, partial(self._about, snapshot)
+        known_roles, known_marks = self._with_room(int(ids.max(initial=0)) + 1)
+        roles, marks = known_roles[ids], known_marks[ids]
+        for home in np.flatnonzero(roles == _UNKNOWN).tolist():
+            number = int(ids[home])
+            traits = about(number)
+            is_header = traits.role is Role.SOURCE and pool.path(home).endswith(HEADERS)
+            marks[home] = known_marks[number] = _mark(traits.beginnings)
+            # The role comes last: whoever sees it sees the mark as well.
+            roles[home] = known_roles[number] = _HEADER if is_header else _ROLES.index(traits.role)
+        return PoolTraits(roles, marks, about)
+
+    def _with_room(self, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        roles, marks = self._columns
+        if roles.size < size:
+            more = size + size // 4 - roles.size
+            roles = np.append(roles, np.full(more, _UNKNOWN, np.uint8))
+            marks = np.append(marks, np.zeros(more, np.uint64))
+            self._columns = roles, marks
+        return roles, marks
+
+    def _about(self, snapshot: Snapshot, number: int) -> Traits:
+        traits = self._traits.get(number)
+        if traits is None:
+            if len(self._traits) > 2 * len(snapshot.files.files):  # most are of revisions that are gone
+                self._forget()
+            traits = self._traits[number] = _traits(snapshot.files.by_id[number])
+        return traits
+
+
+def _known_traits() -> KnownTraits:
     """Return where the traits of file revisions are kept."""
-    return {}
+    return KnownTraits()
 
 
-def _traits(snapshot: Snapshot, file_id: int, known: dict[int, Traits]) -> Traits:
-    if len(known) > 2 * len(snapshot.files.files):  # most are of revisions that are gone
-        known.clear()
-    file = snapshot.files.by_id[file_id]
+def _traits(file: StoredFile) -> Traits:
     place = PurePosixPath(file.path).with_suffix("")
     if place.name in _FILES_OF_A_FOLDER and place.parent.name:
         place = place.parent
     name, folder = tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
     role = role_of(file.path, is_data(file.language))
-    known[file_id] = traits = Traits(role, name, folder, signals.beginnings((*name, *folder)))
-    return traits
+    return Traits(role, name, folder, signals.beginnings((*name, *folder)))
 
 
 def _stem(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,29 +59,30 @@ class Candidates:
 
 def find_candidates(snapshot: Snapshot, question: Question, files: Selection) -> Candidates:
     """Return everything among the allowed files that may be an answer, each with its likeness."""
-    words = _by_keywords(snapshot, question, files) if question.weight < 1 else []
+    worded, scores = _by_keywords(snapshot, question, files) if question.weight < 1 else _NOTHING
     near, cosines = _by_meaning(snapshot, question, files) if question.weight > 0 else _NOTHING
     defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
-    words += _keyword_scores(snapshot, question, defining.keys() - {number for number, _ in words})
+    if missed := defining.keys() - set(worded.tolist()) if defining else ():
+        more = _keyword_scores(snapshot, question, missed)
+        worded = np.append(worded, [number for number, _ in more]).astype(np.int64)
+        scores = np.append(scores, [score for _, score in more])
     mentioned, traced = _by_mention(snapshot, question, files.files)
-    worded = np.array([number for number, _ in words], np.int64)
     others = np.array([*defining, *traced], np.int64)
     numbers = _fitting(distinct(np.concatenate((worded, near, others))), question, files)
-    keyword = _column(numbers, worded, np.array([score for _, score in words]))
+    keyword = _column(numbers, worded, scores)
     cosine = _column(numbers, near, cosines)
     missing = np.isnan(cosine)
     if question.vector.any() and missing.any():
         likeness = snapshot.vectors.scores_of(question.vector, numbers[missing])
         cosine[missing] = likeness * question.scale
-    fitting = set(numbers.tolist())
-    exporting = numbers[~np.isnan(keyword)].tolist()
+    fitting = set(numbers.tolist()) if defining else set()
     return Candidates(
         numbers,
         keyword,
         cosine,
         {number: names for number, names in defining.items() if number in fitting},
         only_tests,
-        frozenset() if defining else _by_export(snapshot, question, exporting),
+        frozenset() if defining else _by_export(snapshot, question, numbers[~np.isnan(keyword)]),
         mentioned,
     )
 
@@ -107,15 +108,17 @@ def _column(numbers: Numbers, found: Numbers, values: Column) -> Column:
 _NOTHING = np.empty(0, np.int64), np.empty(0)
 
 
-def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> list[tuple[int, float]]:
+def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> tuple[Numbers, Column]:
     reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not question.terms:
-        return []
+        return _NOTHING
     only = [file.id for file in files.files] if is_filtered(question.query) else None
-    return reader.search(question.terms, POOL, only)
+    return reader.best(question.terms, POOL, only)
 
 
-def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> list[tuple[int, float]]:
+def _keyword_scores(
+    snapshot: Snapshot, question: Question, numbers: Collection[int]
+) -> list[tuple[int, float]]:
     """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
     reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not numbers or not question.terms:
@@ -150,12 +153,12 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
     return defining, roles == {Role.TEST}
 
 
-def _by_export(snapshot: Snapshot, question: Question, numbers: Sequence[int]) -> frozenset[int]:
+def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers) -> frozenset[int]:
     """Of these chunks, those that hand on the one name a query consists of."""
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]
-    chunks = snapshot.chunks.by_number(numbers)
+    chunks = snapshot.chunks.by_number(numbers.tolist())
     return frozenset(number for number, chunk in chunks.items() if re_exports(chunk.path, chunk.text, name))
 
 

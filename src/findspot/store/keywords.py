@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from findspot.core.files import (
     NO_ROOM,
@@ -33,7 +32,8 @@ from findspot.core.files import (
     out_of_resources,
 )
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
-from findspot.store.word_counts import LiveWords, distinct
+from findspot.store.vector_segments import Numbers
+from findspot.store.word_counts import Column, LiveWords, distinct
 from findspot.text.bm25 import lucene_idf
 
 if TYPE_CHECKING:
@@ -174,9 +174,16 @@ class KeywordReader:
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
         """Return the best `top` chunks for weighted terms, among `only_files` when given."""
+        numbers, scores = self.best(terms, top, only_files)
+        return list(zip(numbers.tolist(), scores.tolist(), strict=True))
+
+    def best(
+        self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
+    ) -> tuple[Numbers, Column]:
+        """Return the same as arrays."""
         frequencies = {term: count for term in terms if (count := self.document_frequency(term))}
         if not frequencies or top < 1:
-            return []
+            return np.empty(0, np.int64), np.empty(0)
         weights = {term: terms[term] for term in frequencies}
         query = self._query(weights, only_files)
         limit = top + _MORE
@@ -198,7 +205,7 @@ class KeywordReader:
         found, scores = self._words.scores(np.array(sorted(numbers), np.int64), weights, frequencies)
         return list(zip(found.tolist(), scores.tolist(), strict=True))
 
-    def _are_best(self, scores: NDArray[np.float64], top: int, last: float) -> bool:
+    def _are_best(self, scores: Column, top: int, last: float) -> bool:
         """Return whether no chunk that tantivy scores like the last one, or lower, belongs to the best.
 
         Apart from the mean length, which the two know differently, the scores are the same.

@@ -196,7 +196,9 @@ def open_counts(path: Path, checked: set[str]) -> WordCounts:
 def distinct(numbers: Numbers) -> Numbers:
     """Return numbers in order, each once; `np.unique` does the same and imports masked arrays, at 25 ms."""
     ordered = np.sort(numbers)
-    return ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
+    first = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 class LiveWords:
@@ -248,13 +250,12 @@ class LiveWords:
         holding = counts.any(axis=1)
         return wanted[holding], scores[holding]
 
-    def best(self, numbers: Numbers, scores: Column, top: int) -> list[tuple[int, float]]:
-        """Return the best chunks; a tie for the last place is settled by path and line."""
+    def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
+        """Return the best chunks with their scores; a tie for the last place is settled by path and line."""
         order = np.argsort(-scores, kind="stable")
         if order.size > top and scores[order[top - 1]] == scores[order[top]]:
             order = np.lexsort((self._keys(numbers), -scores))
-        order = order[:top]
-        return list(zip(numbers[order].tolist(), scores[order].tolist(), strict=True))
+        return numbers[order[:top]], scores[order[:top]]
 
     def _counts(self, wanted: Numbers, hashes: NDArray[np.uint32]) -> tuple[Column, Column]:
         """Return the length of each chunk, and how often it holds each word."""
