@@ -31,7 +31,7 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Skip, SkipReason
-from findspot.core.paths import index_folder, project_root
+from findspot.core.paths import index_folder, storable_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import EmbedSettings, Settings
@@ -159,7 +159,7 @@ class Indexer:
         fast, _ = two_speeds(settings.embed)
         embedder = self.open_embedder(settings)
         return pipeline.Run(
-            root=project_root(self.root),  # it may be gone since the project was opened
+            root=storable_root(self.root),  # it may be gone since the project was opened
             roots=self.roots.checked(),
             store=self.own,
             settings=replace(settings, embed=fast),

@@ -24,14 +24,20 @@ def project_root(path: str | Path) -> Path:
         root = Path(path).expanduser().resolve(strict=True)
         if root.is_dir():
             os.scandir(root).close()
-            if (shown := str(root).encode(errors="replace").decode()) != str(root):
-                raise InvalidArgumentError(f"The path {shown} is not UTF-8.", hint="Rename the folder.")
             return as_stored(root) if IGNORES_CASE else root
     except PermissionError as error:
         raise PermissionDeniedError(str(path)) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise PathNotFoundError(str(path)) from error
     raise PathNotFoundError(str(path))
+
+
+def storable_root(path: str | Path) -> Path:
+    """Return the root of a project that can be indexed: a database holds names as UTF-8 only."""
+    root = project_root(path)
+    if (shown := str(root).encode(errors="replace").decode()) != str(root):
+        raise InvalidArgumentError(f"The path {shown} is not UTF-8.", hint="Rename the folder.")
+    return root
 
 
 def relative_path(root: Path, given: str) -> str:
