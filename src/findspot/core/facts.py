@@ -18,7 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 UNKNOWN = "?"
@@ -96,6 +96,22 @@ def split_outside(text: str, mark: str) -> list[str]:
     return [*parts, text[start:]]
 
 
+_STEP = re.compile(r"\(>?\d*\)|\[\]|\.[\w$@#]+")
+
+
+@lru_cache(maxsize=20_000)
+def root_of(chain: str) -> str:
+    """Return what a chain starts with."""
+    first = _STEP.search(chain)
+    return chain[: first.start()] if first else chain
+
+
+@lru_cache(maxsize=20_000)
+def steps_of(steps: str) -> tuple[str, ...]:
+    """Return the attributes, calls and subscripts of a chain without its root."""
+    return tuple(_STEP.findall(steps))
+
+
 class Relation(StrEnum):
     """How one definition refers to another."""
 
@@ -155,6 +171,10 @@ class ReferenceFact(NamedTuple):
     """How many arguments a call has; -1 in languages without overloads."""
 
 
+_INHERIT = Relation.INHERIT.value
+_NAME, _ON = ReferenceFact._fields.index("name"), ReferenceFact._fields.index("on")
+
+
 class Facts:
     """All that the graph is made of, of one file; what is stored is read part by part, when asked for."""
 
@@ -182,7 +202,8 @@ class Facts:
         self.bindings = tuple(bindings)
         self.references = tuple(references)
         self.columns = _columns(self.references, ReferenceFact)
-        self.bases = frozenset(each.name for each in self.references if each.relation == Relation.INHERIT)
+        named = zip(self.columns[0], self.columns[_NAME], strict=True)
+        self.bases = frozenset([name for relation, name in named if relation == _INHERIT])
 
     @classmethod
     def stored(cls, parts: Sequence[str]) -> Facts:
@@ -258,13 +279,14 @@ class NameCount(NamedTuple):
 
 def names_of(facts: Facts) -> tuple[NameCount, ...]:
     """Return every name that a file defines, uses, imports or mentions, for finding the file by it."""
-    defined = Counter(item.name for item in facts.definitions)
-    used = Counter(item.name for item in facts.references)
-    used.update(name for item in facts.imports for name in _imported_names(item))
-    texts = {*(item.on for item in facts.references), *(item.value for item in facts.bindings)}
+    defined = Counter([item.name for item in facts.definitions])
+    used = Counter(facts.columns[_NAME])
+    used.update([name for item in facts.imports for name in _imported_names(item)])
+    texts = {*facts.columns[_ON], *(item.value for item in facts.bindings)}
     mentioned = _IDENTIFIER.findall(" ".join((*texts, *(item.module for item in facts.imports))))
-    names = defined.keys() | used.keys() | set(mentioned)
-    return tuple(NameCount(name, defined[name], used[name]) for name in names)
+    names = list({*defined, *used, *mentioned})
+    counts = [[count.get(name, 0) for name in names] for count in (defined, used)]
+    return _rows(NameCount, (names, *counts))
 
 
 def _imported_names(item: ImportFact) -> set[str]:

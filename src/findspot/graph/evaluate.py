@@ -5,9 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 
-from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
+from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, root_of, split_outside, steps_of
 from findspot.graph.members import Members
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Exports, Names
@@ -29,24 +28,10 @@ from findspot.graph.values import (
     What,
 )
 
-_STEP = re.compile(r"\(>?\d*\)|\[\]|\.[\w$@#]+")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
 """A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
-
-
-@lru_cache(maxsize=20_000)
-def root_of(chain: str) -> str:
-    """Return what a chain starts with."""
-    first = _STEP.search(chain)
-    return chain[: first.start()] if first else chain
-
-
-@lru_cache(maxsize=20_000)
-def _steps(chain: str) -> tuple[str, ...]:
-    """Return the attributes, calls and subscripts of a chain without its root."""
-    return tuple(_STEP.findall(chain))
 
 
 MAX_PLACES = 100
@@ -100,7 +85,7 @@ class Evaluator:
 
     def follow(self, values: Values, steps: str) -> Values:
         """Return what attributes, calls and subscripts of values may be, such as `.name()[]`."""
-        for step in _steps(steps):
+        for step in steps_of(steps):
             if not values:
                 return []
             if len(values) == 1:

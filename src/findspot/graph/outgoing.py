@@ -152,11 +152,14 @@ class Doubtful(NamedTuple):
     doubt: Doubt
 
 
+_DOUBTED = frozenset({Relation.CALL, Relation.DECORATE})
+
+
 def doubt_about(
     outgoing: Outgoing, view: SourceView, reference: ReferenceFact, resolution: Resolution
 ) -> Doubt | None:
     """Return why a reference may mean some definition of its name; None where it is known not to."""
-    if resolution.targets or reference.relation not in (Relation.CALL, Relation.DECORATE):
+    if resolution.targets or reference.relation not in _DOUBTED:
         return None
     if resolution.reason == AMBIGUOUS:
         return Doubt.SEVERAL

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.evaluate import Evaluator, root_of
+from findspot.graph.evaluate import Evaluator
 from findspot.graph.members import is_property
 from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED
 from findspot.graph.source_view import VALUE_KINDS, Def, SourceView
@@ -56,8 +56,7 @@ class Resolution(NamedTuple):
 _EXTERNAL, _UNKNOWN = Resolution(reason=EXTERNAL), Resolution(reason=UNKNOWN)
 _OUTSIDE = (NOTHING,)
 """The receivers of a chain that leads out of the project."""
-_SCOPED = frozenset({FIXTURE, "<", ":"})
-"""What chains start with that do not start with a name."""
+_CALL, _VALUE, _DECORATE = Relation.CALL, Relation.VALUE, Relation.DECORATE
 _OF_TYPES = frozenset({Relation.TYPE_USE, Relation.INHERIT})
 _LOOKED_UP_AROUND = frozenset({Relation.INHERIT, Relation.DECORATE})
 """What stands above a definition is looked up around it."""
@@ -94,7 +93,7 @@ class Resolver:
     def _is_global(self, relation: str, name: str, on: str, view: SourceView) -> bool:
         """Return whether a reference means the same everywhere in a file."""
         if on:
-            return on[0] not in _SCOPED and "|" not in on and view.names.is_global(root_of(on))
+            return view.names.is_global_chain(on)
         nested = relation in _OF_TYPES and name in view.tops  # a type means itself inside of it
         return not nested and view.names.is_global(name)
 
@@ -103,14 +102,14 @@ class Resolver:
             fixture = self.evaluator.fixtures.find(reference.name, view, owner)
             return self._targets([fixture or NOTHING])
         found = self._chosen(self._bare(reference, view, owner), reference)
-        if not found.targets and reference.relation == Relation.CALL:
+        if not found.targets and reference.relation == _CALL:
             held = self.evaluator.names.holder(reference.name, view, owner)
             return Resolution(((held, IMPORTED),)) if held is not None else found
         return found
 
     def _chosen(self, values: Values, reference: ReferenceFact) -> Resolution:
         """Return those values that a reference can mean."""
-        if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
+        if reference.relation == _VALUE:  # what an instance does when called is not passed
             values = [v for v in values if v.what is not What.INSTANCE]
         if reference.arguments >= 0:
             values = _taking(values, reference.arguments)
@@ -143,7 +142,7 @@ class Resolver:
                 return Resolution(((named[0], IMPORTED),))
         if not receivers:
             return self._by_name(view, reference)
-        if reference.relation == Relation.VALUE and (read := self._properties(receivers, name)):
+        if reference.relation == _VALUE and (read := self._properties(receivers, name)):
             return Resolution(tuple(read.items()))
         values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
         extends = view.language.extension_functions
@@ -153,7 +152,7 @@ class Resolver:
                 return self._targets(extension or [NOTHING])
             return self._by_name(view, reference)
         found = self._chosen(values, reference)
-        if not found.targets and reference.relation == Relation.CALL:
+        if not found.targets and reference.relation == _CALL:
             held = self._held(receivers, name)
             return Resolution(((held, IMPORTED),)) if held is not None else found
         return found
@@ -198,16 +197,12 @@ class Resolver:
             return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
-        if (
-            reference.relation == Relation.CALL
-            and language.methods_apart
-            and name not in language.parent_names
-        ):
+        if reference.relation == _CALL and language.methods_apart and name not in language.parent_names:
             return self.evaluator.names.callee(name, view, owner)
         values = self.evaluator.names.root(name, view, owner)
         if name == "super" and language.super_calls_same_method and owner is not None:
             return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
-        if reference.relation == Relation.DECORATE and language.attribute_suffix and NOTHING in values:
+        if reference.relation == _DECORATE and language.attribute_suffix and NOTHING in values:
             return self.evaluator.names.root(f"{name}{language.attribute_suffix}", view, owner)
         return values
 
@@ -245,7 +240,7 @@ class Resolver:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
         common = name in COMMON_METHODS or name in view.language.common_methods
-        if reference.relation != Relation.CALL or common or name.startswith("__"):
+        if reference.relation != _CALL or common or name.startswith("__"):
             return _UNKNOWN
         only, candidates = self.methods.known(view.language.family, name, view.path)
         if only is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from findspot.core.facts import (
     ImportFact,
     ReferenceFact,
     Relation,
+    root_of,
 )
 from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
@@ -156,12 +157,17 @@ class Def:
 
 def _places(column: tuple[Any, ...], value: str) -> list[int]:
     """Return where a value stands in a column."""
-    places = []
-    at = -1
+    places = [-1]
     for _ in range(column.count(value)):
-        at = column.index(value, at + 1)
-        places.append(at)
-    return places
+        places.append(column.index(value, places[-1] + 1))
+    return places[1:]
+
+
+def _by_owner(owners: tuple[int, ...], rows: Iterable[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for row in rows:
+        found.setdefault(owners[row], []).append(row)
+    return found
 
 
 class References:
@@ -215,10 +221,7 @@ class References:
 
     @cached_property
     def _inheriting(self) -> dict[int, list[int]]:
-        rows: dict[int, list[int]] = {}
-        for row in _places(self._columns[_RELATION], _INHERIT):
-            rows.setdefault(self._columns[_OWNER][row], []).append(row)
-        return rows
+        return _by_owner(self._columns[_OWNER], _places(self._columns[_RELATION], _INHERIT))
 
     def inside(self, place: int) -> list[ReferenceFact]:
         """Return the references in a definition, or, by -1, in none."""
@@ -232,27 +235,20 @@ class References:
     @cached_property
     def _decorators(self) -> dict[int, list[str]]:
         """The names that decorate each definition."""
-        found: dict[int, list[str]] = {}
-        names, owners = self._columns[_NAME], self._columns[_OWNER]
-        for row in _places(self._columns[_RELATION], _DECORATE):
-            found.setdefault(owners[row], []).append(names[row])
-        return found
+        rows = _by_owner(self._columns[_OWNER], _places(self._columns[_RELATION], _DECORATE))
+        return {owner: [self._columns[_NAME][row] for row in above] for owner, above in rows.items()}
 
     def decorated_with(self, names: frozenset[str]) -> Iterator[int]:
         """Yield the places of the definitions that one of these names decorates."""
-        for owner, above in self._decorators.items():
-            if owner >= 0 and not names.isdisjoint(above):
-                yield owner
+        found = self._decorators.items()
+        return (owner for owner, above in found if owner >= 0 and not names.isdisjoint(above))
 
     def _row(self, row: int) -> ReferenceFact:
         return ReferenceFact(*[column[row] for column in self._columns])
 
     @cached_property
     def _rows_by_owner(self) -> dict[int, list[int]]:
-        rows: dict[int, list[int]] = {}
-        for row, owner in enumerate(self._columns[_OWNER]):
-            rows.setdefault(owner, []).append(row)
-        return rows
+        return _by_owner(self._columns[_OWNER], range(len(self._columns[_OWNER])))
 
 
 class FileNames:
@@ -260,6 +256,7 @@ class FileNames:
 
     def __init__(self, view: SourceView) -> None:
         self._view = view
+        self._chains: dict[str, bool] = {}
 
     @cached_property
     def all(self) -> frozenset[str] | None:
@@ -273,6 +270,14 @@ class FileNames:
         """Return whether a name means the same everywhere in the file, inside of definitions too."""
         return self.all is not None and name not in self._inner
 
+    def is_global_chain(self, chain: str) -> bool:
+        """Return whether the name that a chain starts with means the same everywhere in the file."""
+        known = self._chains.get(chain)
+        if known is None:
+            is_named = chain[0] not in "@<:" and "|" not in chain  # else it does not start with a name
+            known = self._chains[chain] = is_named and self.is_global(root_of(chain))
+        return known
+
     @cached_property
     def _inner(self) -> frozenset[str]:
         """The names that mean something inside of a definition only, or another thing there."""
@@ -280,7 +285,9 @@ class FileNames:
         inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
         definitions = self._view.definitions
         inner.update(definition.written for definition in definitions if definition.parent is not None)
-        inner.update(_bound_inside(self._view))
+        for place, bound in list(self._view.bound.items()):
+            if place >= 0:
+                inner.update(bound if isinstance(bound, dict) else [each[0] for each in bound])
         parameters = [name[1:-1] for name in inner if name[:1] == "["]
         return frozenset((*inner, *parameters))
 
@@ -452,13 +459,6 @@ class SourceView:
             node = Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
             self._nodes[place] = node
         return node
-
-
-def _bound_inside(view: SourceView) -> Iterator[str]:
-    """Yield the names that are bound inside of definitions."""
-    for place, bound in list(view.bound.items()):
-        if place >= 0:
-            yield from bound if isinstance(bound, dict) else (each[0] for each in bound)
 
 
 def _holder(view: SourceView, owner: int) -> tuple[str, int] | None:

@@ -65,6 +65,8 @@ _LOOK = 1_000
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
+_YOUNG_OBJECTS = 100_000
+"""Made between two collections while references are resolved."""
 _LEVEL = 1
 """Of compression."""
 
@@ -150,7 +152,7 @@ def resolve_pending(
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
     resolver = FileResolver(snapshot)
-    with _second(beside, waiting) as second:
+    with _second(beside, waiting) as second, _few_collections():
         for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
             for answer in second.resolved() if second else ():
@@ -164,6 +166,17 @@ def resolve_pending(
             rows.save_many()
     resolver.hand_on()
     return len(waiting)
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let the collector look for cycles less often: what is decoded is kept, so that it finds none."""
+    young, *older = gc.get_threshold()
+    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ FLOOR = 0.5
 """What answers show unless asked for more: whatever is in doubt stays out."""
 
 
-class What(IntEnum):
+class Kind(IntEnum):
     """The kinds of value; numbers, since values are hashed often."""
 
     INSTANCE = auto()
@@ -49,6 +49,12 @@ class What(IntEnum):
     EXTERNAL = auto()
 
 
+class What:
+    """The kinds of value by name: naming a member of an enumeration takes five times as long."""
+
+    INSTANCE, TYPE, FUNCTION, MODULE, FOLDER, PACKAGE, RECORD, WRAPPED, PARENT, EXTERNAL = Kind
+
+
 class Record(NamedTuple):
     """A struct without a name: where it is written, and what the names of its fields start with."""
 
@@ -60,7 +66,7 @@ class Record(NamedTuple):
 class Value(NamedTuple):
     """A value: an instance or a type by its definition, a function, a module by its file."""
 
-    what: What
+    what: Kind
     of: Def | SourceView | Record | str | None
     trust: float = SCOPE
     on: Def | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import WHOLE, ImportFact
@@ -11,12 +12,17 @@ from findspot.graph.languages.language import Language, ModuleFinder
 
 if TYPE_CHECKING:
     from findspot.graph.source_view import SourceView
+    from findspot.graph.sources import Sources
 
 _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 
 
 class PythonModules(ModuleFinder):
     """Finds Python modules: relative ones by path, others from the roots around the importing file."""
+
+    def __init__(self, sources: Sources) -> None:
+        super().__init__(sources)
+        self._below: dict[tuple[str, str], dict[str, str]] = sources.once("python_paths_below", dict)
 
     def files(self, path: str, module: str) -> Iterator[str]:
         if module.startswith("/"):
@@ -49,10 +55,9 @@ class PythonModules(ModuleFinder):
     def _nearest(self, below: str, by_name: dict[str, list[str]], folder: str) -> str | None:
         """Return the path that ends as a module is called: from a root around a folder, or the first root."""
         kind = "modules" if by_name is self._stems else "folders"
-        known: dict[tuple[str, str], dict[str, str]] = self.sources.once("python_paths_below", dict)
-        by_root = known.get((kind, below))
+        by_root = self._below.get((kind, below))
         if by_root is None:
-            by_root = known[kind, below] = _by_root(below, by_name)
+            by_root = self._below[kind, below] = _by_root(below, by_name)
         while by_root:
             if folder in by_root and folder not in self._packages:
                 return by_root[folder]
@@ -62,7 +67,7 @@ class PythonModules(ModuleFinder):
         ranked = [(self._roots[root], path) for root, path in by_root.items() if root in self._roots]
         return min(ranked)[1] if ranked else None
 
-    @property
+    @cached_property
     def _stems(self) -> dict[str, list[str]]:
         """The paths of modules without their endings, by the last part."""
         return self.sources.once("python_stems", self._find_stems)
@@ -72,11 +77,11 @@ class PythonModules(ModuleFinder):
         stems = (path.rpartition(".")[0].removesuffix("/__init__") for path in ended)
         return _by_last_part(stems)
 
-    @property
+    @cached_property
     def _folders_by_name(self) -> dict[str, list[str]]:
         return self.sources.once("python_folders_by_name", lambda: _by_last_part(self._folders))
 
-    @property
+    @cached_property
     def _packages(self) -> set[str]:
         return self.sources.once("python_packages", self._find_packages)
 
@@ -85,7 +90,7 @@ class PythonModules(ModuleFinder):
         paths = (*self.paths, *self.sources.empty)
         return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
-    @property
+    @cached_property
     def _roots(self) -> dict[str, int]:
         """The folders that hold a package or module that is in no package, and their order."""
         return self.sources.once("python_roots", self._find_roots)
@@ -100,7 +105,7 @@ class PythonModules(ModuleFinder):
         ordered = sorted(roots, key=lambda root: (root.count("/"), root))
         return {root: rank for rank, root in enumerate(ordered)}
 
-    @property
+    @cached_property
     def _folders(self) -> set[str]:
         return self.sources.once("python_folders", self._find_folders)
 
