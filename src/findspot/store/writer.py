@@ -29,6 +29,9 @@ from findspot.store.vector_segments import Mask, Segment, remove_unlisted
 _FEW_ROWS = 2_000
 """For so many rows their own files are looked up, for more every file is read."""
 
+_COUNTED_CHUNKS = 2_000
+"""New chunks after which their words are counted, so that what waits for a commit takes little room."""
+
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
 
@@ -286,41 +289,54 @@ class _PartChanges:
         self._folder = folder
         self._checked = checked
         self._new: dict[int, list[tuple[int, float, bytes, str]]] = {}
+        self._waiting = 0
+        self._counted: list[Part] = []
+        """New chunks whose words are counted: the counts take a fraction of the room of the words."""
         self.names: list[str] = json.loads(read_meta(db).get("segments", "[]"))
 
     def put(self, file_id: int, chunks: list[tuple[int, float, bytes, str]]) -> None:
         """Add number, scale, vector and tokens of the chunks of a new file."""
         self._new[file_id] = chunks
+        self._waiting += len(chunks)
+        if self._waiting >= _COUNTED_CHUNKS:
+            self._count()
 
     def add(self, number: int, scale: float, vector: bytes, tokens: str) -> None:
         """Add a chunk."""
         self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector, tokens))
 
     def drop(self, file_id: int) -> None:
-        """Drop what the next commit would add of a file."""
+        """Drop what the next commit would add of a file; what is counted goes with the file's own row."""
         self._new.pop(file_id, None)
 
     def clear(self) -> None:
         """Drop every part and every new chunk."""
-        self.names, self._new = [], {}
+        self.names, self._new, self._counted, self._waiting = [], {}, [], 0
+
+    def _count(self) -> None:
+        new = [item for items in self._new.values() for item in items]
+        if new:
+            self._counted.append(Part.of(new))
+        self._new, self._waiting = {}, 0
 
     def write(self, files: FileRows, live: int) -> None:
         """Write the new chunks, merged with the newest parts so that few remain; `live` counts chunks."""
-        new = [item for items in self._new.values() for item in items]
+        self._count()
+        new = self._counted
         parts = [open_part(self._folder, name, self._checked) for name in self.names]
-        if new:
-            parts.append(Part.of(new))
         sizes = [part.vectors.numbers.size for part in parts]
+        if new:
+            sizes.append(sum(part.vectors.numbers.size for part in new))
         if sum(sizes) - live > _MAX_DEAD_SHARE * sum(sizes):
             first = 0
         elif new:
             first = _merge_from(sizes)
         else:
             return
-        merged = parts[first:]
+        merged = [*parts[first:], *new]
         name = write_part(self._folder, merged, _live_files([part.vectors for part in merged], files))
         self.names = self.names[:first] + ([name] if name else [])
-        self._new = {}
+        self._counted = []
 
     def remove_replaced(self) -> None:
         """Delete the segments that were merged into others."""

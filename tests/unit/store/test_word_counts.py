@@ -48,6 +48,26 @@ def test_scores_follow_from_live_chunks_alone(store: SqliteStore, tmp_path: Path
         assert [some.document_frequency(w) for w in ("common", "rare", "word3", "no")] == [60, 40, 1, 0]
 
 
+def test_a_large_commit_counts_the_words_of_the_last_revision_alone(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    last = [record(f"{n}.py", *(f"common rare word{n} {line}" for line in range(700))) for n in range(4)]
+    with store.writer() as writer:
+        for large in (record("0.py", *("rare " * 9 for _ in range(2_500))), *last, record("9.py", *TEXTS)):
+            writer.put(large)
+        writer.remove("9.py")
+        writer.commit()
+    one_by_one = SqliteStore(tmp_path / "other", "test")
+    for each in last:
+        put(one_by_one, each)
+    assert sorted(_answer(store, 5_000)) == sorted(_answer(one_by_one, 5_000))
+    with store.snapshot() as snapshot:
+        assert snapshot.keywords[Corpus.CODE].size == 2_800
+        assert sorted(np.concatenate([s.numbers for s in snapshot.vectors.segments]).tolist()) == sorted(
+            chunk.number for each in last for chunk in snapshot.chunks.of_file(each.file.path)
+        )
+
+
 def test_a_snapshot_does_not_count_what_a_writer_has_added(store: SqliteStore) -> None:
     """Words are added before the database's transaction: a reader that opens then sees them."""
     put(store, record("a.py", *TEXTS[:20]))
