@@ -67,7 +67,15 @@ class Weights(NamedTuple):
 
     def probability(self, evidence: Evidence) -> float:
         """Return the value of the function, from 0 to 1."""
-        z = self.bias + sum(w * value for w, value in zip(self[1:], evidence.features(), strict=True))
+        cosine, words, definition, path, terms, lead = evidence.features()
+        z = self.bias + (
+            self.cosine * cosine
+            + self.words * words
+            + self.definition * definition
+            + self.path * path
+            + self.terms * terms
+            + self.lead * lead
+        )
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
 
 

@@ -168,10 +168,9 @@ class Ranking:
         found = []
         for rank, row, *signals in zip(ranks, rows.tolist(), *columns, strict=True):
             number, home = self.numbers[rank], int(pool.homes[row])
-            rest: dict[str, Any] = dict(zip(_SIGNALS, signals, strict=True))
-            rest["chance"] = pool.chances[row] if pool.chances else None
-            rest["learned"] = pool.learned.get(number, {})
-            found.append(Candidate(number, int(pool.file_ids[home]), pool.path(home), **rest))
+            fields: list[Any] = [number, int(pool.file_ids[home]), pool.path(home), *signals]
+            fields += pool.chances[row] if pool.chances else None, pool.learned.get(number, {})
+            found.append(Candidate(*fields))
         return found
 
 

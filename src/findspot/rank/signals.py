@@ -97,28 +97,37 @@ def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str])
     """Return how well the words of a query and of a path fit each other, 0 to 1."""
     if not query or not name:
         return 0.0
-    alike = _by_beginning(tuple(query))
+    alike = _alike(tuple(query))
     repeated = dict.fromkeys(query, 0.0)
-    explained = []
+    explained = 0.0
     for at, part in enumerate((*name, *folder)):
         best = 0.0
-        for word in alike.get(part[:_ALIKE_FROM], ()):
-            likeness = _likeness(word, part)
+        for word, likeness in alike[part]:
             best = max(best, likeness)
             repeated[word] = max(repeated[word], likeness)
         if at < len(name):
-            explained.append(best)
-    share = sum(repeated[word] for word in query) / len(query)
-    return (1 - NAME_SHARE) * share + NAME_SHARE * (sum(explained) / len(name))
+            explained += best
+    share = sum(map(repeated.__getitem__, query)) / len(query)
+    return (1 - NAME_SHARE) * share + NAME_SHARE * (explained / len(name))
 
 
-@lru_cache(maxsize=100)
-def _by_beginning(words: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return words by how they begin: those that begin differently are not alike."""
-    found: dict[str, list[str]] = {}
-    for word in dict.fromkeys(words):
-        found.setdefault(word[:_ALIKE_FROM], []).append(word)
-    return found
+class _Alike(dict[str, list[tuple[str, float]]]):
+    """Part of a path → the words of a query that are like it, and how much; looked up once per part."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._by_beginning: dict[str, list[str]] = {}
+        for word in dict.fromkeys(words):
+            self._by_beginning.setdefault(word[:_ALIKE_FROM], []).append(word)
+
+    def __missing__(self, part: str) -> list[tuple[str, float]]:
+        near = self._by_beginning.get(part[:_ALIKE_FROM], ())
+        self[part] = alike = [(word, _likeness(word, part)) for word in near]
+        return alike
+
+
+@lru_cache(maxsize=16)
+def _alike(words: tuple[str, ...]) -> _Alike:
+    return _Alike(words)
 
 
 def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
