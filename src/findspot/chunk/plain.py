@@ -25,10 +25,13 @@ def paragraphs(first: int, last: int, lines: SourceLines) -> list[Rows]:
     """Return rows cut after each run of blank lines, which stays with the paragraph before it."""
     units: list[Rows] = []
     start = first
-    for row in range(first + 1, last + 1):
-        if not lines.blank(row) and lines.blank(row - 1):
+    after_blank = False
+    for row, line in enumerate(lines.lines[first : last + 1], first):
+        if not line or line.isspace():
+            after_blank = True
+        elif after_blank:
             units.append((start, row - 1))
-            start = row
+            start, after_blank = row, False
     return [*units, (start, last)] if start <= last else units
 
 
