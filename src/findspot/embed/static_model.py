@@ -19,7 +19,7 @@ from findspot.core.errors import ModelUnavailableError
 from findspot.core.files import TOO_MANY_OPEN, load_array, out_of_resources
 from findspot.core.platforms import native
 from findspot.embed.embedder import EmbedMode, Vectors
-from findspot.text.tokens import REMEMBERED_WORDS, parts, runs, word_parts
+from findspot.text.tokens import REMEMBERED_WORDS, run_parts, runs, word_parts
 
 MODEL_FOLDER = Path(__file__).parent / "models" / "static-v0"
 
@@ -139,7 +139,7 @@ def word_vectors(vocabulary: bytes, table: NDArray[Any]) -> WordVectors:
     (vector, vector_at), (_, scale_at) = fields["vector"][:2], fields["scale"][:2]
     layout = (table.dtype.itemsize, vector_at, scale_at, vector.shape[0])
     rows = table.view(np.uint8)
-    vectors: WordVectors = module.WordVectors(vocabulary, rows, layout, parts, REMEMBERED_WORDS)
+    vectors: WordVectors = module.WordVectors(vocabulary, rows, layout, run_parts, REMEMBERED_WORDS)
     return vectors
 
 

@@ -68,6 +68,10 @@ _WITHOUT_ACCENTS = _letters_without_accents()
 REMEMBERED_WORDS = 200_000
 """Distinct words whose tokens are cached: most words of a project, at about 200 bytes each."""
 
+_native = native()
+_RECENT_WORDS = 4_096 if _native else REMEMBERED_WORDS
+"""The compiled part remembers words itself; what Python does for it serves tokens and vectors of one file."""
+
 MAX_TOKEN_CHARS = 64
 """Longer runs are hashes, base64 and the like: noise to a reader and to an index."""
 
@@ -94,7 +98,7 @@ _LISTED = (
 STOP_WORDS = frozenset(_LISTED.split())
 
 
-@lru_cache(maxsize=REMEMBERED_WORDS)
+@lru_cache(maxsize=_RECENT_WORDS)
 def stem(word: str) -> str:
     """Return a lower-cased word without its grammatical ending, at least three letters long."""
     for ending, instead in _ENDINGS_BY_LETTER.get(word[-1:], ()):
@@ -110,7 +114,12 @@ def stem(word: str) -> str:
 
 def without_accents(word: str) -> str:
     """Return a word with plain Latin and Greek letters; other scripts keep their marks."""
-    return word if word.isascii() else unicodedata.normalize("NFKC", word).translate(_WITHOUT_ACCENTS)
+    return word if word.isascii() else _without_accents(word)
+
+
+@lru_cache(maxsize=256)
+def _without_accents(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).translate(_WITHOUT_ACCENTS)
 
 
 def _word_tokens(word: str) -> tuple[str, ...]:
@@ -161,7 +170,7 @@ class _TokenTexts(dict[str, str]):
 _TOKEN_TEXTS = _TokenTexts()
 
 
-@lru_cache(maxsize=REMEMBERED_WORDS)
+@lru_cache(maxsize=_RECENT_WORDS)
 def word_parts(word: str) -> tuple[str, ...]:
     """Return the lower-cased parts of one identifier, which a model of natural words understands."""
     if word.isascii():
@@ -232,14 +241,23 @@ def token_text_in_python(texts: Iterable[str]) -> str:
     return " ".join(filter(None, map(_TOKEN_TEXTS.__getitem__, found)))
 
 
+def _run_tokens(run: str) -> str:
+    """Return the same for a run of characters without ASCII separators, which is not remembered here."""
+    return " ".join(chain.from_iterable(map(_word_tokens, _WORD.findall(run))))
+
+
+def run_parts(run: str) -> list[str]:
+    """Return the parts of the words of such a run."""
+    return list(chain.from_iterable(map(word_parts, _WORD.findall(run))))
+
+
 def _compiled_token_text(module: ModuleType) -> Callable[[tuple[str, ...]], str]:
     endings = tuple((ending, instead, ending in _DOUBLING) for ending, instead in _ENDINGS)
-    texts = module.TokenTexts(lambda run: token_text_in_python((run,)), endings, REMEMBERED_WORDS)
+    texts = module.TokenTexts(_run_tokens, endings, REMEMBERED_WORDS)
     join: Callable[[tuple[str, ...]], str] = texts.join
     return join
 
 
-_native = native()
 token_text: Callable[[tuple[str, ...]], str] = (
     _compiled_token_text(_native) if _native else token_text_in_python
 )
