@@ -41,6 +41,7 @@ from findspot.core.files import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
+from findspot.core.paths import restrict_tree
 from findspot.core.sqlite import Connection, Error, logged_pages, page_bytes, shrink_log, translated
 from findspot.store.database import FILE_NAME, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
@@ -155,6 +156,7 @@ class Checksums:
     def finish(self, pages: set[int] | None, page_bytes: int) -> None:
         """Write the checksums of the files as they are; `pages` of the database changed, or any with None."""
         changed = None if pages is None else {(page - 1) * page_bytes // BLOCK_BYTES for page in pages}
+        restrict_tree(self._folder / KEYWORDS)  # the files look from now on as the note will say
         with contextlib.suppress(FindspotError, OSError):  # without them nothing is compared
             sums = {name: self._renewed(name, changed) for name in self._names()}
             write_atomic(self._path, _encoded(sums))
@@ -217,15 +219,16 @@ class Checksums:
 
     def _names(self) -> Iterator[str]:
         yield FILE_NAME
-        for path in sorted((self._folder / KEYWORDS).rglob("*")):
-            if path.is_file() and path.suffix != ".lock":
-                yield path.relative_to(self._folder).as_posix()
+        base = str(self._folder)
+        for above, _, files in sorted(os.walk(f"{base}/{KEYWORDS}")):
+            inside = above.removeprefix(base).replace(os.sep, "/").strip("/")
+            yield from (f"{inside}/{name}" for name in sorted(files) if not name.endswith(".lock"))
 
     def _renewed(self, name: str, changed: set[int] | None) -> FileSums:
         """Return the checksums of a file; blocks that cannot have changed keep theirs."""
-        path, known = self._folder / name, self._sums.get(name)
-        size = path.stat().st_size
-        if known and known.size == size and name != FILE_NAME and path.suffix != ".json":
+        path, known = f"{self._folder}/{name}", self._sums.get(name)
+        size = os.stat(path).st_size  # noqa: PTH116 - a path's own method costs several times that
+        if known and known.size == size and name != FILE_NAME and not name.endswith(".json"):
             return known  # the files of a keyword segment never change
         blocks = np.zeros(-(-size // BLOCK_BYTES), np.uint32)
         again = set(range(blocks.size))
@@ -233,7 +236,7 @@ class Checksums:
             same = min(known.size, size) // BLOCK_BYTES
             blocks[:same] = known.blocks[:same]
             again -= set(range(same)) - changed
-        for number, checksum in _sums_of(path, sorted(again)):
+        for number, checksum in _sums_of(Path(path), sorted(again)):
             blocks[number] = checksum
         return FileSums(size, blocks)
 

@@ -223,7 +223,14 @@ class SqliteStore:
             return read_meta(db)
 
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
-        """Return what the index says about itself, and its files and chunks by corpus."""
+        """Return what the index says about itself, and its files and chunks by corpus.
+
+        A process that answers loads after a commit what its next question needs, and has them then; for
+        others the database counts all files.
+        """
+        if self._readers.have_read:
+            with self.snapshot() as snapshot:
+                return snapshot.meta(), snapshot.files.counts()
         with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
             return read_meta(db), FileRows(db).counts()
 
@@ -315,6 +322,12 @@ class _Readers:
         self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
+
+    @property
+    def have_read(self) -> bool:
+        """Whether the derived parts of some generation are loaded."""
+        with self._guard:
+            return self._derived is not None
 
     def take(self) -> _Reader:
         """Return a connection that nobody uses."""

@@ -134,6 +134,16 @@ def test_nothing_is_noted_a_moment_after_a_change(
     assert not (store.folder / COMPARED).exists()
 
 
+@pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="nothing is noted")
+def test_a_writer_notes_what_it_wrote_at_its_next_question(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_damage, "_SETTLED_S", -1.0)
+    with store.snapshot():
+        pass
+    assert (store.folder / COMPARED).exists()
+
+
 def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: SqliteStore) -> None:
     contents(store)
     with store.database.open("r+b") as file:
