@@ -12,6 +12,7 @@ import socket
 import struct
 from collections.abc import Callable
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 _SIZES = struct.Struct("!BIII")
@@ -91,6 +92,18 @@ class Channel(asyncio.Protocol):
         """Close this end once everything is sent."""
         if self._transport is not None:
             self._transport.close()
+
+
+@lru_cache(1_000)
+def packed_grant(grant: Any) -> bytes:
+    """Return what a token allows as a message carries it; the same for all requests with the token."""
+    return pickle.dumps(grant, pickle.HIGHEST_PROTOCOL)
+
+
+@lru_cache(1_000)
+def unpacked_grant(packed: bytes) -> Any:
+    """Return what a token allows, from a message."""
+    return pickle.loads(packed)
 
 
 async def open_channel(end: socket.socket, receive: Receiver, closed: Callable[[], None]) -> Channel:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Protocol, cast
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import CONTENT_TYPE_JSON, MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms
-from findspot.serve.mcp.http_sessions import Sessions, at_path
+from findspot.serve.mcp.http_sessions import Sessions, at_path, session_of
 from findspot.serve.mcp.limits import Turns
 from findspot.serve.mcp.metrics import Load, Meter, index_figures
 from findspot.serve.mcp.resources import Offers
@@ -35,7 +37,6 @@ MAX_SESSIONS = 1_000
 MESSAGE, CLIENT = "findspot.message", "findspot.client"
 """Where a request carries its message, and the client that it counts for."""
 
-_SESSION = b"mcp-session-id"
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _IN_TURN = ("tools/call", "resources/read")
 
@@ -105,9 +106,26 @@ class Backend:
             max_body_bytes=MAX_BODY_BYTES,
             mark=library.mark,
         )
+        self._at_once = server.at_once
         self._app = at_path(self._sessions, PATH)
         self._guarded = plan.terms.guarded
         self._readiness = Readiness()
+
+    def answer_at_once(self, scope: Scope, body: bytes) -> Response | None:
+        """Return the answer to a search that needs nothing but an open index; None for any other request."""
+        grant, session = scope.get(IN_SCOPE), session_of(scope)
+        if scope["method"] != "POST" or scope["path"] != PATH or session is None:
+            return None
+        if grant is not None:
+            if grant.repositories:
+                return None
+            scope["user"] = _user(grant.name)
+        if len(body) > MAX_BODY_BYTES or not self._sessions.is_in_order(scope):
+            return None
+        name = session.decode("latin-1")
+        answer = self._at_once.answer(body, name, Request(scope))
+        headers = {"Content-Type": CONTENT_TYPE_JSON, MCP_SESSION_ID_HEADER: name}
+        return None if answer is None else Response(answer, headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (grant := scope.get(IN_SCOPE)) is not None:
@@ -157,8 +175,11 @@ class InTurns:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if takes_turn(scope):
+            message = await receive()
             async with self._turns.turn(scope[CLIENT]):
-                await self._backend(scope, receive, send)
+                answer = self._backend.answer_at_once(scope, message.get("body", b""))
+                again = replayed([message], receive)
+                await (answer or self._backend)(scope, again, send)
         else:
             await self._backend(scope, receive, send)
 
@@ -169,9 +190,14 @@ def _user(name: str) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
 
 
-def session_of(scope: Scope) -> bytes | None:
-    """Return the id of the session that a request names."""
-    return next((value for name, value in scope["headers"] if name == _SESSION), None)
+def replayed(messages: list[Message], receive: Receive) -> Receive:
+    """Return what receives messages again, and then those that follow."""
+    remaining = iter(messages)
+
+    async def receive_again() -> Message:
+        return next(remaining, None) or await receive()
+
+    return receive_again
 
 
 def takes_turn(scope: Scope) -> bool:

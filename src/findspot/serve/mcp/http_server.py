@@ -46,8 +46,9 @@ from findspot.serve.mcp.http_backend import (
     Backend,
     InTurns,
     Plan,
-    session_of,
+    replayed,
 )
+from findspot.serve.mcp.http_sessions import session_of
 from findspot.serve.mcp.limits import LimitReachedError, Limits
 from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
@@ -94,7 +95,7 @@ class Bodies:
         session = session_of(scope)
         identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
-            await self._app(scope, _replayed(messages, receive), send)
+            await self._app(scope, replayed(messages, receive), send)
             return
         key = (session, str(identity))
         if key in self._busy:
@@ -102,7 +103,7 @@ class Bodies:
         else:
             self._busy.add(key)
             try:
-                await self._app(scope, _replayed(messages, receive), send)
+                await self._app(scope, replayed(messages, receive), send)
             finally:
                 self._busy.discard(key)
 
@@ -140,15 +141,6 @@ def _parsed(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _replayed(messages: list[Message], receive: Receive) -> Receive:
-    remaining = iter(messages)
-
-    async def receive_again() -> Message:
-        return next(remaining, None) or await receive()
-
-    return receive_again
 
 
 def _refusal(identity: Any) -> JSONResponse:

@@ -31,7 +31,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger, keep_log
 from findspot.embed.provider_registry import IN_THE_BOX
 from findspot.serve.mcp.access import IN_SCOPE
-from findspot.serve.mcp.frames import Channel, Kind, open_channel, receive_start
+from findspot.serve.mcp.frames import Channel, Kind, open_channel, receive_start, unpacked_grant
 from findspot.serve.mcp.http_backend import Backend, Plan
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.tool_call import Library
@@ -180,8 +180,15 @@ class _Reader:
 
     def _receive(self, kind: Kind, number: int, head: Any, body: bytes) -> None:
         if kind is Kind.REQUEST:
+            scope = _scope(head)
+            answer = self._backend.answer_at_once(scope, body)
+            if answer is not None:
+                self._channel.send(
+                    Kind.ANSWER, number, (answer.status_code, answer.raw_headers), bytes(answer.body)
+                )
+                return
             exchange = self._exchanges[number] = _Exchange(self._channel, number, body)
-            self._start(self._answer(exchange, number, head))
+            self._start(self._answer(exchange, number, scope))
         elif kind is Kind.LEFT and number in self._exchanges:
             self._exchanges[number].left.set()
         elif kind is Kind.FIGURES:
@@ -203,9 +210,9 @@ class _Reader:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, exchange: _Exchange, number: int, head: Any) -> None:
+    async def _answer(self, exchange: _Exchange, number: int, scope: Scope) -> None:
         try:
-            await self._backend(_scope(head), exchange.receive, exchange.send)
+            await self._backend(scope, exchange.receive, exchange.send)
         except Exception:  # noqa: BLE001 - one request's trouble must not end the others
             _log.exception("a request failed")
         finally:
@@ -241,7 +248,8 @@ class _Reader:
 
 def _scope(head: tuple[str, str, bytes, Any, Any, Any]) -> Scope:
     """Return a request as an application gets it."""
-    method, path, query, headers, client, grant = head
+    method, path, query, headers, client, packed = head
+    grant = unpacked_grant(packed)
     return {
         "type": "http",
         "http_version": "1.1",

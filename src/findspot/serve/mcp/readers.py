@@ -24,8 +24,9 @@ from findspot.core.log import get_logger
 from findspot.core.platforms import python_command, python_environment
 from findspot.core.setting_keys import DOCUMENTS_TOOLSET
 from findspot.serve.mcp.access import IN_SCOPE
-from findspot.serve.mcp.frames import Channel, Kind, open_channel, send_start
-from findspot.serve.mcp.http_backend import CLIENT, MESSAGE, Figures, Plan, session_of, takes_turn
+from findspot.serve.mcp.frames import Channel, Kind, open_channel, packed_grant, send_start
+from findspot.serve.mcp.http_backend import CLIENT, MESSAGE, Figures, Plan, takes_turn
+from findspot.serve.mcp.http_sessions import session_of
 from findspot.serve.mcp.limits import Turns
 from findspot.serve.mcp.metrics import Load
 from findspot.serve.mcp.reader_process import WRITER
@@ -318,7 +319,7 @@ class Readers:
             scope["query_string"],
             scope["headers"],
             scope["client"],
-            scope.get(IN_SCOPE),
+            packed_grant(scope.get(IN_SCOPE)),
         )
         with self._ask(process) as (number, answers):
             process.channel.send(Kind.REQUEST, number, head, body)

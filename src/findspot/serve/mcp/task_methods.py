@@ -15,6 +15,7 @@ from findspot.core.errors import CancelledError
 from findspot.serve.mcp.client import Client
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
+from findspot.serve.mcp.tool import TaskSupport, Tool
 from findspot.serve.mcp.tool_results import failed, wire_result
 
 TASKS_VERSION = "2025-11-25"
@@ -51,6 +52,17 @@ def missing_extension() -> MCPError:
     needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
     message = f"This needs the client capability {EXTENSION}."
     return MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
+
+
+def check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
+    """Refuse a call as a task, or as none, where its tool or its client does not support that."""
+    if as_task and tool.task_support is TaskSupport.FORBIDDEN:
+        raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} cannot be called as a task")
+    if tool.task_support is TaskSupport.REQUIRED and not as_task:
+        if context.protocol_version == TASKS_VERSION:
+            raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} can only be called as a task")
+        if not declares_extension(context):
+            raise missing_extension()
 
 
 def flat(task: Task) -> dict[str, Any]:

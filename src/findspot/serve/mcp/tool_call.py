@@ -37,10 +37,10 @@ from findspot.serve.mcp.client import Client, InputNeededError, Reporter
 from findspot.serve.mcp.sdk import Context, notify
 from findspot.serve.mcp.task_methods import (
     TASKS_VERSION,
+    check_task_support,
     created,
     declares_extension,
     flat,
-    missing_extension,
     owner_of,
 )
 from findspot.serve.mcp.tasks import Status, Task, Tasks, TooManyTasksError
@@ -219,12 +219,18 @@ class Call:
         return cast("Engine", AllowedEngine(engine, grant))
 
 
+C = TypeVar("C", bound=Call)
+
+
 class WaitsError(Exception):
     """A call that was to be answered at once has to wait for something."""
 
 
 class CallAtOnce(Call):
     """A call that is answered in the event loop: a warm search takes less time than threads take turns."""
+
+    known: Project
+    """The open project that another call with the same path was about."""
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         return work(self._engine())
@@ -254,7 +260,7 @@ class ToolCalls:
         client = Client(context, params.input_responses, params.request_state)
         given = params.arguments or {}
         as_task = params.task is not None and context.protocol_version == TASKS_VERSION
-        _check_task_support(context, tool, as_task)
+        check_task_support(context, tool, as_task)
         if as_task:
             return await self._start_task(context, tool, client, given, params.task)
         if tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context):
@@ -287,14 +293,18 @@ class ToolCalls:
                 arguments = tool.read(given)
                 if not tool.only_reads_index(arguments) or not answers_at_once(project):
                     return None
-                call = self.new_call(client, CallAtOnce)
+                call = self._new_call(client, CallAtOnce)
+                call.known = project
                 answer = _run_through(tool.handler(call, arguments))
         except Exception:  # noqa: BLE001 - it comes again when the call is answered as any other
             return None
         return finished(tool, call, given, answer, started)
 
-    def new_call(self, client: Client, kind: type[Call] = Call) -> Call:
+    def new_call(self, client: Client) -> Call:
         """Return a call of this client; refused where a token is required and there is none."""
+        return self._new_call(client, Call)
+
+    def _new_call(self, client: Client, kind: type[C]) -> C:
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
         return kind(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
@@ -429,16 +439,6 @@ def _result(task: Task) -> Any:
     if task.error is not None:
         raise task.error
     return task.result
-
-
-def _check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
-    if as_task and tool.task_support is TaskSupport.FORBIDDEN:
-        raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} cannot be called as a task")
-    if tool.task_support is TaskSupport.REQUIRED and not as_task:
-        if context.protocol_version == TASKS_VERSION:
-            raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} can only be called as a task")
-        if not declares_extension(context):
-            raise missing_extension()
 
 
 async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:

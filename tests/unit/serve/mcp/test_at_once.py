@@ -14,8 +14,11 @@ import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.types import Message, Scope
 
 from findspot import Engine
+from findspot.serve.mcp.access import IN_SCOPE, Grant, Terms, granted_all
+from findspot.serve.mcp.http_backend import Backend, Plan
 from findspot.serve.mcp.server import AtOnce, make_server
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
@@ -203,3 +206,100 @@ def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
             return at_once.answer(json.dumps(request).encode())
 
     assert b"Count together" in (anyio.run(answer) or b"")
+
+
+HEADERS = {
+    "host": "127.0.0.1:80",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+}
+EVERYTHING = granted_all("token", "secret")
+
+
+def request(headers: dict[str, str], body: bytes, method: str = "POST", grant: Grant = EVERYTHING) -> Scope:
+    listed = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return {
+        "type": "http", "http_version": "1.1", "method": method, "scheme": "http", "path": "/mcp",
+        "raw_path": b"/mcp", "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1), "server": None,
+        "headers": [*listed, (b"content-length", str(len(body)).encode())], IN_SCOPE: grant,
+    }  # fmt: skip
+
+
+async def over_http(backend: Backend, scope: Scope, body: bytes = b"") -> tuple[dict[bytes, bytes], bytes]:
+    """The headers and the body of an answer."""
+    sent: list[Message] = []
+    coming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if not coming:
+            await anyio.sleep_forever()
+        return coming.pop()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await backend(scope, receive, send)
+    return dict(sent[0]["headers"]), b"".join(part.get("body", b"") for part in sent[1:])
+
+
+@asynccontextmanager
+async def session() -> AsyncIterator[tuple[Backend, dict[str, str]]]:
+    """A server over HTTP, and the headers of a session that has been opened."""
+    library = Library()
+    backend = Backend(all_tools(), library, Plan(terms=Terms(guarded=True)))
+    info = {"name": "any", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
+    async with backend.running():
+        opened, _ = await over_http(backend, request(HEADERS, hello), hello)
+        headers = HEADERS | {"mcp-session-id": opened[b"mcp-session-id"].decode()}
+        greeted = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+        await over_http(backend, request(headers, greeted), greeted)
+        yield backend, headers
+    library.close()
+
+
+def test_over_http_both_ways_give_the_same_answer(shop: Path) -> None:
+    body = json.dumps(call({"query": "total of a cart", "path": str(shop)})).encode()
+
+    async def compare() -> None:
+        async with session() as (backend, headers):
+            assert backend.answer_at_once(request(headers, body), body) is None
+            usual, by_sdk = await over_http(backend, request(headers, body), body)
+            answer = backend.answer_at_once(request(headers, body), body)
+            assert answer is not None
+            assert timeless(bytes(answer.body)) == timeless(by_sdk)
+            differing = {b"content-length"}
+            assert {name: value for name, value in answer.raw_headers if name not in differing} == {
+                name: value for name, value in usual.items() if name not in differing
+            }
+
+    anyio.run(compare)
+
+
+def test_over_http_whatever_has_to_be_checked_is_left_to_the_sdk(shop: Path) -> None:
+    body = json.dumps(call({"query": "total of a cart", "path": str(shop)})).encode()
+    other = granted_all("another", "token")
+    elsewhere = Grant("token", EVERYTHING.digest, paths=frozenset({shop.parent / "elsewhere"}))
+
+    async def answers() -> dict[str, Any]:
+        async with session() as (backend, headers):
+            await over_http(backend, request(headers, body), body)
+            assert backend.answer_at_once(request(headers, body), body) is not None
+            requests = {
+                "another host": request(headers | {"host": "example.com"}, body),
+                "another site": request(headers | {"origin": "http://example.com"}, body),
+                "another kind of answer": request(headers | {"accept": "text/plain"}, body),
+                "another version": request(headers | {"mcp-protocol-version": "2026-07-28"}, body),
+                "another session": request(headers | {"mcp-session-id": "0"}, body),
+                "no session": request(HEADERS, body),
+                "another token": request(headers, body, grant=other),
+                "a token for another project": request(headers, body, grant=elsewhere),
+                "another method": request(headers, body, "PUT"),
+            }
+            told = {name: backend.answer_at_once(scope, body) for name, scope in requests.items()}
+            await over_http(backend, request(headers, b"", "DELETE"))
+            return told | {"a session that is over": backend.answer_at_once(request(headers, body), body)}
+
+    answered = anyio.run(answers)
+    assert [name for name, answer in answered.items() if answer is not None] == []
