@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from array import array
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
-from findspot.core.platforms import native
+from findspot.core.platforms import is_older, native
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
 from findspot.search.definitions import MOST_PARTS, words_with_in_python
 from findspot.search.hits import merged_in_python
@@ -146,6 +147,17 @@ def test_a_variable_chooses(wanted: str, shown: str) -> None:
         check=True,
     )
     assert shown in done.stdout
+
+
+def test_one_older_than_its_sources_is_out_of_date(tmp_path: Path) -> None:
+    built = tmp_path / "_native.abi3.so"
+    built.touch()
+    for name, made in (("words.c", -1), ("native.h", 0), ("notes.txt", 1)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, built.stat().st_mtime + made))
+    assert not is_older(built, tmp_path)
+    os.utime(tmp_path / "native.h", (0, built.stat().st_mtime + 1))
+    assert is_older(built, tmp_path)
 
 
 @given(st.integers(1, 300), st.integers(0, 20), st.data())

@@ -158,7 +158,7 @@ def _packages() -> Check:
     broken = [f"{name} ({results.get(name, 'crashes')})" for name in _NATIVE if results.get(name) != "loads"]
     if broken:
         return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
-    own = "is in use" if native() else "is not in use: indexing takes longer"
+    own = "is in use" if native() else "is missing or out of date: indexing takes longer"
     count = len(list(metadata.distributions()))
     return ok("packages", f"{count} installed, the compiled ones load; the compiled part of Findspot {own}")
 
