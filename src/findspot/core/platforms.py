@@ -51,7 +51,7 @@ def native() -> ModuleType | None:
 
 
 def is_older(built: Path, sources: Path) -> bool:
-    """Return whether a compiled module is older than its sources: in a clone, a pull may have changed them."""
+    """Return whether a compiled module is older than its sources, as after a pull in a clone."""
     made = built.stat().st_mtime
     return any(source.stat().st_mtime > made for source in sources.glob("*.[ch]"))
 
