@@ -134,7 +134,8 @@ def _is_own(name: str) -> bool:
 
 
 def _home_of(name: str) -> ModuleType:
-    modules = [module for key, module in sys.modules.items() if key.startswith("findspot.")]
+    own = [module for key, module in sys.modules.items() if key.startswith("findspot.")]
+    modules = [module for module in own if str(module.__file__).endswith(".py")]
     return next(m for m in modules if any(_name_of(node) == name for node in _tree(m).body))
 
 
