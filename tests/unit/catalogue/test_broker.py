@@ -145,6 +145,7 @@ def test_servers_end_with_a_killed_broker_and_the_next_call_starts_another(home:
             error = await failure(other.call(spec, "hang"))
             assert error.user_message == "The process that holds the servers ended before one answered."
 
+        await other.call(spec, "echo")  # from here on it is connected to the broker that will be killed
         async with anyio.create_task_group() as group:
             group.start_soon(hanging)
             while not (await one.call(spec, "echo")).content:
