@@ -58,6 +58,8 @@ NAME = "findspot"
 _GREETINGS = ("initialize", "server/discover")
 """Methods whose results carry instructions."""
 
+_ROOTS_CHANGED = "notifications/roots/list_changed"
+
 _MAX_NAME_CHARS = 60
 """As much of a name that a client sends as the log shows."""
 
@@ -101,9 +103,7 @@ def make_server(
         on_list_tools=tools.list,
         on_call_tool=tools.call,
     )
-    server.add_notification_handler(
-        "notifications/roots/list_changed", types.NotificationParams, _roots_changed
-    )
+    server.add_notification_handler(_ROOTS_CHANGED, types.NotificationParams, _roots_changed)
     server.middleware += [
         log_requests,
         give_errors_a_code,
@@ -141,8 +141,14 @@ class AtOnce:
             self._contexts[session] = context
             on_disconnect(context, lambda: self._contexts.pop(session, None))
 
-    def answer(self, body: bytes, session: str | None = None, request: Any = None) -> bytes | None:
-        """Return the answer to a message; None for one that has to be answered as any other."""
+    def answer(
+        self, body: bytes, session: str | None = None, request: Any = None, *, alone: bool = True
+    ) -> bytes | None:
+        """Return the answer to a message; None for one that has to be answered as any other.
+
+        Every message of a connection comes by here in order. `alone` says that nothing else waits for an
+        answer: a call that is not alone takes its turn.
+        """
         known = self._contexts.get(session)
         if known is None or not isinstance(get_tracer_provider(), ProxyTracerProvider):
             return None
@@ -150,7 +156,10 @@ class AtOnce:
             message = from_json(body)
         except ValueError:
             return None
-        if not _is_plain_call(message):
+        if isinstance(message, dict) and message.get("method") == _ROOTS_CHANGED:
+            forget_roots(known)  # now: the SDK may get to it only after the next call was answered
+            return None
+        if not alone or not _is_plain_call(message):
             return None
         version, params = known.session.protocol_version, message["params"]
         context = replace(known, params=params, protocol_version=version, meta=None, request=request)

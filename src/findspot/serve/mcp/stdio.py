@@ -121,7 +121,7 @@ class Incoming(_Stream):
             if line is None:
                 self._at_end()
                 return await self._after_the_end()
-            if self._is_alone and (answer := self._at_once.answer(line)) is not None:
+            if (answer := self._at_once.answer(line, alone=self._is_alone)) is not None:
                 await self._outgoing.answer_at_once(answer)
                 continue
             frame = read_frame(line, batches=self._batches)

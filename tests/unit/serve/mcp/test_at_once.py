@@ -55,7 +55,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def served(
-    version: str, capabilities: dict[str, Any] | None = None
+    version: str, capabilities: dict[str, Any] | None = None, folders: dict[str, Any] | None = None
 ) -> AsyncIterator[tuple[Ask, AtOnce]]:
     """A connected server: how to ask it by way of the SDK, and how at once."""
     library = Library()
@@ -65,7 +65,12 @@ async def served(
 
     async def ask(request: dict[str, Any]) -> str:
         await to_server.send(SessionMessage(types.JSONRPCRequest(**request)))
-        return (await from_server.receive()).message.model_dump_json(by_alias=True, exclude_unset=True)
+        while True:
+            message = (await from_server.receive()).message
+            if not isinstance(message, types.JSONRPCRequest):
+                return message.model_dump_json(by_alias=True, exclude_unset=True)
+            listed = types.JSONRPCResponse(jsonrpc="2.0", id=message.id, result=folders or {"roots": []})
+            await to_server.send(SessionMessage(listed))
 
     info = {"name": "any", "version": "1"}
     hello = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": info}
@@ -166,6 +171,24 @@ def test_a_client_that_must_be_asked_for_its_folders_is_asked(shop: Path) -> Non
     by_roots, by_path = anyio.run(answers)
     assert by_roots is None
     assert by_path is not None
+
+
+def test_folders_that_have_changed_are_asked_for_before_the_next_answer(shop: Path) -> None:
+    """A call does not overtake the notification that was sent before it."""
+    anywhere = json.dumps(call({"query": "total"})).encode()
+    changed = b'{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}'
+    folders = {"roots": [{"uri": shop.as_uri()}]}
+
+    async def answers() -> tuple[bytes | None, ...]:
+        async with served("2025-11-25", {"roots": {"listChanged": True}}, folders) as (ask, at_once):
+            await ask(call({"query": "total"}))
+            before = at_once.answer(anywhere)
+            told = at_once.answer(changed, alone=False)
+            return before, told, at_once.answer(anywhere)
+
+    before, told, after = anyio.run(answers)
+    assert before is not None
+    assert (told, after) == (None, None)
 
 
 def test_an_index_that_is_gone_is_left_to_the_sdk(shop: Path) -> None:
