@@ -112,6 +112,10 @@ class Strategy(abc.ABC):
             self._dirty.add(paths)
             self._note(paths)
 
+    def on_found(self, paths: frozenset[str]) -> None:
+        """Note what a search found changed; a path that waits already was not written again by that."""
+        self.on_event(paths - self.waiting)
+
     def run_due(self) -> bool:
         """Index what is due; False when nothing is."""
         due = self.due()
@@ -149,11 +153,16 @@ class Strategy(abc.ABC):
 
 
 class Realtime(Strategy):
-    """Indexes saves at once, and what is written again and again when it has rested for half a second."""
+    """Indexes saves at once, and what is written again and again when it has rested for half a second.
+
+    A search may see a write before the system reports it: the report is the save then, not a second write.
+    """
 
     name = "realtime"
 
     def initialise(self) -> None:
+        self._found: set[str] = set()
+        """Paths that a search found changed and the system has not reported."""
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._indexed: dict[str, list[float]] = {}
@@ -165,20 +174,30 @@ class Realtime(Strategy):
 
         def is_due(path: str, last: float) -> bool:
             first = self._first[path]
-            is_save = few and first == last and len(self._indexed.get(path, ())) < SAVES
+            is_single = first == last and path not in self._found
+            is_save = few and is_single and len(self._indexed.get(path, ())) < SAVES
             return is_save or now - last >= STABLE_S or now - first >= PATIENCE_S
 
         recent = ((path, [at for at in times if now - at < CALM_S]) for path, times in self._indexed.items())
         self._indexed = {path: times for path, times in recent if times}
         return frozenset(path for path, last in self._last.items() if is_due(path, last))
 
+    def on_found(self, paths: frozenset[str]) -> None:
+        new = paths - self.waiting
+        self.on_event(new)
+        self._found |= new
+
     def _note(self, paths: frozenset[str]) -> None:
         now = self._clock()
+        for path in paths & self._found:
+            self._first[path] = now
+        self._found -= paths
         for path in paths:
             self._first.setdefault(path, now)
             self._last[path] = now
 
     def _index(self, paths: frozenset[str]) -> None:
+        self._found -= paths
         times = {path: self._first.pop(path, None) for path in paths}
         for path in paths:
             self._last.pop(path, None)

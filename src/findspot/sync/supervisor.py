@@ -119,9 +119,9 @@ class Supervisor:
         return strategy.waiting if strategy is not None else frozenset()
 
     def note(self, paths: frozenset[str]) -> None:
-        """Queue paths that a search found changed; one that waits already was not written again by that."""
+        """Queue paths that a search found changed."""
         if (strategy := self._strategy) is not None:
-            strategy.on_event(paths - strategy.waiting)
+            strategy.on_found(paths)
 
     @contextlib.contextmanager
     def giving_way(self) -> Iterator[None]:

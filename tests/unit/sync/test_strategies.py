@@ -88,6 +88,35 @@ def test_realtime_takes_saves_at_once(tmp_path: Path, clock: Clock, index: Index
     assert strategy.run_due()
 
 
+def test_realtime_takes_a_save_at_once_that_a_search_saw_first(
+    tmp_path: Path, clock: Clock, index: Index
+) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    strategy.on_found(frozenset({"a.py", "lost.py"}))
+    clock.now += 0.05
+    strategy.on_event({"a.py"})
+    strategy.on_found(frozenset({"a.py"}))
+    assert strategy.run_due()
+    assert index.applied == [{"a.py"}]
+    assert strategy.waiting == {"lost.py"}, "the system may still report it"
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    assert index.applied == [{"a.py"}, {"lost.py"}]
+
+
+def test_a_file_is_still_written_again_after_a_search_saw_it(
+    tmp_path: Path, clock: Clock, index: Index
+) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    strategy.on_found(frozenset({"a.py"}))
+    strategy.on_event({"a.py"})
+    clock.now += STABLE_S - 0.1
+    strategy.on_event({"a.py"})
+    assert not strategy.run_due()
+
+
 def test_realtime_gathers_a_burst(tmp_path: Path, clock: Clock, index: Index) -> None:
     strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
     strategy.start()
