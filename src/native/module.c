@@ -2,6 +2,8 @@
  * result, which runs where this module could not be compiled. */
 #include "native.h"
 
+#include <stdarg.h>
+
 int utf8_of(PyObject *text, Utf8 *utf8) {
     utf8->owner = NULL;
     utf8->at = (const unsigned char *)PyUnicode_AsUTF8AndSize(text, &utf8->size);
@@ -22,6 +24,24 @@ int utf8_of(PyObject *text, Utf8 *utf8) {
     return 0;
 }
 
+int utf8_of_str(PyObject *object, Utf8 *utf8, const char *message) {
+    if (object == NULL)
+        return -1;
+    if (!PyUnicode_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, message);
+        return -1;
+    }
+    return utf8_of(object, utf8);
+}
+
+void release_buffers(Py_buffer *first, ...) {
+    va_list others;
+    va_start(others, first);
+    for (Py_buffer *buffer = first; buffer != NULL; buffer = va_arg(others, Py_buffer *))
+        PyBuffer_Release(buffer);
+    va_end(others);
+}
+
 Py_ssize_t space_at(const unsigned char *at, const unsigned char *end) {
     unsigned char first = at[0];
     if (first < 0x80)
@@ -37,6 +57,14 @@ Py_ssize_t space_at(const unsigned char *at, const unsigned char *end) {
     default:
         return code >= 0x2000 && code <= 0x200a ? 3 : 0;
     }
+}
+
+unsigned char in_words[256];
+
+static void fill_in_words(void) {
+    for (int byte = 0; byte < 128; byte++)
+        in_words[byte] = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                         (byte >= '0' && byte <= '9') || byte == '_';
 }
 
 static uint32_t crc_table[256];
@@ -58,6 +86,7 @@ uint32_t crc32_of(const unsigned char *at, Py_ssize_t size) {
 }
 
 static int fill_module(PyObject *module) {
+    fill_in_words();
     fill_crc_table();
     if (add_words(module) < 0)
         return -1;

@@ -9,6 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GNUC__
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+/* Whether a byte is an ASCII letter, a digit or an underscore. */
+extern unsigned char in_words[256];
+
 /* The UTF-8 of a str. `owner` must outlive `at`; release it with Py_XDECREF. */
 typedef struct {
     const unsigned char *at;
@@ -18,6 +27,13 @@ typedef struct {
 
 /* Return 0, or -1 with an exception; lone surrogates are encoded as `surrogatepass` does. */
 int utf8_of(PyObject *text, Utf8 *utf8);
+
+/* The same for any object: one that is not a str is a TypeError with this message. NULL, from a call that
+ * failed, keeps its exception. */
+int utf8_of_str(PyObject *object, Utf8 *utf8, const char *message);
+
+/* Release buffers; NULL ends the list. */
+void release_buffers(Py_buffer *first, ...);
 
 /* Return the length of the white space that begins here, as `str.split` sees it; 0 where there is none. */
 Py_ssize_t space_at(const unsigned char *at, const unsigned char *end);

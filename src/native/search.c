@@ -12,12 +12,6 @@ static int holds_items(const Py_buffer *buffer, size_t size) {
 }
 
 /* Processors with instructions for products of bytes take a third of the time. */
-#ifdef __GNUC__
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
-
 #if defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #include <sys/auxv.h>
 #define FAST __attribute__((target("arch=armv8.2-a+dotprod")))
@@ -98,11 +92,7 @@ static PyObject *row_scores(PyObject *module, PyObject *args) {
     else
         result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&rows);
-    PyBuffer_Release(&scales);
-    PyBuffer_Release(&query);
-    PyBuffer_Release(&keep);
-    PyBuffer_Release(&out);
+    release_buffers(&rows, &scales, &query, &keep, &out, NULL);
     return result;
 }
 
@@ -151,12 +141,7 @@ static PyObject *word_columns(PyObject *module, PyObject *args) {
     else
         result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&words);
-    PyBuffer_Release(&counts);
-    PyBuffer_Release(&starts);
-    PyBuffer_Release(&rows);
-    PyBuffer_Release(&hashes);
-    PyBuffer_Release(&out);
+    release_buffers(&words, &counts, &starts, &rows, &hashes, &out, NULL);
     return result;
 }
 
@@ -270,11 +255,6 @@ static unsigned char lowered(unsigned char letter) {
     return letter >= 'A' && letter <= 'Z' ? (unsigned char)(letter + 32) : letter;
 }
 
-static int is_of_word(unsigned char letter) {
-    unsigned char low = lowered(letter);
-    return (low >= 'a' && low <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
-}
-
 /* Return whether a word holds one of some parts in any case; `firsts` has the letters that parts begin with. */
 static int holds_part(const unsigned char *word, Py_ssize_t size, const Utf8 *parts, Py_ssize_t count,
                       const uint8_t *firsts) {
@@ -310,11 +290,7 @@ static PyObject *words_with(PyObject *module, PyObject *args) {
     }
     for (Py_ssize_t each = 0; each < count; each++) {
         PyObject *part = PyTuple_GetItem(wanted, each);
-        if (part == NULL || !PyUnicode_Check(part)) {
-            PyErr_SetString(PyExc_TypeError, "words_with() takes a str and a tuple of str");
-            goto done;
-        }
-        if (utf8_of(part, &parts[each]) < 0)
+        if (utf8_of_str(part, &parts[each], "words_with() takes a str and a tuple of str") < 0)
             goto done;
         if (parts[each].size)
             firsts[parts[each].at[0]] = 1;
@@ -324,7 +300,7 @@ static PyObject *words_with(PyObject *module, PyObject *args) {
     const unsigned char *at = whole.at, *end = whole.at + whole.size;
     while (at < end) {
         const unsigned char *word = at;
-        while (at < end && is_of_word(*at))
+        while (at < end && in_words[*at])
             at++;
         if (at > word && holds_part(word, at - word, parts, count, firsts)) {
             PyObject *pair = Py_BuildValue("(ns#)", line, (const char *)word, at - word);

@@ -48,11 +48,7 @@ static int is_words(const unsigned char *at, const unsigned char *end) {
 static PyObject *mixed_runs(PyObject *self, PyObject *text) {
     (void)self;
     Utf8 utf8;
-    if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "mixed_runs() takes a str");
-        return NULL;
-    }
-    if (utf8_of(text, &utf8) < 0)
+    if (utf8_of_str(text, &utf8, "mixed_runs() takes a str") < 0)
         return NULL;
     PyObject *runs = PyList_New(0);
     const unsigned char *at = utf8.at, *end = utf8.at + utf8.size;
@@ -117,13 +113,7 @@ static void delete_finder(PyObject *capsule) {
 static PyObject *find_keywords(PyObject *capsule, PyObject *text) {
     Finder *finder = PyCapsule_GetPointer(capsule, FINDER);
     Utf8 utf8;
-    if (finder == NULL)
-        return NULL;
-    if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "a finder takes a str");
-        return NULL;
-    }
-    if (utf8_of(text, &utf8) < 0)
+    if (finder == NULL || utf8_of_str(text, &utf8, "a finder takes a str") < 0)
         return NULL;
     unsigned char *marked = calloc(finder->keywords + 1, 1);
     PyObject *places = marked == NULL ? PyErr_NoMemory() : PyList_New(0);
@@ -202,14 +192,7 @@ static int link_states(Finder *finder, size_t states) {
 }
 
 static int read_keyword(PyObject *keywords, Py_ssize_t place, Utf8 *utf8) {
-    PyObject *keyword = PyTuple_GetItem(keywords, place);
-    if (keyword == NULL)
-        return -1;
-    if (!PyUnicode_Check(keyword)) {
-        PyErr_SetString(PyExc_TypeError, "keyword_finder() takes a tuple of str");
-        return -1;
-    }
-    return utf8_of(keyword, utf8);
+    return utf8_of_str(PyTuple_GetItem(keywords, place), utf8, "keyword_finder() takes a tuple of str");
 }
 
 /* keyword_finder(keywords: tuple[str, ...]) → find */

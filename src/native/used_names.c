@@ -14,14 +14,6 @@ typedef struct {
     Py_ssize_t *part; /* pair → the last part that its name was found in, from 1 on */
 } Names;
 
-static unsigned char in_words[256];
-
-static void fill_in_words(void) {
-    for (int byte = 0; byte < 128; byte++)
-        in_words[byte] = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                         (byte >= '0' && byte <= '9') || byte == '_';
-}
-
 static Name *name_at(const Names *names, const char *at, Py_ssize_t size) {
     uint32_t hash = 2166136261u;
     for (Py_ssize_t place = 0; place < size; place++)
@@ -204,6 +196,5 @@ static PyMethodDef functions[] = {
 };
 
 int add_used_names(PyObject *module) {
-    fill_in_words();
     return PyModule_AddFunctions(module, functions);
 }

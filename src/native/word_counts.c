@@ -134,14 +134,8 @@ static PyObject *count_words(PyObject *self, PyObject *texts) {
     uint32_t *length = (uint32_t *)PyByteArray_AsString(lengths);
     *start++ = 0;
     for (Py_ssize_t at = 0; at < number; at++) {
-        PyObject *text = PyList_GetItem(texts, at);
         Utf8 utf8;
-        if (text == NULL || !PyUnicode_Check(text)) {
-            if (text != NULL)
-                PyErr_SetString(PyExc_TypeError, "count_words() takes a list of str");
-            goto done;
-        }
-        if (utf8_of(text, &utf8) < 0)
+        if (utf8_of_str(PyList_GetItem(texts, at), &utf8, "count_words() takes a list of str") < 0)
             goto done;
         Py_ssize_t total = count_text(&counted, utf8.at, utf8.size);
         Py_XDECREF(utf8.owner);

@@ -165,14 +165,6 @@ static int start_memory(Memory *memory, Py_ssize_t most) {
 
 /* ---- runs of characters that may be words ---- */
 
-static unsigned char in_words[128];
-
-static void fill_in_words(void) {
-    for (int code = 0; code < 128; code++)
-        in_words[code] = (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') ||
-                         (code >= 'a' && code <= 'z') || code == '_';
-}
-
 /* Return the length of a character beyond ASCII that is surely not part of a word: a space or usual
  * punctuation. 0 for all others, which are for Python to decide. */
 static size_t separator_at(const unsigned char *at, const unsigned char *end) {
@@ -235,6 +227,42 @@ static int next_run(Runs *runs) {
     runs->size = (size_t)(at - runs->run);
     runs->at = at;
     return 1;
+}
+
+/* Return what a function in Python says about a run. */
+static PyObject *ask_python(PyObject *function, const Runs *runs) {
+    PyObject *run = PyUnicode_DecodeUTF8((const char *)runs->run, (Py_ssize_t)runs->size, "surrogatepass");
+    if (run == NULL)
+        return NULL;
+    PyObject *answer = PyObject_CallFunctionObjArgs(function, run, NULL);
+    Py_DECREF(run);
+    return answer;
+}
+
+typedef struct {
+    const unsigned char *at;
+    size_t size;
+} Span;
+
+/* Find the value of a run, which stays until the next one is found: what is remembered, or else what `find`
+ * writes to `room`. Return -1 with an exception. */
+static ALWAYS_INLINE int find_value(Memory *memory, const Runs *runs, Bytes *room, Span *value, void *self,
+                                    int (*find)(void *self, const Runs *runs, Bytes *room)) {
+    uint32_t hash = hash_of(memory, runs->run, runs->size);
+    const Entry *known = remembered(memory, hash, runs->run, runs->size);
+    if (known) {
+        *value = (Span){value_of(memory, known), known->value_size};
+        return 0;
+    }
+    room->size = 0;
+    if (find(self, runs, room) < 0)
+        return -1;
+    if (remember(memory, hash, runs->run, runs->size, room) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *value = (Span){room->at, room->size};
+    return 0;
 }
 
 /* ---- the parts of an ASCII word, as `word_parts` finds them ---- */
@@ -362,87 +390,60 @@ static int tokens_of(const TokenTexts *self, const unsigned char *word, size_t s
 
 /* Write the tokens of a run that is not ASCII, as Python finds them. */
 static int tokens_from_python(TokenTexts *self, const Runs *runs, Bytes *text) {
-    PyObject *run = PyUnicode_DecodeUTF8((const char *)runs->run, (Py_ssize_t)runs->size, "surrogatepass");
-    if (run == NULL)
-        return -1;
-    PyObject *found = PyObject_CallFunctionObjArgs(self->missing, run, NULL);
-    Py_DECREF(run);
-    if (found == NULL)
-        return -1;
-    if (!PyUnicode_Check(found)) {
-        Py_DECREF(found);
-        PyErr_SetString(PyExc_TypeError, "the tokens of a word must be a str");
-        return -1;
-    }
+    PyObject *found = ask_python(self->missing, runs);
     Utf8 utf8;
-    int result = utf8_of(found, &utf8);
+    int result = utf8_of_str(found, &utf8, "the tokens of a word must be a str");
     if (result == 0) {
         result = add_bytes(text, utf8.at, (size_t)utf8.size);
         Py_XDECREF(utf8.owner);
         if (result < 0)
             PyErr_NoMemory();
     }
-    Py_DECREF(found);
+    Py_XDECREF(found);
     return result;
 }
 
-static int join_text(TokenTexts *self, PyObject *part, Bytes *joined, Bytes *value) {
+static int find_tokens(void *self, const Runs *runs, Bytes *text) {
+    if (!runs->is_ascii)
+        return tokens_from_python(self, runs, text);
+    int result = tokens_of(self, runs->run, runs->size, text);
+    if (result < 0)
+        PyErr_NoMemory();
+    return result;
+}
+
+static int join_text(TokenTexts *self, PyObject *part, Bytes *joined, Bytes *room) {
     Utf8 utf8;
-    if (!PyUnicode_Check(part)) {
-        PyErr_SetString(PyExc_TypeError, "join() takes a tuple of str");
-        return -1;
-    }
-    if (utf8_of(part, &utf8) < 0)
+    if (utf8_of_str(part, &utf8, "join() takes a tuple of str") < 0)
         return -1;
     Runs runs = {.at = utf8.at, .end = utf8.at + utf8.size};
-    while (next_run(&runs)) {
-        uint32_t hash = hash_of(&self->memory, runs.run, runs.size);
-        const Entry *known = remembered(&self->memory, hash, runs.run, runs.size);
-        const unsigned char *text;
-        size_t size;
-        if (known) {
-            text = value_of(&self->memory, known);
-            size = known->value_size;
-        } else {
-            value->size = 0;
-            if (!runs.is_ascii) {
-                if (tokens_from_python(self, &runs, value) < 0)
-                    goto failed;
-            } else if (tokens_of(self, runs.run, runs.size, value) < 0)
-                goto no_memory;
-            if (remember(&self->memory, hash, runs.run, runs.size, value) < 0)
-                goto no_memory;
-            text = value->at;
-            size = value->size;
-        }
-        if (size && add_token(joined, text, size) < 0)
-            goto no_memory;
+    Span tokens;
+    int result = 0;
+    while (result == 0 && next_run(&runs)) {
+        result = find_value(&self->memory, &runs, room, &tokens, self, find_tokens);
+        if (result == 0 && tokens.size && (result = add_token(joined, tokens.at, tokens.size)) < 0)
+            PyErr_NoMemory();
     }
     Py_XDECREF(utf8.owner);
-    return 0;
-no_memory:
-    PyErr_NoMemory();
-failed:
-    Py_XDECREF(utf8.owner);
-    return -1;
+    return result;
 }
 
 /* join(texts: tuple[str, ...]) → the tokens of all words of the texts, joined by spaces */
 static PyObject *token_texts_join(PyObject *object, PyObject *texts) {
     TokenTexts *self = (TokenTexts *)object;
-    Bytes joined = {0}, value = {0};
+    Bytes joined = {0}, room = {0};
     PyObject *result = NULL;
     if (!PyTuple_Check(texts)) {
         PyErr_SetString(PyExc_TypeError, "join() takes a tuple of str");
         return NULL;
     }
     for (Py_ssize_t at = 0; at < PyTuple_Size(texts); at++)
-        if (join_text(self, PyTuple_GetItem(texts, at), &joined, &value) < 0)
+        if (join_text(self, PyTuple_GetItem(texts, at), &joined, &room) < 0)
             goto done;
     result = PyUnicode_DecodeUTF8((const char *)joined.at, (Py_ssize_t)joined.size, "surrogatepass");
 done:
     free(joined.at);
-    free(value.at);
+    free(room.at);
     return result;
 }
 
@@ -636,11 +637,7 @@ static int ids_of_part(const WordVectors *self, const unsigned char *part, size_
 
 /* Write the ids of a run whose parts Python finds. */
 static int ids_from_python(WordVectors *self, const Runs *runs, Bytes *ids) {
-    PyObject *run = PyUnicode_DecodeUTF8((const char *)runs->run, (Py_ssize_t)runs->size, "surrogatepass");
-    if (run == NULL)
-        return -1;
-    PyObject *found = PyObject_CallFunctionObjArgs(self->parts, run, NULL);
-    Py_DECREF(run);
+    PyObject *found = ask_python(self->parts, runs);
     if (found == NULL)
         return -1;
     int result = 0;
@@ -649,12 +646,8 @@ static int ids_from_python(WordVectors *self, const Runs *runs, Bytes *ids) {
         result = -1;
     }
     for (Py_ssize_t at = 0; result == 0 && at < PyList_Size(found); at++) {
-        PyObject *part = PyList_GetItem(found, at);
         Utf8 utf8;
-        if (!PyUnicode_Check(part)) {
-            PyErr_SetString(PyExc_TypeError, "a part must be a str");
-            result = -1;
-        } else if ((result = utf8_of(part, &utf8)) == 0) {
+        if ((result = utf8_of_str(PyList_GetItem(found, at), &utf8, "a part must be a str")) == 0) {
             if ((result = ids_of_part(self, utf8.at, (size_t)utf8.size, ids)) < 0)
                 PyErr_NoMemory();
             Py_XDECREF(utf8.owner);
@@ -664,54 +657,37 @@ static int ids_from_python(WordVectors *self, const Runs *runs, Bytes *ids) {
     return result;
 }
 
+static int find_ids(void *self, const Runs *runs, Bytes *ids) {
+    if (!runs->is_ascii)
+        return ids_from_python(self, runs, ids);
+    Parts parts;
+    parts_of(runs->run, runs->size, &parts);
+    for (size_t at = 0; at < parts.count; at++)
+        if (ids_of_part(self, parts.lower + parts.part[at].at, parts.part[at].size, ids) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    return 0;
+}
+
 /* Note the ids of the words of a text in a set of bits. */
-static int note_text(WordVectors *self, PyObject *text, uint64_t *noted, Bytes *value) {
+static int note_text(WordVectors *self, PyObject *text, uint64_t *noted, Bytes *room) {
     Utf8 utf8;
-    if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "sum() takes a list of tuples of str");
-        return -1;
-    }
-    if (utf8_of(text, &utf8) < 0)
+    if (utf8_of_str(text, &utf8, "sum() takes a list of tuples of str") < 0)
         return -1;
     Runs runs = {.at = utf8.at, .end = utf8.at + utf8.size};
-    while (next_run(&runs)) {
-        uint32_t hash = hash_of(&self->memory, runs.run, runs.size);
-        const Entry *known = remembered(&self->memory, hash, runs.run, runs.size);
-        const unsigned char *ids;
-        size_t size;
-        if (known) {
-            ids = value_of(&self->memory, known);
-            size = known->value_size;
-        } else {
-            value->size = 0;
-            if (!runs.is_ascii) {
-                if (ids_from_python(self, &runs, value) < 0)
-                    goto failed;
-            } else {
-                Parts parts;
-                parts_of(runs.run, runs.size, &parts);
-                for (size_t at = 0; at < parts.count; at++)
-                    if (ids_of_part(self, parts.lower + parts.part[at].at, parts.part[at].size, value) < 0)
-                        goto no_memory;
-            }
-            if (remember(&self->memory, hash, runs.run, runs.size, value) < 0)
-                goto no_memory;
-            ids = value->at;
-            size = value->size;
-        }
-        for (const unsigned char *end = ids + size; ids < end; ids += sizeof(int32_t)) {
+    Span ids;
+    int result = 0;
+    while (result == 0 && next_run(&runs)) {
+        result = find_value(&self->memory, &runs, room, &ids, self, find_ids);
+        for (size_t at = 0; result == 0 && at < ids.size; at += sizeof(int32_t)) {
             int32_t id;
-            memcpy(&id, ids, sizeof id);
+            memcpy(&id, ids.at + at, sizeof id);
             noted[id >> 6] |= (uint64_t)1 << (id & 63);
         }
     }
     Py_XDECREF(utf8.owner);
-    return 0;
-no_memory:
-    PyErr_NoMemory();
-failed:
-    Py_XDECREF(utf8.owner);
-    return -1;
+    return result;
 }
 
 #define LANES 8
@@ -850,11 +826,7 @@ done:
 static PyObject *word_vectors_knows(PyObject *object, PyObject *part) {
     WordVectors *self = (WordVectors *)object;
     Utf8 utf8;
-    if (!PyUnicode_Check(part)) {
-        PyErr_SetString(PyExc_TypeError, "knows() takes a str");
-        return NULL;
-    }
-    if (utf8_of(part, &utf8) < 0)
+    if (utf8_of_str(part, &utf8, "knows() takes a str") < 0)
         return NULL;
     size_t size = (size_t)utf8.size;
     int known = size <= self->longest && *slot_of(self, hash_entry(utf8.at, size), utf8.at, size, utf8.at, 0);
@@ -998,7 +970,6 @@ static int add_type(PyObject *module, PyType_Spec *spec, const char *name) {
 }
 
 int add_words(PyObject *module) {
-    fill_in_words();
     if (add_type(module, &token_texts_spec, "TokenTexts") < 0)
         return -1;
     return add_type(module, &word_vectors_spec, "WordVectors");
