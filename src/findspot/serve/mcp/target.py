@@ -122,6 +122,8 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
     locate = await _locator(call, None if given == "." else given, exact)
 
     def work_with(target: Target) -> T:
+        if isinstance(call, CallAtOnce) and target.project is not call.known:
+            raise WaitsError  # whether a search of this one waits for nothing was not asked
         call.project = target.project
         return work(target)
 

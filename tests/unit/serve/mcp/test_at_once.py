@@ -191,6 +191,36 @@ def test_folders_that_have_changed_are_asked_for_before_the_next_answer(shop: Pa
     assert (told, after) == (None, None)
 
 
+def test_the_same_path_below_other_folders_is_another_project(shop: Path) -> None:
+    """Whether a search waits is asked of the project that it searches, not of an earlier one."""
+    folders = {"roots": [{"uri": shop.as_uri()}]}
+    changed = b'{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}'
+    lazy = shop.parent / "lazy"
+    for project in (shop, lazy):
+        (project / "cart").mkdir(parents=True)
+        (project / "cart" / "total.py").write_text(CODE, "utf-8")
+    (lazy / ".findspot.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
+    engine = Engine()
+    for project in (shop, lazy):
+        engine.project(project).update()
+    assert engine.project(lazy).settings.sync.strategy == "lazy"
+    engine.close()
+    request = call({"query": "total", "path": "cart"})
+
+    async def answers() -> tuple[bytes | None, bytes | None]:
+        async with served("2025-11-25", {"roots": {"listChanged": True}}, folders) as (ask, at_once):
+            await ask(request)
+            before = at_once.answer(json.dumps(request).encode())
+            at_once.answer(changed)
+            folders["roots"] = [{"uri": lazy.as_uri()}]
+            await ask(call({"query": "total"}))
+            return before, at_once.answer(json.dumps(request).encode())
+
+    before, after = anyio.run(answers)
+    assert before is not None
+    assert after is None
+
+
 def test_an_index_that_is_gone_is_left_to_the_sdk(shop: Path) -> None:
     request = call({"query": "total", "path": str(shop)})
 
