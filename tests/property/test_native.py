@@ -198,6 +198,12 @@ def test_words_with_parts_are_found_alike(text: str, parts: tuple[str, ...]) -> 
     assert compiled.words_with(text, parts) == words_with_in_python(text, parts)
 
 
+@pytest.mark.parametrize("part", [" ", ".", "\n", "a b", "-a"])
+def test_parts_that_are_no_words_are_in_no_word(part: str) -> None:
+    text = f"a b.{part} a-a\n{part}"
+    assert compiled.words_with(text, (part,)) == words_with_in_python(text, (part,)) == []
+
+
 def test_parts_of_other_kinds_are_refused() -> None:
     with pytest.raises(TypeError):
         compiled.words_with("text", ("part", b"part"))

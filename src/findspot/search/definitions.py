@@ -163,7 +163,7 @@ def words_with_in_python(text: str, parts: tuple[str, ...]) -> list[tuple[int, s
             start, end = spaced.rfind(" ", 0, at) + 1, spaced.find(" ", at)
             if at + len(part) <= end:
                 found.add((start, end))
-            at = lowered.find(part, end)
+            at = lowered.find(part, max(end, at + 1))
     return [(text.count("\n", 0, start), text[start:end]) for start, end in sorted(found)]
 
 
