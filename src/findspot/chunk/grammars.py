@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 READ_BYTES = 8_192
 """How much source the parser is fed at a time; up to this size it is fed at once."""
 
+NAME_BYTES = 128
+"""How much source a condition of a query is given at a time: tree-sitter looks at each byte that it gets."""
+
 PARSE_SECONDS = 0.5
 PARSE_SECONDS_PER_MB = 3.0
 """More than ten times what ordinary code takes; error recovery can take a thousand times as much."""
@@ -134,18 +137,22 @@ def _parse_in_time(parser: Parser, source: bytes) -> Tree:
 
     tree-sitter 0.26 crashes the process when it is given a progress callback, so the
     clock (of this thread's own work, not of a busy machine) is read where it asks for input.
+    A tree keeps the reader and asks it for the texts of nodes, until it has them: no clock stops that.
     """
     deadline = time.thread_time() + PARSE_SECONDS + PARSE_SECONDS_PER_MB * len(source) / 1e6
-    late = False
+    late = parsed = False
 
     def read(offset: int, _point: object) -> bytes:
         nonlocal late
+        if parsed:
+            return source[offset : offset + NAME_BYTES]
         if time.thread_time() > deadline:
             late = True
             return b""
         return source[offset : offset + READ_BYTES]
 
     tree = parser.parse(read)
+    parsed = True
     if late:
         raise ParseTimeoutError
     return tree

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from findspot.chunk import grammars
 from findspot.chunk.capsule import strip_markers
 from findspot.chunk.dispatch import UNPARSED, chunk_file
 from findspot.chunk.grammars import (
+    NAME_BYTES,
     READ_BYTES,
     ParseTimeoutError,
     TreeTooCostlyError,
@@ -234,6 +236,18 @@ def test_source_larger_than_one_read_is_parsed_whole() -> None:
     names = [symbol.name for chunk in chunks(text) for symbol in chunk.symbols]
     assert len(text) > 3 * READ_BYTES
     assert names == [f"größe_{n}" for n in range(60)]
+
+
+def test_texts_of_a_parsed_source_are_read_whole_and_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = b"l" * (3 * NAME_BYTES)
+    source = b"\n".join([b"const " + long + b" = 1"] + [b"const a = 1"] * READ_BYTES)
+    grammar = grammar_for("javascript")
+    assert grammar is not None
+    tree = grammar.parse(source)
+    monkeypatch.setattr(grammars, "time", None)  # a late clock would end no text, and the reader would wait
+    name = tree.root_node.children[0].named_children[0].child_by_field_name("name")
+    assert name is not None
+    assert name.text == long
 
 
 def test_a_function_inside_a_call_keeps_its_own_lines() -> None:
