@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from findspot.core.files import content_hash
 from findspot.core.model import SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import table_revision
 from findspot.discover.walk import walk
 from findspot.embed.chunk_vectors import POOLING_REVISION
@@ -20,12 +23,18 @@ PIPELINE_REVISION = "7"
 _RACY_NS = 2_000_000_000
 """A file written within the clock's grain of its indexing may have changed without showing it."""
 
+_FEW_FILES = 20
+"""So few files are compared by content before a worker process is started for them."""
+
+Compared = tuple[SourceFile, StoredFile | None]
+"""A file on disk, and what the index has of it."""
+
 
 @dataclass(slots=True)
 class Delta:
     """The work of one run."""
 
-    changed: list[tuple[SourceFile, StoredFile | None]] = field(default_factory=list)
+    changed: list[Compared] = field(default_factory=list)
     unchanged: int = 0
     rejected: int = 0
     """Files whose content was not fit for indexing and has not changed since."""
@@ -33,6 +42,11 @@ class Delta:
     """Indexed files that are no longer to be found."""
     forgotten: list[str] = field(default_factory=list)
     """Files with a Skip of their content that are no longer to be found either."""
+
+    @property
+    def settled(self) -> int:
+        """Files about which nothing is to be done."""
+        return self.unchanged + self.rejected
 
 
 def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
@@ -54,6 +68,25 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
     return delta
 
 
+def split_by_content(
+    delta: Delta, root: Path | Roots, max_bytes: int, *, force: bool
+) -> tuple[list[SourceFile], list[Compared]]:
+    """Return the files in doubt whose content is that of the index after all, and the others.
+
+    Only few files are read for that, and none by `force`: the rest is left to the workers.
+    """
+    if force or len(delta.changed) > _FEW_FILES:
+        return [], delta.changed
+    unchanged: list[SourceFile] = []
+    changed: list[Compared] = []
+    for file, stored in delta.changed:
+        if stored is not None and _has_same_content(file, stored, root, max_bytes):
+            unchanged.append(file)
+        else:
+            changed.append((file, stored))
+    return unchanged, changed
+
+
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths that are not below another one of them."""
     kept: set[str] = set()
@@ -73,6 +106,14 @@ def _same(file: SourceFile, stored: StoredFile) -> bool:
     return (
         file.stamp.still(stored.stamp) and file.corpus == stored.corpus and file.language == stored.language
     )
+
+
+def _has_same_content(file: SourceFile, stored: StoredFile, root: Path | Roots, max_bytes: int) -> bool:
+    kind = file.size, file.corpus, file.language
+    if kind != (stored.size, stored.corpus, stored.language):
+        return False
+    data = read_file(root, file, max_bytes)
+    return isinstance(data, bytes) and len(data) == file.size and content_hash(data) == stored.sha256
 
 
 FILES_A_SECOND = 100

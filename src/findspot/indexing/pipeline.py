@@ -35,7 +35,7 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
 from findspot.graph import store_edges
 from findspot.indexing.adoption import adopt
-from findspot.indexing.delta import Delta, compare, outermost, pipeline_name
+from findspot.indexing.delta import Delta, compare, outermost, pipeline_name, split_by_content
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.workers import (
     Indexed,
@@ -356,10 +356,9 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
 
 def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
     """Read, cut and embed what changed, committing every few seconds and when it is stopped."""
-    done = delta.unchanged + delta.rejected
-    total = done + len(delta.changed)
+    total = delta.settled + len(delta.changed)
     run.unchanged = delta.unchanged
-    commits = _Commits(run, writer, done)
+    commits = _Commits(run, writer, delta.settled)
     with contextlib.closing(_outcomes(run, writer, delta, force, commits.if_due)) as outcomes:
         try:
             for outcome in outcomes:
@@ -381,8 +380,7 @@ class _Commits:
     def __init__(self, run: Run, writer: Writer, done: int) -> None:
         self._run, self._writer = run, writer
         self.done = self._committed = done
-        self._at, self._chunks = time.monotonic(), 0
-        self._wait_s = run.commit_s
+        self._at, self._chunks, self._wait_s = time.monotonic(), 0, run.commit_s
 
     def if_due(self) -> None:
         """Commit if there is something new, and much of it or long since the last commit."""
@@ -401,10 +399,12 @@ class _Commits:
 def _outcomes(
     run: Run, writer: Writer, delta: Delta, force: bool, idle: Callable[[], None]
 ) -> Generator[Outcome, None, None]:
-    if not delta.changed:
+    unchanged, changed = split_by_content(delta, run.tree, run.settings.discover.max_file_bytes, force=force)
+    yield from map(Unchanged, unchanged)
+    if not changed:
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
-    size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
+    size = worker_count(len(changed), sum(file.size for file, _ in changed))
     setup = Setup(
         root=run.tree,
         provider=run.settings.embed.provider,
@@ -415,7 +415,7 @@ def _outcomes(
         gives_way=size > 1 and (run.gives_way or not run.asked),
     )
     with run.workers.lend(setup, size) as pool:
-        jobs = (_job(run, writer, file, known, force) for file, known in delta.changed)
+        jobs = (_job(run, writer, file, known, force) for file, known in changed)
         outcomes = pool.run(jobs, run.cancel, idle)
         yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from findspot.core.files import content_hash
 from findspot.core.model import Corpus, SourceFile, Stamp
-from findspot.indexing.delta import compare
+from findspot.indexing.delta import Delta, compare, split_by_content
 from findspot.store.records import KnownFiles, StoredFile
 
 FILE = SourceFile("a.py", Corpus.CODE, "python", 10, 1_000, 2_000, 77)
@@ -49,3 +50,18 @@ def test_a_number_on_disk_fits_into_a_database(tmp_path: Path) -> None:
     stamp = Stamp.of((tmp_path / "a").stat())
     assert stamp.size == 1
     assert 0 <= stamp.inode < 2**63
+
+
+def test_few_files_in_doubt_are_compared_by_content(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"a = 1\nb = 2")
+    file = replace(FILE, size=11)
+    stored = known(file).indexed["a.py"]
+    same = stored._replace(sha256=content_hash(b"a = 1\nb = 2"))
+    for before in (None, stored, same._replace(language="ruby"), same._replace(size=12)):
+        assert split_by_content(Delta([(file, before)]), tmp_path, 100, force=False) == ([], [(file, before)])
+    assert split_by_content(Delta([(file, same)]), tmp_path, 100, force=False) == ([file], [])
+    assert split_by_content(Delta([(file, same)]), tmp_path, 100, force=True) == ([], [(file, same)])
+    many = Delta([(file, same)] * 100)
+    assert split_by_content(many, tmp_path, 100, force=False) == ([], many.changed)
+    (tmp_path / "a.py").unlink()
+    assert split_by_content(Delta([(file, same)]), tmp_path, 100, force=False) == ([], [(file, same)])
