@@ -42,6 +42,7 @@ from findspot.search.reader import IndexReader, QueryModels
 from findspot.slower_model import slower_model_status
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.stores import check_kind
 from findspot.sync.strategies import Lazy, status_notes
@@ -255,10 +256,14 @@ class Project:
 
 
 def answers_at_once(project: Project) -> bool:
-    """Return whether a search only reads the index: no service, no slow model, no update before it."""
-    settings = project.settings
+    """Return whether a search only reads the index: no service, no slow model, no update before it, and no
+    wait for a writer.
+    """
+    settings, store = project.settings, project.store
     at_once = settings.embed.provider == IN_THE_BOX and settings.sync.strategy != Lazy.name
-    return at_once and project.store is project.index.own
+    if not at_once or store is not project.index.own:
+        return False
+    return isinstance(store, SqliteStore) and not store.keeps_readers_waiting
 
 
 def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -> Results:

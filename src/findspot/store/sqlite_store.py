@@ -18,7 +18,15 @@ from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
-from findspot.core.sqlite import Connection, Error, migrate, remove_database, translated, version_of
+from findspot.core.sqlite import (
+    Connection,
+    Error,
+    migrate,
+    remove_database,
+    translated,
+    uses_log,
+    version_of,
+)
 from findspot.store.damage import (
     CHECKSUMS,
     CHECKSUMS_NOTE,
@@ -190,6 +198,11 @@ class SqliteStore:
     def being_written(self) -> bool:
         return self.lock.is_held
 
+    @property
+    def keeps_readers_waiting(self) -> bool:
+        """Whether whoever reads may wait for a commit: so without the write-ahead log, on network drives."""
+        return self._readers.wait
+
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Open a consistent state to read from; what is derived and missing is rebuilt first."""
@@ -319,6 +332,8 @@ class _Readers:
         self._repair = repair
         """Opens the writer, which migrates the database and rebuilds what is damaged."""
         self._guard = threading.Lock()
+        self.wait = True
+        """Whether readers wait for a commit, as far as is known: the last one that was opened did not."""
         self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
@@ -387,6 +402,7 @@ class _Readers:
         if version_of(db) == 0:  # its first writer has not committed anything yet
             db.close()
             raise self._lock.not_found()
+        self.wait = not uses_log(db)
         return db
 
     def begin(self, reader: _Reader) -> Derived:

@@ -159,7 +159,7 @@ class AtOnce:
         if isinstance(message, dict) and message.get("method") == _ROOTS_CHANGED:
             forget_roots(known)  # now: the SDK may get to it only after the next call was answered
             return None
-        if not alone or not _is_plain_call(message):
+        if not alone or len(body) > _MOST_BYTES or not _is_plain_call(message):
             return None
         version, params = known.session.protocol_version, message["params"]
         context = replace(known, params=params, protocol_version=version, meta=None, request=request)
@@ -173,6 +173,8 @@ class AtOnce:
             return None
 
 
+_MOST_BYTES = 2_000
+"""Of a call that is answered at once: a question of thousands of words takes seconds, and all others wait."""
 _OF_A_CALL = {"name", "arguments", "_meta"}
 _OF_A_REQUEST = {"jsonrpc", "id", "method", "params"}
 _SPECIAL_META = ("io.modelcontextprotocol/", "traceparent", "tracestate", "baggage")

@@ -141,6 +141,8 @@ def test_what_is_special_is_left_to_the_sdk(shop: Path) -> None:
         "a regular expression": call(plain | {"mode": "regex"}),
         "git": call(plain | {"changed_since": "HEAD"}),
         "a package": call(plain | {"dependency": "requests"}),
+        "a long question": call(plain | {"query": "total of a cart " * 200}),
+        "a long filter": call(plain | {"extensions": "py " * 1_000}),
     }
 
     async def answers() -> dict[str, bytes | None]:
@@ -244,6 +246,23 @@ def test_settings_of_a_project_can_keep_it_from_being_answered_at_once(shop: Pat
             return at_once.answer(json.dumps(request).encode())
 
     assert anyio.run(answer) is None
+
+
+def test_an_index_whose_readers_wait_for_its_writer_is_left_to_the_sdk(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a network drive there is no write-ahead log: a commit would keep the event loop waiting."""
+    monkeypatch.setattr("findspot.core.sqlite.remote_kind", lambda _folder: "nfs4")
+    request = call({"query": "total", "path": str(shop)})
+
+    async def answer() -> tuple[str, bytes | None]:
+        async with served("2025-11-25") as (ask, at_once):
+            await ask(call({"path": str(shop), "force": True}, "index_codebase"))
+            return await ask(request), at_once.answer(json.dumps(request).encode())
+
+    by_sdk, directly = anyio.run(answer)
+    assert "cart.py" in by_sdk
+    assert directly is None
 
 
 def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
