@@ -118,7 +118,10 @@ def _together() -> Iterator[None]:
     finally:
         held, _held.rows = _held.rows, None
         for records, rows in held.items():
-            records.write(rows)
+            try:
+                records.write(rows)
+            except Exception:  # noqa: BLE001 - the thread goes on with the next ones
+                _log.exception("records could not be written")
 
 
 class SharedRecords:
@@ -161,7 +164,7 @@ class SharedRecords:
             assert self._db is not None
             with sqlite.transaction(self._db):
                 for statement, row, tidy, every in rows:
-                    number = self._db.execute(statement, row).lastrowid
+                    number = self._db.execute(statement, tuple(map(_storable, row))).lastrowid
                     if every and number is not None and number % every == 0:
                         self._db.execute(tidy)
 
@@ -208,6 +211,11 @@ class SharedRecords:
 
         with translated(self.path, damaged):
             yield
+
+
+def _storable(value: object) -> object:
+    """Return a value, without the halves of characters that a question from a terminal may have."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _identity(path: Path) -> tuple[Path, int] | None:

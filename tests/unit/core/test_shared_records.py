@@ -37,6 +37,27 @@ def test_a_job_that_fails_takes_no_other_with_it(records: SharedRecords) -> None
     assert _numbers(records) == [1, 2]
 
 
+def test_text_that_is_no_unicode_is_written_without_it(records: SharedRecords) -> None:
+    later = Later()
+    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", ("é\udcff",)))
+    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (2,)))
+    later.finish()
+    assert _numbers(records) == ["é?", 2]
+
+
+def test_rows_that_cannot_be_written_do_not_end_the_thread(
+    records: SharedRecords, caplog: pytest.LogCaptureFixture
+) -> None:
+    later, wrong, written = Later(), SharedRecords("wrong.sqlite", "wrong", "(number INTEGER)", "W"), []
+    later(lambda: wrong.add("INSERT INTO wrong (number) VALUES (?)", (10**30,)))
+    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (1,)))
+    later(lambda: written.append(True))
+    later.finish()
+    assert _numbers(records) == [1]
+    assert written == [True]
+    assert "records could not be written" in caplog.text
+
+
 def test_old_rows_are_deleted_within_a_batch(records: SharedRecords) -> None:
     later = Later()
     tidy = "DELETE FROM numbers WHERE id <= (SELECT MAX(id) FROM numbers) - 3"
