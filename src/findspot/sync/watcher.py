@@ -58,17 +58,21 @@ class Watcher:
         return bool(self.message)
 
     def batches(self) -> Batches:
-        """Yield batches until stopped; what happens after the first one is never missed."""
+        """Yield batches until stopped, or the project is gone; after the first one, nothing is missed."""
         if not self.polling:
             try:
                 yield from self._notified()
                 return
             except OSError as error:
                 if not self._root.are_there:
-                    raise
+                    return
                 self.message = f"The system refuses to watch more folders ({error})"
         _log.warning("%s; looking every %.0f s instead.", self.message, POLL_S)
-        yield from self._polled()
+        try:
+            yield from self._polled()
+        except OSError:
+            if self._root.are_there:
+                raise
 
     def _notified(self) -> Batches:
         folders = self._folders()

@@ -76,6 +76,27 @@ def test_folders_made_moved_and_removed(tmp_path: Path, watch: Callable[..., See
     seen.until(lambda paths: "uno" in paths)
 
 
+@pytest.mark.parametrize("polling", [False, True])
+def test_a_project_that_is_gone_ends_the_watching(tmp_path: Path, polling: bool) -> None:
+    project, stop = tmp_path / "project", threading.Event()
+    write_files(project, {"a.py": "a = 1\n"})
+    batches = Watcher(project, files_wanted, stop, polling=polling).batches()
+    next(batches)
+    shutil.rmtree(project)
+    write_files(tmp_path, {"b.py": "b = 1\n"})
+    assert _ends(batches, stop)
+
+
+def _ends(batches: Batches, stop: threading.Event) -> bool:
+    """Return whether a watcher ends by itself."""
+    deadline = time.monotonic() + PATIENCE_S
+    for _ in batches:
+        if time.monotonic() > deadline:
+            stop.set()
+            return False
+    return True
+
+
 def test_a_folder_that_goes_and_comes_back_is_watched_again(
     tmp_path: Path, watch: Callable[..., Seen]
 ) -> None:
