@@ -154,7 +154,7 @@ def make_project(folder: Path) -> Path:
 def machine() -> dict[str, str]:
     cpu = next(
         (line.split(":")[1].strip() for line in _read("/proc/cpuinfo") if line.startswith("model name")),
-        platform.processor(),
+        platform.processor() or platform.machine(),
     )
     return {
         "python": platform.python_version(),
