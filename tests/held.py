@@ -33,8 +33,14 @@ class Gate:
         folder.mkdir(parents=True, exist_ok=True)
         self._gate = folder / "shut"
         self.shut()
-        (folder / "sitecustomize.py").write_text(_HOOK.format(name=HELD, gate=str(self._gate)))
+        self._hook = folder / "sitecustomize.py"
+        self._hook.write_text(_HOOK.format(name=HELD, gate=str(self._gate)))
         self.path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+
+    def add(self, code: str) -> None:
+        """Have each process that the gate holds run this when it starts."""
+        with self._hook.open("a") as hook:
+            hook.write(code)
 
     def shut(self) -> None:
         self._gate.touch()

@@ -148,8 +148,8 @@ def _load() -> None:
         import_module(f"findspot.{module}")
 
 
-def _serve_starts(starts: socket.socket) -> list[str]:
-    """Fork a copy for each request; in the copy, return its command line."""
+def _serve_starts(starts: socket.socket) -> None:
+    """Fork a copy for each request; return in the copy."""
     while True:
         size, descriptors, _, _ = socket.recv_fds(starts, 8, 3)
         if not size:
@@ -170,14 +170,14 @@ def _serve_starts(starts: socket.socket) -> list[str]:
         else:
             os.close(numbers)
             starts.close()
-            arguments = _become(json.loads(message), descriptors)
+            _become(json.loads(message), descriptors)
             os.write(number, b"%d\n" % os.getpid())
             os.close(number)
-            return arguments
+            return
 
 
-def _become(request: dict[str, Any], descriptors: list[int]) -> list[str]:
-    """Take over the streams, folder and environment of a request; return its command line."""
+def _become(request: dict[str, Any], descriptors: list[int]) -> None:
+    """Take over the command line, streams, folder and environment of a request."""
     if request["session"]:
         os.setsid()
     for number, descriptor in enumerate(descriptors):
@@ -186,6 +186,7 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> list[str]:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.argv = list(request["arguments"])
     for folder in filter(_is_hook, map(Path, _folders(os.environ))):
         sys.path.insert(0, str(folder))
         sys.modules.pop("sitecustomize", None)
@@ -195,7 +196,6 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> list[str]:
         stream = _opened(number, getattr(sys, name))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    return list(request["arguments"])
 
 
 def _opened(number: int, like: Any) -> io.TextIOWrapper:
@@ -216,7 +216,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _load()
     gc.freeze()
-    sys.argv = _serve_starts(socket.socket(fileno=int(sys.argv[1])))
+    _serve_starts(socket.socket(fileno=int(sys.argv[1])))
     from findspot.__main__ import main
 
     sys.exit(main())

@@ -270,11 +270,20 @@ def test_several_calls_at_once_get_their_own_answers(server: Connection) -> None
     assert [answer["query"] for answer in answers] == queries
 
 
+AT_ONCE = """
+if sys.argv[1:2] == ["serve"]:
+    from findspot.serve.mcp import stdio
+    stdio.FINISH_S = 0.5
+"""
+"""A server that gives calls little time after the end of the input: the held one would use all of it."""
+
+
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "closed input"])
 def test_it_ends_cleanly_while_indexing(
     end: str, tmp_path: Path, large: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    gate.add(AT_ONCE)
     with Pipe(tmp_path, large, PYTHONPATH=gate.path) as pipe:
         pipe.initialize()
         pipe.ask_tool("index_codebase", {"path": str(large), "confirm": True}, token="t")

@@ -53,6 +53,9 @@ FAILED, CLOSING, REFUSED = 1, 2, 3
 """Codes of errors between the two processes: a call failed as `data` says; the broker ends and did not start
 the request; the token is wrong."""
 
+LOCK_NAME = "broker.lock"
+"""Held by the one broker of a home folder while it can be reached."""
+
 _FIRST_CALL_S = 20.0
 """How long a new broker waits for its first call."""
 
@@ -116,7 +119,7 @@ class Broker:
     async def run(self) -> None:
         """Serve until no server runs any more."""
         with contextlib.ExitStack() as lock:
-            lock.enter_context(writer_lock(self._folder / "broker.lock", _LOCK_PATIENCE_S))
+            lock.enter_context(writer_lock(self._folder / LOCK_NAME, _LOCK_PATIENCE_S))
             listener = await self._listen()
             try:
                 await self._until_unused()

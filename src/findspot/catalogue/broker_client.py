@@ -22,6 +22,7 @@ import anyio
 from findspot.catalogue.broker import (
     CLOSING,
     FAILED,
+    LOCK_NAME,
     broker_folder,
     own_version,
     read_address,
@@ -46,7 +47,7 @@ from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import make_private_dir, open_private
-from findspot.core.locks import writer_lock
+from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.platforms import NO_WINDOW, python_command
 
@@ -227,7 +228,8 @@ class BrokerClient:
             link, start_at = await self._try(), anyio.current_time()
             with anyio.move_on_after(_START_PATIENCE_S):
                 while link is None:
-                    if anyio.current_time() >= start_at:  # one gives up if an older one takes long to end
+                    # One that holds the lock writes its address again, or ends.
+                    if anyio.current_time() >= start_at and not is_locked(folder / LOCK_NAME):
                         await anyio.to_thread.run_sync(_start, self._home)
                         start_at = anyio.current_time() + _RESTART_S
                     await anyio.sleep(_RETRY_S)
@@ -293,11 +295,8 @@ class _Link:
         """Send a request; meanwhile the broker may ask what its server asks."""
         self._last_call = number = self._last_call + 1
         self._calls[number] = handlers
-        can = [
-            name
-            for name, handler in (("elicit", handlers.on_elicit), ("sample", handlers.on_sample))
-            if handler
-        ]
+        asked_back = {"elicit": handlers.on_elicit, "sample": handlers.on_sample}
+        can = [name for name, handler in asked_back.items() if handler]
         options = {} if handlers.on_progress is None else {"on_progress": handlers.on_progress}
         try:
             asked = {**params, "call": number, "can": can}

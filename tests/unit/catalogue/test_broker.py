@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -182,6 +183,17 @@ def test_no_server_escapes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(home, scenario)
 
 
+def brokers(home: Path) -> list[int]:
+    """The processes that hold the servers of a home folder, or wait to."""
+    words = ["findspot.catalogue.broker", str(home)]
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if path.read_text("utf-8", "replace").split("\0")[-3:-1] == words:
+                found.append(int(path.parent.name))
+    return found
+
+
 def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no Unix socket can be made, the loopback interface and the token serve; versions do not mix."""
     home = tmp_path / ("long" * 25)
@@ -211,6 +223,9 @@ def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.Mon
         (home / "broker" / "address.json").unlink()
         assert text(await BrokerClient(home).call(spec, "echo")), "the address is written again"
         await gone(first)
+        await gone(address["pid"])
+        if sys.platform == "linux":
+            assert brokers(home) == [read_address(home)["pid"]], "nobody starts another one meanwhile"
 
     run(home, scenario)
 
