@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from findspot import Project
+from findspot import Engine, Project
 from findspot.core.platforms import python_environment
 from findspot.indexing.workers import Setup, SparePool, WorkerPool
 
@@ -40,3 +40,12 @@ def open_project(root: Path, flags: dict[str, object] | None = None) -> Project:
     project = Project(root, flags)
     project.index.workers = WORKERS
     return project
+
+
+class KeptEngine(Engine):
+    """An engine whose projects are read by the kept worker."""
+
+    def _open(self, root: Path) -> Project:
+        project = super()._open(root)
+        project.index.workers = WORKERS
+        return project

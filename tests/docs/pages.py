@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from warm_start import INSTALLED, Popen
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
@@ -44,21 +45,19 @@ def links_to_headings(page: Path) -> list[tuple[Path, str]]:
 
 
 def run(
-    folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
+    folder: Path, *command: str, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, with a home there and nothing to read."""
+    """Run a program in a folder, with a home there and nothing to read; `findspot` is the installed one."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
-    environment |= {"FINDSPOT_HOME": str(folder / "home"), "PYTHONUTF8": "1", **(variables or {})}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        timeout=TIMEOUT_S,
-    )
+    environment |= {"FINDSPOT_HOME": str(folder / "home"), **(variables or {})}
+    if command[0] == "findspot":
+        command = (INSTALLED, *command[1:])
+    else:
+        environment["PYTHONUTF8"] = "1"
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Popen(command, cwd=folder, env=environment, encoding="utf-8", **streams) as process:
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def run_line(line: str, folder: Path, home: Path) -> str:
@@ -76,7 +75,7 @@ def run_line(line: str, folder: Path, home: Path) -> str:
         if words[0] == "cd":
             folder = folder / words[1]
         elif words[0] == "findspot":
-            done = run(folder, "-m", "findspot", *words[1:], variables=variables)
+            done = run(folder, *words, variables=variables)
             assert done.returncode == 0, f"{line}: {done.stderr}"
             output += done.stdout
     return output

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -78,7 +79,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_files(folder / "path" / "to" / name, PROJECT)
     (folder / "tools.json").write_text(TOOLS)
     for command in ("index path/to/project", "tools index tools.json --no-embeddings"):
-        done = run(folder, "-m", "findspot", *command.split())
+        done = run(folder, "findspot", *command.split())
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -89,7 +90,7 @@ def test_python_runs(desk: Path, page: Path) -> None:
     source = "\n".join(blocks(page, "python"))
     script = desk / f"{page.stem}_page.py"
     script.write_text(source, "utf-8")
-    done = run(desk, script.name)
+    done = run(desk, sys.executable, script.name)
     assert done.returncode == 0, done.stderr
     assert done.stdout or "print(" not in source
 

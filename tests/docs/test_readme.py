@@ -75,7 +75,7 @@ def home(repository: Path) -> Path:
 @pytest.fixture(scope="module")
 def indexed(repository: Path, home: Path) -> str:
     """What indexing it says."""
-    done = run(repository, "-m", "findspot", "index", ".", variables={"FINDSPOT_HOME": str(home)})
+    done = run(repository, "findspot", "index", ".", variables={"FINDSPOT_HOME": str(home)})
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -132,7 +132,7 @@ def test_every_command_is_right(repository: Path, home: Path, indexed: str) -> N
     assert sorted(checked) == sorted(RIGHT), "say in RIGHT what each command should find"
     for command in checked:
         words = shlex.split(command)
-        done = run(repository, "-m", "findspot", *words, variables={"FINDSPOT_HOME": str(home)})
+        done = run(repository, "findspot", *words, variables={"FINDSPOT_HOME": str(home)})
         assert done.returncode == 0, done.stderr
         assert re.search(RIGHT[command], done.stdout), f"{command}\n{done.stdout}"
         assert "weak" not in done.stdout.partition("\n")[0]
@@ -159,11 +159,8 @@ class TestTranscript:
         assert _lines(transcript, first.partition("\n")[2]) == _lines(transcript, indexed)
         for recorded in others:
             command, _, said = recorded.partition("\n")
-            done = run(
-                repository,
-                "-m", "findspot", *shlex.split(command),
-                variables={"FINDSPOT_HOME": str(home)},
-            )  # fmt: skip
+            words = shlex.split(command)
+            done = run(repository, "findspot", *words, variables={"FINDSPOT_HOME": str(home)})
             output = done.stdout + done.stderr
             assert _lines(transcript, output) == _lines(transcript, said), "run `python docs/transcript.py`"
         assert re.search(r"^1  \S+  strong  ", others[0], re.MULTILINE)

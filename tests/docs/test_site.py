@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from pages import ROOT, run
@@ -10,7 +11,7 @@ from pages import ROOT, run
 def test_the_site_builds(tmp_path: Path) -> None:
     """first-impression M6: the pages are a site with a search."""
     options = ["-q", "-W", "--keep-going", "-c", str(ROOT / "docs"), "-d", str(tmp_path / "trees")]
-    done = run(tmp_path, "-m", "sphinx", *options, str(ROOT), str(tmp_path / "site"))
+    done = run(tmp_path, sys.executable, "-m", "sphinx", *options, str(ROOT), str(tmp_path / "site"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "searchindex.js").is_file()
     front = (tmp_path / "site" / "docs" / "README.html").read_text("utf-8")

@@ -6,10 +6,9 @@ import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import lancedb
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from contents import contents, put, record, vector_of
@@ -25,17 +24,30 @@ MakeProject = Callable[..., Project]
 FIELDS = ["id", "path", "text", "vector", "start_line", "end_line", "content_hash"]
 """Of the specification, in its order."""
 
-SPECIFIED = pa.schema(
-    [
-        ("id", pa.string()),
-        ("path", pa.string()),
-        ("text", pa.string()),
-        ("vector", pa.list_(pa.float32(), 384)),
-        ("start_line", pa.int32()),
-        ("end_line", pa.int32()),
-        ("content_hash", pa.string()),
-    ]
-)
+
+def connect(folder: Path) -> Any:
+    """Open a database as another program does; importing lancedb takes seconds."""
+    import lancedb
+
+    return lancedb.connect(folder)
+
+
+def table_of(rows: list[dict[str, object]]) -> Any:
+    """Return rows with the fields and types of the specification."""
+    import pyarrow as pa
+
+    specified = pa.schema(
+        [
+            ("id", pa.string()),
+            ("path", pa.string()),
+            ("text", pa.string()),
+            ("vector", pa.list_(pa.float32(), 384)),
+            ("start_line", pa.int32()),
+            ("end_line", pa.int32()),
+            ("content_hash", pa.string()),
+        ]
+    )
+    return pa.Table.from_pylist(rows, specified)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +77,8 @@ def test_both_stores_hold_the_same_and_answer_the_same(in_lance: Project) -> Non
 
 def test_the_layout_is_the_specified_one(in_lance: Project) -> None:
     folder = in_lance.store.folder
-    code = lancedb.connect(folder / "index.lancedb").open_table("project_docs")
-    docs = lancedb.connect(folder / "docs.lancedb").open_table("project_docs_prose")
+    code = connect(folder / "index.lancedb").open_table("project_docs")
+    docs = connect(folder / "docs.lancedb").open_table("project_docs_prose")
     assert code.schema.names[:7] == docs.schema.names[:7] == FIELDS
     status = in_lance.status()
     assert status.store == "lancedb"
@@ -116,10 +128,10 @@ def test_tables_of_another_program_open_and_can_be_searched(make_project: MakePr
         }
     )
     root, folder = project.root, project.store.folder
-    code = pa.Table.from_pylist(rows_of(root, "src/greet.py", "src/count.py"), SPECIFIED)
-    lancedb.connect(folder / "index.lancedb").create_table("project_docs", code)
-    docs = pa.Table.from_pylist(rows_of(root, "README.md"), SPECIFIED)
-    lancedb.connect(folder / "docs.lancedb").create_table("project_docs_prose", docs)
+    code = table_of(rows_of(root, "src/greet.py", "src/count.py"))
+    connect(folder / "index.lancedb").create_table("project_docs", code)
+    docs = table_of(rows_of(root, "README.md"))
+    connect(folder / "docs.lancedb").create_table("project_docs_prose", docs)
 
     opened = Project(root)
     status = opened.status()
@@ -147,13 +159,11 @@ def test_tables_of_another_program_open_and_can_be_searched(make_project: MakePr
 
 def test_rows_that_another_program_adds_are_seen(make_project: MakeProject) -> None:
     project = make_project({"a.py": "def alpha(): ...\n", "b.py": "def beta(): ...\n"})
-    database = lancedb.connect(project.store.folder / "index.lancedb")
-    table = database.create_table(
-        "project_docs", pa.Table.from_pylist(rows_of(project.root, "a.py"), SPECIFIED)
-    )
+    database = connect(project.store.folder / "index.lancedb")
+    table = database.create_table("project_docs", table_of(rows_of(project.root, "a.py")))
     opened = Project(project.root)
     assert opened.files()[0] == ["a.py"]
-    table.add(pa.Table.from_pylist(rows_of(project.root, "b.py"), SPECIFIED))
+    table.add(table_of(rows_of(project.root, "b.py")))
     assert opened.files()[0] == ["a.py", "b.py"]
     opened.close()
 
@@ -164,7 +174,7 @@ def test_large_tables_get_an_approximate_index_for_other_programs(tmp_path: Path
     before = contents(store)
     with store.writer() as writer:
         writer.tidy(now=True, ann_rows=300)
-    table = lancedb.connect(store.folder / "index.lancedb").open_table("project_docs")
+    table = connect(store.folder / "index.lancedb").open_table("project_docs")
     assert [index.columns for index in table.list_indices()] == [["vector"]]
     wanted = vector_of("text 7 7").astype(np.float32)
     (nearest,) = table.search(wanted).distance_type("cosine").limit(1).to_list()

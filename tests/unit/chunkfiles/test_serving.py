@@ -21,6 +21,7 @@ from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, c
 from findspot.chunkfiles.chunk_reader import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
 from findspot.embed.provider_registry import PROVIDERS
+from kept_workers import KeptEngine
 
 PATIENCE_S = 30
 
@@ -36,7 +37,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def engine(home: Path) -> Iterator[Engine]:
-    opened = Engine()
+    opened = KeptEngine()
     yield opened
     opened.close()
 
@@ -366,7 +367,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def restarted(root: Path, query: str = "password") -> list[str]:
-    engine = Engine()
+    engine = KeptEngine()
     try:
         return ids(engine.chunks(root), query, min_score=-1)
     finally:
