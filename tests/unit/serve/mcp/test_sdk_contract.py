@@ -151,8 +151,10 @@ import sys
 import findspot.serve.mcp
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
+from pydantic.plugin import _loader
 
 assert isinstance(vars(TypeAdapter)["_defer_build"], property), "what defers the adapters"
+assert _loader._plugins == {}, "what keeps pydantic from looking for plugins"
 assert "mcp_types._v2026_07_28" not in sys.modules
 answer = {"resultType": "complete", "content": [{"type": "text", "text": "hi"}], "isError": False}
 assert methods.serialize_server_result("tools/call", "2025-11-25", answer)["content"] == answer["content"]
