@@ -80,24 +80,26 @@ from findspot.__main__ import leave_out_types_of_numpy
 
 leave_out_types_of_numpy()
 import numpy
+from numpy.typing import NDArray
 
-assert "numpy._typing" not in sys.modules, "numpy has another use for its types now"
+assert "numpy._typing._array_like" not in sys.modules, "numpy has another use for its types now"
 assert numpy.linalg.eigh(numpy.eye(2)).eigenvalues.tolist() == [1.0, 1.0]
-import numpy.typing
-
-assert numpy.typing.NDArray[numpy.int8].__origin__ is numpy.ndarray
-assert numpy._typing.NDArray is numpy.typing.NDArray
+assert NDArray[numpy.int8] | None
 """
 
 _WITH_TYPES = """
 from findspot.__main__ import leave_out_types_of_numpy
 
 leave_out_types_of_numpy()
-from numpy._typing import ArrayLike, NDArray
-import numpy
+import numpy.typing
+from numpy.typing import ArrayLike, NDArray
 
 assert NDArray[numpy.int8].__origin__ is numpy.ndarray
+assert numpy.typing.ArrayLike is ArrayLike
+import numpy._typing
+
 assert numpy._typing.ArrayLike is ArrayLike
+assert numpy.typing.NDArray is numpy._typing.NDArray
 """
 
 

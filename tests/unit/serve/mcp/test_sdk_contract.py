@@ -171,3 +171,32 @@ sys.exit(1)
 
 def test_messages_of_the_newest_version_are_imported_when_one_comes() -> None:
     assert subprocess.run([sys.executable, "-c", _NEWEST], check=False).returncode == 0
+
+
+_FIELDS = """
+import sys
+if "ours" in sys.argv:
+    import findspot.serve.mcp
+import mcp_types._types, mcp_types._v2025_11_25, mcp_types._v2026_07_28
+from pydantic import BaseModel
+
+def models(base):
+    for model in base.__subclasses__():
+        yield model
+        yield from models(model)
+
+for model in sorted(models(BaseModel), key=lambda model: (model.__module__, model.__qualname__)):
+    if model.__module__.startswith("mcp_types"):
+        print(model, {name: str(field.annotation) for name, field in model.model_fields.items()})
+"""
+
+
+def test_the_fields_of_messages_are_those_of_the_sdk() -> None:
+    plain, ours = (
+        subprocess.run(
+            [sys.executable, "-c", _FIELDS, way], capture_output=True, text=True, check=True
+        ).stdout
+        for way in ("plain", "ours")
+    )
+    assert plain.count("\n") > 200
+    assert ours == plain
