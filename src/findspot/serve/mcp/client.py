@@ -317,7 +317,7 @@ class ClientRoots:
 
     @property
     def known(self) -> bool:
-        """Whether the client's folders can be told without asking it."""
+        """Whether the folders are known, so that the client need not be asked for them."""
         return _ROOTS in self._client.memory or self._client.capabilities.roots is None
 
     async def _list(self) -> types.ListRootsResult | None:

@@ -277,9 +277,9 @@ class ToolCalls:
         return wire_result(answer, client.version)
 
     def answer_at_once(self, context: Context, tool: Tool, given: dict[str, Any]) -> Answer | None:
-        """Return the answer of a call that waits for nothing; None where it must be answered as any other.
+        """Return the answer of a call that waits for nothing; None where `answer` has to be called.
 
-        That is also where errors come from: nothing has been changed that a second try would find.
+        `answer` also reports errors: a search changes nothing, so it can be tried a second time.
         """
         started, client, path = time.perf_counter(), Client(context), given.get("path")
         project = self._projects.get(str(path))
@@ -296,7 +296,10 @@ class ToolCalls:
                 call = self._new_call(client, CallAtOnce)
                 call.known = project
                 answer = _run_through(tool.handler(call, arguments))
-        except Exception:  # noqa: BLE001 - it comes again when the call is answered as any other
+        except (WaitsError, AnsweredError, FindspotError, MCPError, InputNeededError):
+            return None
+        except Exception:  # noqa: BLE001 - one call's trouble must not end the server
+            _log.exception("%s failed unexpectedly where it is answered at once", tool.name)
             return None
         return finished(tool, call, given, answer, started)
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from findspot import Engine
 from findspot.serve.mcp.access import IN_SCOPE, Grant, Terms, granted_all
 from findspot.serve.mcp.http_backend import Backend, Plan
 from findspot.serve.mcp.server import AtOnce, make_server
-from findspot.serve.mcp.tool_call import Library
+from findspot.serve.mcp.tool import Answer, Arguments, Registry
+from findspot.serve.mcp.tool_call import Call, CallAtOnce, Library
 from findspot.serve.mcp.tools import all_tools
+from findspot.serve.mcp.tools.code_search import SEARCH_CODE
 
 Ask = Callable[[dict[str, Any]], Awaitable[str]]
 
@@ -55,11 +58,14 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def served(
-    version: str, capabilities: dict[str, Any] | None = None, folders: dict[str, Any] | None = None
+    version: str,
+    capabilities: dict[str, Any] | None = None,
+    folders: dict[str, Any] | None = None,
+    tools: Registry | None = None,
 ) -> AsyncIterator[tuple[Ask, AtOnce]]:
     """A connected server: how to ask it by way of the SDK, and how at once."""
     library = Library()
-    server = make_server(all_tools(), library)
+    server = make_server(tools or all_tools(), library)
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](8)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](8)
 
@@ -119,7 +125,11 @@ def test_both_ways_give_the_same_bytes(shop: Path, version: str, tool: str, more
     assert '"isError":false' in directly
 
 
-def test_what_is_special_is_left_to_the_sdk(shop: Path) -> None:
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_what_is_special_is_left_to_the_sdk(shop: Path, caplog: pytest.LogCaptureFixture) -> None:
     plain = {"query": "total of a cart", "path": str(shop)}
     special = {
         "no call": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
@@ -158,6 +168,7 @@ def test_what_is_special_is_left_to_the_sdk(shop: Path) -> None:
 
     answered = anyio.run(answers)
     assert [name for name, answer in answered.items() if answer is not None] == []
+    assert errors(caplog) == []
 
 
 def test_a_client_that_must_be_asked_for_its_folders_is_asked(shop: Path) -> None:
@@ -223,29 +234,33 @@ def test_the_same_path_below_other_folders_is_another_project(shop: Path) -> Non
     assert after is None
 
 
-def test_an_index_that_is_gone_is_left_to_the_sdk(shop: Path) -> None:
+def answered_after(shop: Path, change: Callable[[Ask], Awaitable[None]]) -> bytes | None:
+    """What a search is answered with at once, after one that was answered before a change."""
     request = call({"query": "total", "path": str(shop)})
 
     async def answer() -> bytes | None:
         async with served("2025-11-25") as (ask, at_once):
             await ask(request)
-            deleted = await ask(call({"project": str(shop), "confirm": True}, "delete_index"))
-            assert '"isError":false' in deleted
+            await change(ask)
             return at_once.answer(json.dumps(request).encode())
 
-    assert anyio.run(answer) is None
+    return anyio.run(answer)
+
+
+def test_an_index_that_is_gone_is_left_to_the_sdk(shop: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def delete(ask: Ask) -> None:
+        deleted = await ask(call({"project": str(shop), "confirm": True}, "delete_index"))
+        assert '"isError":false' in deleted
+
+    assert answered_after(shop, delete) is None
+    assert errors(caplog) == []
 
 
 def test_settings_of_a_project_can_keep_it_from_being_answered_at_once(shop: Path) -> None:
-    request = call({"query": "total", "path": str(shop)})
+    async def be_lazy(_: Ask) -> None:
+        (shop.parent / "home" / "config.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
 
-    async def answer() -> bytes | None:
-        async with served("2025-11-25") as (ask, at_once):
-            await ask(request)
-            (shop.parent / "home" / "config.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
-            return at_once.answer(json.dumps(request).encode())
-
-    assert anyio.run(answer) is None
+    assert answered_after(shop, be_lazy) is None
 
 
 def test_an_index_whose_readers_wait_for_its_writer_is_left_to_the_sdk(
@@ -266,18 +281,36 @@ def test_an_index_whose_readers_wait_for_its_writer_is_left_to_the_sdk(
 
 
 def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
+    async def edit(_: Ask) -> None:
+        engine = Engine()
+        (shop / "cart.py").write_text(CODE.replace("Sum up", "Count together"), "utf-8")
+        engine.project(shop).update()
+        engine.close()
+
+    assert b"Count together" in (answered_after(shop, edit) or b"")
+
+
+def test_an_unexpected_error_is_logged_and_left_to_the_sdk(
+    shop: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     request = call({"query": "total", "path": str(shop)})
 
-    async def answer() -> bytes | None:
-        async with served("2025-11-25") as (ask, at_once):
-            await ask(request)
-            engine = Engine()
-            (shop / "cart.py").write_text(CODE.replace("Sum up", "Count together"), "utf-8")
-            engine.project(shop).update()
-            engine.close()
-            return at_once.answer(json.dumps(request).encode())
+    async def fails_at_once(asked: Call, arguments: Arguments) -> Answer:
+        if isinstance(asked, CallAtOnce):
+            raise ZeroDivisionError
+        return await SEARCH_CODE.handler(asked, arguments)
 
-    assert b"Count together" in (anyio.run(answer) or b"")
+    tools = Registry([replace(SEARCH_CODE, handler=fails_at_once)])
+
+    async def answers() -> tuple[bytes | None, str]:
+        async with served("2025-11-25", tools=tools) as (ask, at_once):
+            await ask(request)
+            return at_once.answer(json.dumps(request).encode()), await ask(request)
+
+    directly, by_sdk = anyio.run(answers)
+    assert directly is None
+    assert '"isError":false' in by_sdk
+    assert errors(caplog) == ["search_code failed unexpectedly where it is answered at once"]
 
 
 HEADERS = {
