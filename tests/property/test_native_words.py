@@ -143,8 +143,9 @@ def test_what_python_raises_comes_through(both: Both) -> None:
         compiled.TokenTexts(fail, (), 3).join(("plain é",))
     with pytest.raises(TypeError):
         compiled.TokenTexts(lambda _: None, (), 3).join(("é",))
+    wrong: Any = ("text", None)
     with pytest.raises(TypeError):
-        token_text(("text", None))  # type: ignore[arg-type]
+        token_text(wrong)
     for texts in ([None], [(None,)], ["text"], ("text",)):
         with pytest.raises(TypeError):
             both[1].sum(texts, np.zeros((1, 5), np.float32))

@@ -229,7 +229,7 @@ class Facts:
             getattr(self, part) == getattr(other, part) for part in _READERS
         )
 
-    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, and never a key
+    __hash__ = None  # type: ignore[assignment]  # how Python marks a class as unhashable; mypy does not know it
 
 
 def _shared(column: Sequence[Any]) -> tuple[Any, ...]:

@@ -75,7 +75,7 @@ class Folder:
             handle = os.open(base, _FOLDER_FLAGS & ~_NOFOLLOW)
             return Folder(os.fspath(base), handle, os.fstat(handle).st_uid)
         path = os.path.realpath(base)
-        return Folder(path, None, os.stat(path).st_uid)  # noqa: PTH116
+        return Folder(path, None, Path(path).stat().st_uid)
 
     def __enter__(self) -> Self:
         return self

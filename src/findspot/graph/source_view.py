@@ -350,15 +350,15 @@ class SourceView:
         """By place what is bound there: as it is read at first, from the first question on by name."""
         found: dict[int, list[tuple[str, int, str]] | Scope] = {}
         holders: dict[int, tuple[str, int] | None] = {}
-        for owner, name, value in self.facts.bindings:
-            place = owner
-            if "." in name:  # an attribute of the object
+        for owner, written, value in self.facts.bindings:
+            name, place = written, owner
+            if "." in written:  # an attribute of the object
                 if owner not in holders:
                     holders[owner] = _holder(self, owner)
                 holder = holders[owner]
                 if holder is None:
                     continue
-                name, place = holder[0] + name.partition(".")[2], holder[1]  # noqa: PLW2901
+                name, place = holder[0] + written.partition(".")[2], holder[1]
             bound = found.get(place)
             if bound is None:
                 found[place] = [(name, owner, value)]

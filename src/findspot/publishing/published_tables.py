@@ -167,7 +167,7 @@ def _attempts() -> Iterator[int]:
     """Yield each attempt; pause in between for a random time, so that two publishers do not meet again."""
     for attempt in range(_TRIES):
         if attempt:
-            time.sleep(random.uniform(0, _PAUSE_S))
+            time.sleep(random.uniform(0, _PAUSE_S))  # an object store cannot tell when the other is done
         yield attempt
 
 

@@ -191,7 +191,7 @@ class FileRecord:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileRecord) and self._fields() == other._fields()
 
-    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, and never a key
+    __hash__ = None  # type: ignore[assignment]  # how Python marks a class as unhashable; mypy does not know it
 
 
 class StoredFile(NamedTuple):

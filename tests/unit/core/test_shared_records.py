@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from findspot.core.config import RememberedSettings, one_moment
 from findspot.core.shared_records import Later, SharedRecords
+
+INSERT = "INSERT INTO numbers (number) VALUES (?)"
 
 
 @pytest.fixture
@@ -23,16 +26,16 @@ def _numbers(records: SharedRecords) -> list[int]:
 def test_jobs_that_wait_are_written_in_their_order(records: SharedRecords) -> None:
     later = Later()
     for number in range(30):
-        later(lambda number=number: records.add("INSERT INTO numbers (number) VALUES (?)", (number,)))  # type: ignore[misc]
+        later(partial(records.add, INSERT, (number,)))
     later.finish()
     assert _numbers(records) == list(range(30))
 
 
 def test_a_job_that_fails_takes_no_other_with_it(records: SharedRecords) -> None:
     later = Later()
-    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (1,)))
-    later(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
-    later(lambda: records.add("INSERT INTO numbers (number) VALUES (?)", (2,)))
+    later(partial(records.add, INSERT, (1,)))
+    later(partial(setattr, object(), "any", 1))
+    later(partial(records.add, INSERT, (2,)))
     later.finish()
     assert _numbers(records) == [1, 2]
 
@@ -62,11 +65,7 @@ def test_old_rows_are_deleted_within_a_batch(records: SharedRecords) -> None:
     later = Later()
     tidy = "DELETE FROM numbers WHERE id <= (SELECT MAX(id) FROM numbers) - 3"
     for number in range(10):
-        later(
-            lambda number=number: records.add(  # type: ignore[misc]
-                "INSERT INTO numbers (number) VALUES (?)", (number,), tidy=tidy, every=5
-            )
-        )
+        later(partial(records.add, INSERT, (number,), tidy=tidy, every=5))
     later.finish()
     assert _numbers(records) == [7, 8, 9]
 
