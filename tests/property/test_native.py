@@ -25,6 +25,7 @@ from findspot.store.word_counts import WordCounts, columns_in_python, count_word
 
 compiled = native()
 if compiled is None:
+    # Not with a compiler: see `test_the_compiled_part_is_used` in tests/unit/core/test_platforms.py.
     pytest.skip("the compiled part is not installed", allow_module_level=True)
 
 any_text = st.text(st.characters(exclude_categories=()))

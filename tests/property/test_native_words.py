@@ -18,6 +18,7 @@ from findspot.text.tokens import token_text, token_text_in_python
 
 compiled = native()
 if compiled is None:
+    # Not with a compiler: see `test_the_compiled_part_is_used` in tests/unit/core/test_platforms.py.
     pytest.skip("the compiled part is not installed", allow_module_level=True)
 
 any_text = st.text(st.characters(exclude_categories=()))

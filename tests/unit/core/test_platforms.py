@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -14,7 +15,7 @@ import pytest
 from findspot.core import files, folder
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import relative_path
-from findspot.core.platforms import as_stored
+from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native
 
 MSVCRT = '''
 """Locks of bytes by place, as Windows has them, on top of those of POSIX."""
@@ -27,6 +28,12 @@ def locking(fd, mode, count):
     kind = fcntl.LOCK_EX if writable else fcntl.LOCK_SH
     fcntl.lockf(fd, kind | fcntl.LOCK_NB, count, 0, os.SEEK_CUR)
 '''
+
+
+def test_the_compiled_part_is_used() -> None:
+    """Where it can be compiled, the tests that compare it with Python are not skipped for want of it."""
+    if os.environ.get(NATIVE_VARIABLE) != "off" and shutil.which(os.environ.get("CC", "cc")):
+        assert native() is not None, "see what `pip install -v -e .` says, or set FINDSPOT_NATIVE=off"
 
 
 class TestCase:
