@@ -29,7 +29,7 @@ passwords checked?". It calls `search_code`; if it does not, see
 Each section below names the configuration file and the entry that setup adds. Setup writes the full path of
 the command `findspot`, and leaves everything else in the file as it is ([details](setup.md)). For a client
 that is not listed, the command is `findspot serve --toolsets project`, over standard input and output.
-To connect to a [team's server](team-server.md#connect-assistants) instead, write another entry.
+For a [team's server](team-server.md#connect-assistants), use the entries on that page instead.
 `tests/docs/clients_page.py` generates this page.
 """
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}

@@ -153,8 +153,8 @@ def _reader(door: Door, headers: dict[str, str]) -> int:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return int(fields[11]) + int(fields[12])
 
-    nursery = max(tree(door.process.pid)[1:], key=lambda pid: len(tree(pid)))
-    before = {pid: used(pid) for pid in tree(nursery)[1:]}
+    fork_server = max(tree(door.process.pid)[1:], key=lambda pid: len(tree(pid)))
+    before = {pid: used(pid) for pid in tree(fork_server)[1:]}
     while max(used(pid) - ticks for pid, ticks in before.items()) < 20:
         search(door, headers)
     return max(before, key=lambda pid: used(pid) - before[pid])

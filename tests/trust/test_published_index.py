@@ -116,7 +116,7 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, site: 
     ):
         run_git(root, "update-index", mark, "m1.py")
         unseen = publisher("publish", folder, cwd=root)
-        assert (unseen.code, "told not to look for changes in m1.py" in unseen.err) == (2, True)
+        assert (unseen.code, "does not report changes to m1.py" in unseen.err) == (2, True)
         run_git(root, "update-index", unmark, "m1.py")
     (root / "note.md").write_text("# not committed\n")
     dirty = publisher("publish", folder, cwd=root)

@@ -324,7 +324,7 @@ def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> N
 
 
 class _Moment(threading.local):
-    """The configurations that this thread has looked at in the moment that goes on."""
+    """The configurations that this thread has read inside `one_moment`; None outside of it."""
 
     seen: dict[RememberedSettings, Settings] | None = None
 
@@ -334,7 +334,7 @@ _moment = _Moment()
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Let this thread look at configurations once for a piece of work, however often it asks for them."""
+    """Read each configuration at most once in this thread until the block ends."""
     before = _moment.seen
     _moment.seen = {} if before is None else before
     try:

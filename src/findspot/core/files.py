@@ -74,9 +74,9 @@ _BLOCK_BYTES = 1 << 20
 
 
 def file_checksum(path: Path, begin: int, checksum: int = 0) -> int:
-    """Return the CRC-32 of a file from a byte on, continued from another one.
+    """Return the CRC-32 of a file from an offset on, continuing from another checksum.
 
-    The file is read: all that is looked at of a mapped file counts as memory of the process.
+    The file is read, not mapped: the pages of a mapped file count as memory of the process.
     """
     with path.open("rb", buffering=0) as file:
         file.seek(begin)

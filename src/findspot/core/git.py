@@ -97,9 +97,9 @@ def untracked(root: Path) -> str | None:
 
 
 def unwatched(root: Path) -> list[str]:
-    """Return the tracked files below a folder in which git was told not to look for changes.
+    """Return the tracked files below a folder whose changes git does not report.
 
-    Files that a sparse checkout leaves out are none of them.
+    They are marked assume-unchanged or skip-worktree; files that a sparse checkout leaves out do not count.
     """
     listed = run_git(root, "ls-files", "-v", "-z", "--", ".") or ""
     marked = [(line[0], line[2:]) for line in listed.split("\0") if line]

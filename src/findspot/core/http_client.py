@@ -75,7 +75,7 @@ class Address:
         deadline = time.monotonic() + timeout_s
         make = HTTPSConnection if self._secure else HTTPConnection
         connection = make(self.host, self._port, timeout=min(timeout_s, silence_s or timeout_s))
-        # A head that comes byte by byte never makes a read wait long enough.
+        # Headers that arrive byte by byte never exceed the timeout of a single read.
         end = threading.Timer(timeout_s, _cut, (connection,))
         end.daemon = True
         end.start()
@@ -112,7 +112,7 @@ class Address:
 
 
 def _cut(connection: HTTPConnection) -> None:
-    """End a connection whose time is over, while another thread reads from it."""
+    """Shut down a connection that has run out of time, while another thread reads from it."""
     if (carrier := connection.sock) is not None:
         with contextlib.suppress(OSError):
             socket.socket.shutdown(carrier, socket.SHUT_RDWR)

@@ -154,7 +154,7 @@ def restrict_tree(folder: Path) -> None:
 
 def _restrict(path: str | Path) -> None:
     with contextlib.suppress(OSError):
-        info = os.lstat(path)  # a path's own method costs several times that, after every edit
+        info = os.lstat(path)  # called after every edit; Path.lstat takes several times as long
         is_ours = info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode)
         if is_ours and info.st_mode & _OTHERS and not info.st_mode & stat.S_ISVTX:
             Path(path).chmod(stat.S_IMODE(info.st_mode) & ~_OTHERS)

@@ -35,7 +35,7 @@ NATIVE_VARIABLE = "FINDSPOT_NATIVE"
 def native() -> ModuleType | None:
     """Return the compiled part of Findspot, or None where Python does its work.
 
-    Its functions stand beside others in Python that return the same: only the module of such a pair asks.
+    Each of its functions has an equivalent in Python; the module with the equivalent chooses one of them.
     """
     wanted = os.environ.get(NATIVE_VARIABLE)
     if wanted == "off":
@@ -122,7 +122,7 @@ def _trim() -> Callable[[int], int] | None:
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Import much without looking for cycles meanwhile, nor ever again in what was imported: it stays."""
+    """Import modules without garbage collection, and exempt what they create from later collections."""
     gc.disable()
     try:
         yield

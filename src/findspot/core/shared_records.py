@@ -97,7 +97,7 @@ later = Later()
 
 
 _Row = tuple[str, tuple[object, ...], str, int]
-"""A statement and its values; a statement that tidies, and after how many new rows it is run."""
+"""A statement, its values, a statement that deletes old rows, and after how many new rows that one is run."""
 
 
 class _Held(threading.local):
@@ -111,7 +111,7 @@ _held = _Held()
 
 @contextlib.contextmanager
 def _together() -> Iterator[None]:
-    """Write what is added meanwhile at the end: one transaction for many rows."""
+    """Collect the rows that are added, and write them in one transaction at the end."""
     _held.rows = {}
     try:
         yield

@@ -68,7 +68,7 @@ def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
     They are taken to be as long as the hits' own lines: reading files would cost more than a search.
     """
     folder, inside = roots.holding(path)
-    info = stat_of(f"{folder}/{inside}")  # making a path of it costs more than the look
+    info = stat_of(f"{folder}/{inside}")  # building a Path takes longer than the call itself
     near: set[int] = set()
     for hit in hits:
         line = hit.focus or hit.span.start

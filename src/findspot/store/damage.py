@@ -5,8 +5,8 @@ block. It holds something exactly while nobody writes: a writer empties it befor
 fills it when it is done. A writer that was killed leaves it empty; until the next run only SQLite's own
 checks are left. Vector segments carry their own checksum (`vector_segments`).
 
-`compared.json` says that the files were found to be as written, and how the system described them then: a
-new process reads only what has changed since. It counts for a day, and not after the machine was restarted.
+`compared.json` says that the files were found intact, with their sizes, inodes and times: a new process reads
+only files that have changed since. It expires after a day and when the machine restarts.
 
 `damaged.json` marks an index that was found to be damaged. It outlives the process that found it and makes
 the next run set the index aside and rebuild it: an update of a few files might never meet the damaged page.

@@ -191,7 +191,7 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
         )
     if unseen := unwatched(project.root):
         raise InvalidArgumentError(
-            f"git was told not to look for changes in {_first(unseen)}.",
+            f"git does not report changes to {_first(unseen)} (assume-unchanged or skip-worktree).",
             hint="Run `git update-index --no-assume-unchanged FILE` or `--no-skip-worktree FILE`, or pass "
             "--allow-dirty.",
         )

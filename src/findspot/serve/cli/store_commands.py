@@ -77,7 +77,7 @@ def convert(reply: Reply, project: str | None, to: str) -> None:
 
 
 def _checked_address(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Refuse what `store use` cannot read, with the command that can."""
+    """Refuse an address that `store use` cannot read, and name the command that can."""
     if value.startswith(("http://", "https://")):
         raise InvalidArgumentError(
             f"{value} is on a web server, and this command reads object stores.",
@@ -124,7 +124,7 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
 
 
 def _detach(project: Project) -> None:
-    """Let a project read no published index, and take back an agreement to its address."""
+    """Stop reading a published index, and withdraw the agreement to its address."""
     config, settings = project.store.folder / INDEX_FILE, project.settings
     unset_value(config, "store")
     published = settings.publishing.address

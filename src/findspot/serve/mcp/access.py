@@ -1,9 +1,9 @@
 """Who may ask a team's server, and about which projects.
 
 A tokens file holds hashes, not tokens, each with projects by path, id or repository address:
-`{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` in the place of the list
-stands for every project. `"oidc"` names an issuer whose tokens are valid as well, and the projects of its
-groups. Edits count with the next request.
+`{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` instead of the list
+means every project. With `"oidc"`, the tokens of an OpenID Connect issuer are accepted too; it lists the
+projects of each group of users. Edits apply to the next request.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def _user(name: str) -> AuthenticatedUser:
 
 
 def replayed(messages: list[Message], receive: Receive) -> Receive:
-    """Return what receives messages again, and then those that follow."""
+    """Return a `receive` that returns these messages first, then those that follow."""
     remaining = iter(messages)
 
     async def receive_again() -> Message:

@@ -66,9 +66,10 @@ class Sessions(StreamableHTTPSessionManager):
         self._mark = mark
 
     def is_in_order(self, scope: Scope) -> bool:
-        """Return whether a request needs no check: its headers and its client are those of an earlier one.
+        """Return whether a request can skip the checks of the SDK.
 
-        That one was answered in the same session, which is not about to end for want of requests.
+        It can if the last answered request of its session had the same headers and the same client, and the
+        session is not about to time out.
         """
         user, session = scope.get("user"), session_of(scope)
         name = session.decode("latin-1") if session is not None else ""
@@ -174,7 +175,7 @@ class _Session(StreamableHTTPServerTransport):
 
 
 def _checked(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers by which a request is let in, or is not."""
+    """Return the headers that decide whether a request is accepted."""
     return tuple((name, value) for name, value in scope["headers"] if name != b"content-length")
 
 

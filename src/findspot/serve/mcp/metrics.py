@@ -115,7 +115,7 @@ class Meter:
         return "\n".join(lines) + "\n"
 
     def note(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a call of a tool that is over."""
+        """Count a finished call of a tool."""
         self.calls[tool, outcome] += 1
         latency = self.latencies.setdefault(tool, _Latency())
         latency.buckets[bisect_left(_BOUNDS_S, seconds)] += 1

@@ -127,7 +127,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _is_safe(address: str) -> bool:
-    """Return whether what is fetched from an address is what its host sent, and clients may see it."""
+    """Return whether an address is https, or http on this machine, and can be shown to clients."""
     try:
         parts = urlsplit(address)
         named = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
@@ -155,7 +155,7 @@ class Issuer:
         self._attempts: deque[float] = deque(maxlen=FETCHES)
         self._failure = "its keys were not fetched yet"
         self._begun = 0
-        """Fetches that were begun: whoever waited while another began needs no further one."""
+        """How many fetches were started: a caller that waited for one need not start another."""
         self._fetching = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
 

@@ -1,8 +1,8 @@
 """A process that answers requests for another one, and the process that starts such processes.
 
-The nursery imports what every reader needs and loads the model, then forks a reader whenever it is asked for
-one: so readers share that memory, and a new one answers within milliseconds. It has a single thread and holds
-no index, which makes forking it safe.
+The fork server imports what every reader needs and loads the model, then forks a reader whenever it is asked
+to. Readers share that memory, and a new one answers within milliseconds. The fork server has a single thread
+and holds no index, which makes forking safe.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def mark_of(number: int) -> str:
     return f"p{number}-"
 
 
-def nursery() -> None:
+def fork_server() -> None:
     """Fork a process for each request on standard input, a socket, until its other end is closed."""
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to all processes of a terminal or service:
         signal.signal(number, signal.SIG_IGN)  # the one that takes connections says when to end

@@ -34,7 +34,7 @@ from findspot.serve.mcp.tools import all_tools
 
 _log = get_logger("http")
 
-_NURSERY = "from findspot.serve.mcp.reader_process import nursery; nursery()"
+_FORK_SERVER = "from findspot.serve.mcp.reader_process import fork_server; fork_server()"
 _MARK = re.compile(r"(?:findspot://results/)?p([0-9]{1,4})-")
 _TURNS = 2
 """Calls at once in each process: one that computes, and one that reads or waits."""
@@ -107,14 +107,14 @@ class _Pauses:
             self._writer.channel.send(kind, number, root)
 
 
-class _Nursery:
+class _ForkServer:
     """The process that forks the others; started again if somebody has ended it."""
 
     def start(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                python_command("-c", _NURSERY), stdin=theirs.fileno(), env=python_environment()
+                python_command("-c", _FORK_SERVER), stdin=theirs.fileno(), env=python_environment()
             )
 
     def start_reader(self, values: tuple[int, Plan], end: socket.socket) -> None:
@@ -141,7 +141,7 @@ class Readers:
         self._readers = {place: _Process(place) for place in range(1, number + 1)}
         self._writer = _Process(WRITER)
         self._pauses = _Pauses(self._writer)
-        self._nursery = _Nursery()
+        self._fork_server = _ForkServer()
         self._roots: set[Path] = set()
         self._requests = 0
         self._stopping = False
@@ -187,7 +187,7 @@ class Readers:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        await asyncio.to_thread(self._nursery.start)
+        await asyncio.to_thread(self._fork_server.start)
         for process in (self._writer, *self._readers.values()):
             await self._start(process)
         await send({"type": "lifespan.startup.complete"})
@@ -198,7 +198,7 @@ class Readers:
     async def _start(self, process: _Process) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._nursery.start_reader((process.number, self._plan), theirs)
+            self._fork_server.start_reader((process.number, self._plan), theirs)
         process.started_at = asyncio.get_running_loop().time()
 
         def receive(kind: Kind, number: int, head: Any, body: bytes) -> None:
@@ -251,7 +251,7 @@ class Readers:
         for process in (self._writer, *self._readers.values()):
             if process.channel is not None:
                 process.channel.send(Kind.STOP)
-        await asyncio.to_thread(self._nursery.stop)
+        await asyncio.to_thread(self._fork_server.stop)
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         message = await receive()

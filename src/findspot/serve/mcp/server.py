@@ -123,10 +123,10 @@ class FindspotServer(Server[Any]):
 
 
 class AtOnce:
-    """Answers searches where the message is read: without a task, a thread and a copy for each layer.
+    """Answers searches as soon as their message is read, without a task, a thread or a copy per layer.
 
-    A call goes this way if another one of its connection was answered before and nothing about it is
-    special. Whatever it cannot be answered with at once, an error included, is left to the SDK.
+    It takes plain calls on connections that had a call answered before. Everything else, errors included, is
+    left to the SDK.
     """
 
     def __init__(self, tools: _ToolHandlers) -> None:
@@ -135,7 +135,7 @@ class AtOnce:
         """The last request that each connection made, by the session of the transport."""
 
     def note(self, context: Context) -> None:
-        """Remember a request that was answered, whose connection is thus in order."""
+        """Remember a request that was answered; later calls of its connection can be answered at once."""
         session = transport_session(context)
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS and session not in self._contexts:
             self._contexts[session] = context
@@ -144,10 +144,10 @@ class AtOnce:
     def answer(
         self, body: bytes, session: str | None = None, request: Any = None, *, alone: bool = True
     ) -> bytes | None:
-        """Return the answer to a message; None for one that has to be answered as any other.
+        """Return the answer to a message; None if the SDK has to answer it.
 
-        Every message of a connection comes by here in order. `alone` says that nothing else waits for an
-        answer: a call that is not alone takes its turn.
+        Call it with every message of a connection, in order. `alone` says that no other call of the client
+        waits for an answer; otherwise this call takes its turn.
         """
         known = self._contexts.get(session)
         if known is None or not isinstance(get_tracer_provider(), ProxyTracerProvider):
@@ -240,7 +240,7 @@ class _ToolHandlers:
             return result
 
     def call_at_once(self, context: Context, name: str, given: dict[str, Any]) -> Answer | None:
-        """Return the answer of a tool; None where the call has to be answered as any other."""
+        """Return the answer of a tool; None if the call has to be answered the usual way."""
         tool, started = self._registry.find(name, self._toolsets), time.perf_counter()
         if tool is None or self._refusal(context, tool) is not None:
             return None
@@ -284,7 +284,7 @@ class _ToolHandlers:
 class _CarriedState:
     """Middleware: seals what clients carry from one call to the next, and opens what they bring back.
 
-    The SDK's own is made when something is carried: it imports a library of ciphers.
+    The SDK's middleware is made on first use, because it imports a library of ciphers.
     """
 
     def __init__(self, key: bytes | None) -> None:

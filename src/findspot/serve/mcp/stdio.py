@@ -132,7 +132,7 @@ class Incoming(_Stream):
 
     @property
     def _is_alone(self) -> bool:
-        """Whether no other call runs, which would have to wait, and no other message waits: it may cancel."""
+        """Whether no other call runs, which would have to wait, and no message waits, which may cancel."""
         return not self._outgoing.running and not self._lines.waiting
 
     async def receive(self) -> SessionMessage | Exception:

@@ -55,7 +55,7 @@ def missing_extension() -> MCPError:
 
 
 def check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
-    """Refuse a call as a task, or as none, where its tool or its client does not support that."""
+    """Refuse a call as a task, or without one, if its tool or client does not support that."""
     if as_task and tool.task_support is TaskSupport.FORBIDDEN:
         raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} cannot be called as a task")
     if tool.task_support is TaskSupport.REQUIRED and not as_task:

@@ -227,10 +227,10 @@ class WaitsError(Exception):
 
 
 class CallAtOnce(Call):
-    """A call that is answered in the event loop: a warm search takes less time than threads take turns."""
+    """A call that is answered in the event loop: for a warm search, changing threads takes longer."""
 
     known: Project
-    """The open project that another call with the same path was about."""
+    """The open project that an earlier call found for the same path."""
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         return work(self._engine())
@@ -253,7 +253,7 @@ class ToolCalls:
         self._held: dict[str, tuple[Task, Client]] = {}
         """Calls that wait for their client to call again with an answer."""
         self._projects: dict[Any, Project] = {}
-        """Open projects, by the path that a call named them with."""
+        """Open projects, by the path that a call was given."""
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
@@ -463,7 +463,7 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
 
 
 def finished(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, started: float) -> Answer:
-    """Return an answer with the warnings of its call, which is noted."""
+    """Record a call, and return its answer with its warnings."""
     answer = _with_warnings(answer, call.warnings)
     _record(tool, call, given, answer, (time.perf_counter() - started) * 1000)
     return answer

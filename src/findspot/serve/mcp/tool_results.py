@@ -87,9 +87,10 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
 
 
 def sent_result(answer: Answer, version: str) -> dict[str, Any]:
-    """Return the result of a call as it is sent; its values may hold what cannot be encoded.
+    """Return the result of a call as it is sent, shaped by the SDK for a version of the protocol.
 
-    The SDK shapes it by the version; what it would do with the values is to copy them.
+    The values are left out of that, because the SDK would copy them all. They may hold text that cannot be
+    encoded.
     """
     around = wire_result(replace(answer, values={}, text=answer.shown), version)
     shaped = serialize_server_result("tools/call", version, around)
