@@ -277,10 +277,7 @@ class ToolCalls:
         return wire_result(answer, client.version)
 
     def answer_at_once(self, context: Context, tool: Tool, given: dict[str, Any]) -> Answer | None:
-        """Return the answer of a call that waits for nothing; None where `answer` has to be called.
-
-        `answer` also reports errors: a search changes nothing, so it can be tried a second time.
-        """
+        """Return the answer of a call that waits for nothing; None where `answer` has to be called."""
         started, client, path = time.perf_counter(), Client(context), given.get("path")
         project = self._projects.get(str(path))
         is_located = client.roots.known or (isinstance(path, str) and Path(path).is_absolute())
