@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,6 +149,9 @@ STARTS = 4
 """Attempts to start a node of Ray, which fails on a machine with much else to do."""
 
 
+READY_S = 60
+
+
 class Cluster:
     """Nodes with addresses of their own, which ask for a token."""
 
@@ -157,12 +159,10 @@ class Cluster:
         self.folder = folder
         self.token = secrets.token_hex(32)
         self._sessions = tempfile.mkdtemp(prefix="ray")  # the names of its sockets must be short
-        self._nodes: list[subprocess.Popen[bytes]] = []
+        self._nodes: list[subprocess.Popen[str]] = []
         write_files(folder / "hook", {"sitecustomize.py": NODE.format(folder=str(folder))})
         self.start("127.0.0.2", "head")
-        while not is_open(self._client_port):  # its server for clients starts after the node
-            assert self._nodes[-1].poll() is None
-            time.sleep(0.1)
+        wait_for_server(f"127.0.0.2:{self._client_port}")  # which starts after the node
 
     @property
     def address(self) -> str:
@@ -173,36 +173,39 @@ class Cluster:
 
     def start(self, address: str, name: str) -> None:
         """Start a node, and wait until it has joined; Ray gives a node that starts half a minute."""
+        said = ""
         for _ in range(STARTS):
-            log = self.folder / f"{name}.log"
-            node = self._begin(address, name, log)
-            while node.poll() is None:
-                if "Ray runtime started" in log.read_text("utf-8", "replace"):
+            node = self._begin(address, name)
+            assert node.stdout is not None
+            for line in node.stdout:
+                said += line
+                if "Ray runtime started" in line:
                     self._nodes.append(node)
                     return
-                time.sleep(0.1)
-        raise AssertionError(log.read_text("utf-8", "replace")[-2_000:])
+            node.communicate()
+        raise AssertionError(said[-2_000:])
 
-    def _begin(self, address: str, name: str, log: Path) -> subprocess.Popen[bytes]:
+    def _begin(self, address: str, name: str) -> subprocess.Popen[str]:
         if name == "head":
             self._port, self._client_port = free_port(), free_port()
             role = ["--head", f"--port={self._port}", f"--ray-client-server-port={self._client_port}"]
             role += ["--include-dashboard=false", f"--temp-dir={self._sessions}"]
         else:
             role = [f"--address=127.0.0.2:{self._port}", f"--dashboard-agent-listen-port={free_port()}"]
-        with log.open("wb") as out:
-            return subprocess.Popen(
-                [sys.executable, "-m", "ray.scripts.scripts", "start", *role, f"--node-ip-address={address}",
-                 "--num-cpus=1", "--object-store-memory=100000000", "--min-worker-port=0",
-                 "--max-worker-port=0", "--disable-usage-stats", "--include-log-monitor=false", "--block"],
-                stdout=out, stderr=out, cwd=self.folder,
-                env=self.environment(
-                    RAY_AUTH_MODE="token",
-                    RAY_health_check_period_ms="500",
-                    TEST_NODE=name,
-                    PYTHONPATH=str(self.folder / "hook"),
-                ),
-            )  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, "-m", "ray.scripts.scripts", "start", *role, f"--node-ip-address={address}",
+             "--num-cpus=1", "--object-store-memory=100000000", "--min-worker-port=0",
+             "--max-worker-port=0", "--disable-usage-stats", "--include-log-monitor=false", "--block"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+            cwd=self.folder,
+            env=self.environment(
+                RAY_AUTH_MODE="token",
+                RAY_health_check_period_ms="500",
+                PYTHONUNBUFFERED="1",
+                TEST_NODE=name,
+                PYTHONPATH=str(self.folder / "hook"),
+            ),
+        )  # fmt: skip
 
     def kill(self, address: str) -> None:
         """Kill the process that makes a node part of the cluster, as a machine that goes away does."""
@@ -222,16 +225,15 @@ class Cluster:
         for node in reversed(self._nodes):
             node.terminate()
         for node in self._nodes:
-            node.wait()
+            node.communicate()
         shutil.rmtree(self._sessions, ignore_errors=True)
 
 
-def is_open(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.2", port)).close()
-    except OSError:
-        return False
-    return True
+def wait_for_server(address: str) -> None:
+    import grpc
+
+    with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
+        grpc.channel_ready_future(channel).result(READY_S)
 
 
 def free_port() -> int:
