@@ -71,6 +71,9 @@ _SESSION_WAIT_S = 60
 _BEARER = b"bearer "
 _DOTS_OF_JWT = 2
 
+_MOST_DROPPED_BYTES = 64 * 1024 * 1024
+"""A client that sends more than that is not listened to until it has finished."""
+
 
 class Bodies:
     """Makes bodies readable, and refuses a request whose id is still being answered in its session.
@@ -108,7 +111,10 @@ class Bodies:
                 self._busy.discard(key)
 
     async def _read_body(self, receive: Receive) -> tuple[list[Message], bytes]:
-        """Return the body, up to the largest size accepted; the transport refuses a larger one."""
+        """Return the body, up to the largest size accepted; the transport refuses a larger one.
+
+        The rest is read and dropped: closing a connection before that takes the answer along.
+        """
         messages: list[Message] = []
         size = 0
         while size <= self._max_body_bytes:
@@ -117,6 +123,10 @@ class Bodies:
             if not messages[-1].get("more_body", False):
                 body = b"".join(message.get("body", b"") for message in messages)
                 return _readable(messages, body)
+        dropped = messages[-1]
+        while dropped.get("more_body", False) and size <= _MOST_DROPPED_BYTES:
+            dropped = await receive()
+            size += len(dropped.get("body", b""))
         return messages, b""
 
 
