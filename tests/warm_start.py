@@ -11,6 +11,7 @@ that Python or a library reads while it is loaded, and systems other than Linux.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import gc
@@ -24,7 +25,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class Popen(subprocess.Popen[Any]):
         self._close_pipe_fds(*options[names.index("p2cread") : names.index("errwrite") + 1])  # type: ignore[attr-defined]
 
 
-@contextmanager
+@contextlib.contextmanager
 def for_libraries() -> Iterator[None]:
     """Let libraries start processes warm, too."""
     usual = subprocess.Popen
@@ -146,6 +146,8 @@ def _load() -> None:
         import_module(f"findspot.serve.cli.{module}")
     for module in ("project", "serve.mcp.http_server", "serve.mcp.stdio", "serve.web.page_server"):
         import_module(f"findspot.{module}")
+    with contextlib.suppress(ImportError):
+        import_module("lance_namespace")  # nearly all that lancedb takes to import; the rest starts threads
 
 
 def _serve_starts(starts: socket.socket) -> None:

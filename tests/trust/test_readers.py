@@ -55,18 +55,19 @@ def address(request: pytest.FixtureRequest, bucket: Bucket, published: Path) -> 
     """One per test, with a copy of what is published."""
     client = boto3.client("s3", endpoint_url=bucket.endpoint)
     first = FIRST.removeprefix("s3://bucket/")
-    for key, data in objects(bucket).items():
+    for key in objects(bucket):
         if key.startswith(f"{first}/"):
-            client.put_object(Bucket="bucket", Key=request.node.name + key.removeprefix(first), Body=data)
+            copy = request.node.name + key.removeprefix(first)
+            client.copy_object(Bucket="bucket", Key=copy, CopySource=f"bucket/{key}")
     return f"s3://bucket/{request.node.name}"
 
 
-def objects(bucket: Bucket) -> dict[str, bytes]:
-    """Everything in the bucket."""
+def objects(bucket: Bucket) -> dict[str, tuple[str, str]]:
+    """Everything in the bucket: the digest of each object, and when it was written."""
     client = boto3.client("s3", endpoint_url=bucket.endpoint)
     pages = client.get_paginator("list_objects_v2").paginate(Bucket="bucket")
-    keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
-    return {key: client.get_object(Bucket="bucket", Key=key)["Body"].read() for key in keys}
+    items = [item for page in pages for item in page.get("Contents", [])]
+    return {item["Key"]: (item["ETag"], str(item["LastModified"])) for item in items}
 
 
 def hits(program: Program, question: str, root: Path) -> list[tuple[Any, ...]]:
