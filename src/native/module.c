@@ -67,6 +67,18 @@ static void fill_in_words(void) {
                          (byte >= '0' && byte <= '9') || byte == '_';
 }
 
+int seed_of_process(uint64_t *seed) {
+    PyObject *name = PyUnicode_FromString("findspot");
+    if (name == NULL)
+        return -1;
+    Py_hash_t hash = PyObject_Hash(name);
+    Py_DECREF(name);
+    if (hash == -1 && PyErr_Occurred())
+        return -1;
+    *seed = (uint64_t)hash;
+    return 0;
+}
+
 static uint32_t crc_table[256];
 
 static void fill_crc_table(void) {

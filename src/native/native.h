@@ -41,6 +41,9 @@ Py_ssize_t space_at(const unsigned char *at, const unsigned char *end);
 /* The same as `zlib.crc32`. */
 uint32_t crc32_of(const unsigned char *at, Py_ssize_t size);
 
+/* Set a seed that nobody outside of this process knows, so that no file can be made whose words collide. */
+int seed_of_process(uint64_t *seed);
+
 int add_secrets(PyObject *module);
 int add_used_names(PyObject *module);
 int add_word_counts(PyObject *module);

@@ -10,15 +10,16 @@ typedef struct {
 typedef struct {
     Name *table; /* at most half of it is used */
     size_t size;
+    uint64_t seed;
     Py_ssize_t *same; /* pair → the next pair with its name; -1: none */
     Py_ssize_t *part; /* pair → the last part that its name was found in, from 1 on */
 } Names;
 
 static Name *name_at(const Names *names, const char *at, Py_ssize_t size) {
-    uint32_t hash = 2166136261u;
+    uint64_t hash = names->seed;
     for (Py_ssize_t place = 0; place < size; place++)
-        hash = (hash ^ (unsigned char)at[place]) * 16777619u;
-    for (size_t slot = hash & (names->size - 1);; slot = (slot + 1) & (names->size - 1)) {
+        hash = (hash ^ (unsigned char)at[place]) * 0x100000001b3u;
+    for (size_t slot = (hash ^ hash >> 32) & (names->size - 1);; slot = (slot + 1) & (names->size - 1)) {
         Name *name = &names->table[slot];
         if (name->at == NULL || (name->size == size && memcmp(name->at, at, (size_t)size) == 0))
             return name;
@@ -82,6 +83,8 @@ static const char *place_in(Text *text, Py_ssize_t character) {
 }
 
 static int fill_names(Names *names, PyObject *pairs, Py_ssize_t number) {
+    if (seed_of_process(&names->seed) < 0)
+        return -1;
     names->size = 16;
     while (names->size < 2 * (size_t)number)
         names->size *= 2;

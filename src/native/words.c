@@ -149,16 +149,9 @@ static int remember(Memory *memory, uint32_t hash, const unsigned char *at, size
     return 0;
 }
 
-/* Begin with a seed that nobody outside of this process knows, so that no file can be made to collide. */
 static int start_memory(Memory *memory, Py_ssize_t most) {
-    PyObject *name = PyUnicode_FromString("findspot");
-    if (name == NULL)
+    if (seed_of_process(&memory->seed) < 0)
         return -1;
-    Py_hash_t seed = PyObject_Hash(name);
-    Py_DECREF(name);
-    if (seed == -1 && PyErr_Occurred())
-        return -1;
-    memory->seed = (uint64_t)seed;
     memory->most = most < 1 ? 1 : most > (1 << 24) ? (1 << 24) : (size_t)most;
     return 0;
 }
