@@ -100,10 +100,14 @@ def capsule(
 
 def _shown_imports(text: str, used: list[Name]) -> list[str]:
     """Return the imports of used names, without those that the text shows itself."""
-    statements: dict[Import, list[str]] = {}
+    statements: dict[int, tuple[Import, list[str]]] = {}  # by their ids: hashes of texts take longer
     for name, statement in used:
-        statements.setdefault(statement, []).append(name)
-    shown = [statement.shown(found) for statement, found in statements.items() if statement.text not in text]
+        known = statements.get(id(statement))
+        if known is None:
+            statements[id(statement)] = (statement, [name])
+        else:
+            known[1].append(name)
+    shown = [statement.shown(found) for statement, found in statements.values() if statement.text not in text]
     return shown[:MAX_IMPORTS]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature, used_names
 from findspot.chunk.data import chunk_data, chunk_notebook
 from findspot.chunk.grammars import READ_BYTES, Grammar, grammar_for
-from findspot.chunk.imports import Name, read_import
+from findspot.chunk.imports import Import, Name, read_import
 from findspot.chunk.pieces import Piece, chunk_tags, divide, file_tags
 from findspot.chunk.plain import (
     CODE_SEPARATORS,
@@ -213,8 +213,10 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     root = grammar.parse(source).root_node
     definitions, references = grammar.matches(root)
     symbols = read_symbols(grammar, definitions, source, lines)
-    imports = [read_import(grammar.language, node, source, path) for node in symbols.imports]
-    names = [(name, statement) for statement in imports for name in statement.names]
+    imported = symbols.imported
+    imports = [read_import(grammar.language, node, source, path, imported) for node in symbols.imports]
+    same: dict[Import, Import] = {}
+    names = [(name, same.setdefault(each, each)) for each in imports for name in each.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}
     file = _File(lines, source, symbols, import_rows)
     pieces = divide(root, symbols, lines)
@@ -232,7 +234,7 @@ def _draft(piece: Piece, file: _File, used: list[Name]) -> Draft:
     main = _main(piece.definitions)
     enclosing = _enclosing(main, piece.container)
     draft = Draft(piece.first, piece.last)
-    text = file.lines.slice(piece.first, piece.last)
+    text = file.lines.slice(piece.first, piece.last) if used else ""
     draft.context = capsule(text, file.symbols.package, enclosing, file.source, used)
     if main is None:
         draft.breadcrumb = breadcrumb(piece.container) if piece.container else None
@@ -240,11 +242,11 @@ def _draft(piece: Piece, file: _File, used: list[Name]) -> Draft:
             draft.kind = "import"
         return draft
     draft.kind = main.kind
-    draft.symbols = tuple(definition.symbol for definition in piece.definitions)
+    draft.symbols = tuple([definition.symbol for definition in piece.definitions])
     draft.signature = signature(main, file.source)
     draft.breadcrumb = breadcrumb(main)
     draft.doc_comment = doc_comment(main, file.source, file.lines)
-    if all(definition.kind == "constant" for definition in piece.definitions):
+    if main.kind == "constant" and all(each.kind == "constant" for each in piece.definitions):
         draft.chunk_type = ChunkType.DATA
     return draft
 

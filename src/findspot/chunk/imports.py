@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import loaded_name
 from findspot.chunk.rust_expressions import modules_around, seen_from_file
-from findspot.chunk.symbols import text_of
+from findspot.chunk.symbols import Imported, text_of
 from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_CHARS = 120
 
-_SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*")
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 _RUST_ROOTS = ("main.rs", "lib.rs", "mod.rs")
@@ -58,7 +57,10 @@ class Statement:
 
     def text(self, node: Node | None) -> str:
         """Return the text of a node without white space, or nothing for no node."""
-        return _SPACE.sub("", text_of(node, self.source)) if node is not None else ""
+        if node is None:
+            return ""
+        text = text_of(node, self.source)
+        return text if text.isidentifier() else "".join(text.split())
 
     def string(self, node: Node | None) -> str:
         """Return what a string literal holds; nothing for any other expression."""
@@ -79,18 +81,21 @@ class Statement:
         return any(child.type == token for child in self.node.children)
 
 
-Imported = tuple[str, str, str]
-"""Local name, module, name in the module."""
+def read_imports(
+    language: str, node: Node, source: bytes, path: str, known: dict[int, list[Imported]] | None = None
+) -> list[ImportFact]:
+    """Return the facts of one import statement; none where the language has no reader.
 
-
-def read_imports(language: str, node: Node, source: bytes, path: str) -> list[ImportFact]:
-    """Return the facts of one import statement; none where the language has no reader."""
-    reader = READERS.get(language)
-    if reader is None:
+    `known` has what statements import that were read before, by the ids of their nodes.
+    """
+    if language not in READERS:
         return []
     statement = Statement(node, source, path)
+    imported = known.get(node.id) if known else None
+    if imported is None:
+        imported = list(READERS[language](statement))
     line, mark = node.start_point[0] + 1, _mark(statement)
-    return [ImportFact(*imported, line, mark) for imported in reader(statement)]
+    return [ImportFact(*each, line, mark) for each in imported]
 
 
 def _mark(statement: Statement) -> str:
@@ -115,15 +120,23 @@ def _checks_types(statement: Statement, condition: Node, inner: Node) -> bool:
     )
 
 
-def read_import(language: str, node: Node, source: bytes, path: str) -> Import:
-    """Return the import of one statement, with the names a use of it is recognised by."""
+def read_import(
+    language: str, node: Node, source: bytes, path: str, known: dict[int, list[Imported]] | None = None
+) -> Import:
+    """Return the import of one statement, with the names a use of it is recognised by.
+
+    What it imports is added to `known`, for `read_imports`.
+    """
     text = text_of(node, source)
     if ("#" in text or "//" in text) and text.lstrip()[:1] != "#":
         text = _COMMENT.sub("", text)
     line = " ".join(text.split()).rstrip(";")
     reader = READERS.get(language)
     if reader is not None:
-        used = (_used_name(local, module) for local, module, _ in reader(Statement(node, source, path)))
+        imported = list(reader(Statement(node, source, path)))
+        if known is not None:
+            known[node.id] = imported
+        used = (_used_name(local, module) for local, module, _ in imported)
         names = tuple(dict.fromkeys(name for name in used if name))
     else:
         names = names_in_text(line)

@@ -61,7 +61,7 @@ from findspot.chunk.expressions import (
     type_names,
 )
 from findspot.chunk.imports import read_imports
-from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
+from findspot.chunk.symbols import Definition, FileSymbols, Imported, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
     DECLARED,
@@ -125,6 +125,7 @@ class Reading:
     language: str
     scopes: BlockScopes
     package: str
+    imported: dict[int, list[Imported]]
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     passed: list[Node] = field(default_factory=list)
@@ -244,6 +245,7 @@ def read_references(
         grammar.language,
         BlockScopes(grammar.language),
         symbols.package or "",
+        symbols.imported,
     )
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
@@ -337,7 +339,9 @@ def _read(reading: Reading, match: Captures, path: str) -> None:
         elif capture == "function":
             ecmascript_expressions.bind_parameters(reading, nodes[0])
         elif capture == "import":
-            reading.imports += read_imports(reading.language, nodes[0], reading.source, path)
+            reading.imports += read_imports(
+                reading.language, nodes[0], reading.source, path, reading.imported
+            )
         elif reading.requests is not None:
             reading.requests.add(reading, capture, nodes[0], match)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, count, pairwise
+from itertools import accumulate, count, islice, pairwise
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -129,15 +129,21 @@ def pack(
     units: Iterable[Rows], lines: SourceLines, target: int = TARGET_CHARS, most: int = MAX_CHARS
 ) -> list[Rows]:
     """Neighbouring units joined into pieces of even size near the target, none above `most`."""
-    small = [part for unit in units for part in _within(unit, lines, most)]
+    starts = lines.starts
+    small: list[Rows] = []
+    for unit in units:
+        if starts[unit[1] + 1] - starts[unit[0]] - 1 <= most:
+            small.append(unit)
+        else:
+            small.extend(_line_groups(unit, starts, most * 3 // 4))
     if not small:
         return []
     total = lines.size(small[0][0], small[-1][1])
     aim = total / max(1, round(total / target))
     packed: list[Rows] = []
     first, last = small[0]
-    for start, end in small[1:]:
-        size, added = lines.size(first, last), lines.size(start, end)
+    for start, end in islice(small, 1, None):
+        size, added = starts[last + 1] - starts[first] - 1, starts[end + 1] - starts[start] - 1
         if size + added + 1 > most or size + added / 2 > aim:
             packed.append((first, last))
             first = start
@@ -147,18 +153,15 @@ def pack(
     return [*packed, (first, last)]
 
 
-def _within(unit: Rows, lines: SourceLines, most: int) -> list[Rows]:
-    """Return a unit as it is, or in line groups where it is larger than a chunk may be."""
+def _line_groups(unit: Rows, starts: list[int], most: int) -> list[Rows]:
+    """Return a unit in groups of lines, none above `most` unless it is one line."""
     first, last = unit
-    if lines.size(first, last) <= most:
-        return [unit]
     parts: list[Rows] = []
-    start = first
     for row in range(first + 1, last + 1):
-        if lines.size(start, row) > most * 3 // 4:
-            parts.append((start, row - 1))
-            start = row
-    return [*parts, (start, last)]
+        if starts[row + 1] - starts[first] - 1 > most:
+            parts.append((first, row - 1))
+            first = row
+    return [*parts, (first, last)]
 
 
 def _units(starts: Iterable[int], first: int, last: int) -> list[Rows]:
@@ -176,10 +179,10 @@ def statement_rows(node: Node, first: int, last: int, lines: SourceLines) -> lis
         glued = -1
         for child in pending.pop().children:
             visited += 1
-            start, end = child.start_point[0], child.end_point[0]
+            (start, column), (end, _) = child.start_point, child.end_point
             if end < first or start > last:
                 continue
-            if start > first and start != glued and _starts_line(child, lines):
+            if start > first and start != glued and child.is_named and _starts_line(start, column, lines):
                 found.add(start)
             # A comment stays with what follows it.
             glued = end + 1 if "comment" in child.type else -1
@@ -188,11 +191,10 @@ def statement_rows(node: Node, first: int, last: int, lines: SourceLines) -> lis
     return sorted(found)
 
 
-def _starts_line(node: Node, lines: SourceLines) -> bool:
-    """Return whether nothing but space stands before a node, and it is more than a closing bracket."""
-    row, column = node.start_point
+def _starts_line(row: int, column: int, lines: SourceLines) -> bool:
+    """Return whether nothing but space stands before a place."""
     before = lines.lines[row][:column] if row < len(lines) else "x"
-    return node.is_named and (not before or before.isspace())
+    return not before or before.isspace()
 
 
 def _clipped(start: int, end: int, first: int, last: int, lines: SourceLines) -> int:

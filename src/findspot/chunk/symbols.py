@@ -85,6 +85,10 @@ class Definition:
             outer = outer.parent
 
 
+Imported = tuple[str, str, str]
+"""What an import statement brings in: local name, module, name in the module."""
+
+
 @dataclass(slots=True)
 class FileSymbols:
     """What a query found in one file; `definitions` in text order, `tops` the outermost."""
@@ -93,6 +97,8 @@ class FileSymbols:
     tops: list[Definition]
     imports: list[Node]
     package: str | None
+    imported: dict[int, list[Imported]] = field(default_factory=dict)
+    """By the ids of import statements, once they are read."""
 
     def release(self) -> None:
         """Undo the nesting: its cycles would keep the syntax tree alive until a collection."""
@@ -183,14 +189,15 @@ def _collect(grammar: Grammar, matches: list[PatternMatch], source: bytes, lines
 def _definition(kind: str, node: Node, match: dict[str, list[Node]], source: bytes) -> Definition:
     name = match["name"][0]
     body, scope = match.get("body"), match.get("scope")
+    first, (last, end_column) = node.start_point[0], node.end_point
     return Definition(
-        _clean_name(text_of(name, source)),
+        _clean_name(source[name.start_byte : name.end_byte].decode("utf-8", "replace")),
         kind,
         node,
         node.start_byte,
         node.end_byte,
-        node.start_point[0],
-        end_row(node),
+        first,
+        last - 1 if end_column == 0 and last > first else last,  # as `end_row`
         name.start_point[0],
         body[0].start_byte if body else None,
         _clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0], source))) if scope else None,
