@@ -8,10 +8,10 @@
 (formal_parameters (rest_pattern (identifier) @bind))
 (field_definition property: (_) @bind value: (_) @value)
 (call_expression
-  function: (member_expression object: (_) @each property: (_) @_loop)
+  function: (_ object: (_) @each property: (_) @_loop)
   arguments: (arguments . (arrow_function parameters: (formal_parameters . (identifier) @bind)))
   (#any-of? @_loop "map" "forEach" "filter" "find" "some" "every" "flatMap"))
 (call_expression
-  function: (member_expression object: (_) @value property: (_) @_then)
+  function: (_ object: (_) @value property: (_) @_then)
   arguments: (arguments . (arrow_function parameters: (formal_parameters . (identifier) @bind)))
   (#eq? @_then "then"))

@@ -1,6 +1,6 @@
 ; inherits: shared/ecmascript
 (call_expression function: (non_null_expression (identifier) @call))
-(call_expression function: (non_null_expression (member_expression object: (_) @on property: (_) @call)))
+(call_expression function: (non_null_expression (_ object: (_) @on property: (_) @call)))
 (class_heritage (extends_clause value: [(identifier) (member_expression)] @inherit))
 (class_heritage (extends_clause value: (call_expression
   arguments: (arguments (identifier) @inherit (#match? @inherit "^[A-Z]")))))
@@ -34,10 +34,10 @@
 (arrow_function return_type: (type_annotation) @returns)
 (function_expression return_type: (type_annotation) @returns)
 (call_expression
-  function: (member_expression object: (_) @each property: (_) @_loop)
+  function: (_ object: (_) @each property: (_) @_loop)
   arguments: (arguments . (arrow_function parameters: (formal_parameters . (required_parameter pattern: (identifier) @bind !type))))
   (#any-of? @_loop "map" "forEach" "filter" "find" "some" "every" "flatMap"))
 (call_expression
-  function: (member_expression object: (_) @value property: (_) @_then)
+  function: (_ object: (_) @value property: (_) @_then)
   arguments: (arguments . (arrow_function parameters: (formal_parameters . (required_parameter pattern: (identifier) @bind !type))))
   (#eq? @_then "then"))

@@ -1,18 +1,19 @@
+; `(_ object: … property: …)` is a member expression. With its type, the query takes a fifth longer to compile.
 (call_expression function: [(identifier) (super)] @call (#not-eq? @call "require"))
-(call_expression function: (member_expression object: (_) @on property: (_) @call))
+(call_expression function: (_ object: (_) @on property: (_) @call))
 (call_expression function: (await_expression (identifier) @call))
-(call_expression function: (await_expression (member_expression object: (_) @on property: (_) @call)))
+(call_expression function: (await_expression (_ object: (_) @on property: (_) @call)))
 (call_expression function: (call_expression function: (identifier) @_load) @call (#eq? @_load "require"))
 (call_expression function: (subscript_expression object: (_) @on index: (string (string_fragment) @call)))
 (call_expression function: (parenthesized_expression
   [(identifier) @call (sequence_expression (identifier) @call .)]))
 (call_expression function: (parenthesized_expression
-  [(member_expression object: (_) @on property: (_) @call)
-   (sequence_expression (member_expression object: (_) @on property: (_) @call) .)]))
+  [(_ object: (_) @on property: (_) @call)
+   (sequence_expression (_ object: (_) @on property: (_) @call) .)]))
 (new_expression constructor: [(identifier) (this)] @call)
 (new_expression constructor: (subscript_expression object: (_) @on index: (string (string_fragment) @call)))
 (new_expression constructor: (parenthesized_expression (_) @call))
-(new_expression constructor: (member_expression object: (_) @on property: (_) @call))
+(new_expression constructor: (_ object: (_) @on property: (_) @call))
 (decorator [(identifier) (member_expression)] @decorate)
 (decorator (call_expression function: (_) @decorate))
 (assignment_expression left: (member_expression object: (this)) @bind right: (_) @value)
@@ -60,11 +61,11 @@
 (pair value: (call_expression function: [(identifier) (import)] @_load) (#any-of? @_load "require" "import")) @import
 (call_expression function: [(identifier) (import)] @_load arguments: (arguments . (string))
   (#any-of? @_load "require" "import")) @import
-(assignment_expression left: (member_expression object: (identifier) @_exports property: (_) @bind) right: (_) @value
+(assignment_expression left: (_ object: (identifier) @_exports property: (_) @bind) right: (_) @value
   (#eq? @_exports "exports"))
-(assignment_expression left: (member_expression object: (member_expression) @_module property: (_) @bind) right: (_) @value
+(assignment_expression left: (_ object: (member_expression) @_module property: (_) @bind) right: (_) @value
   (#eq? @_module "module.exports"))
-(assignment_expression left: (member_expression object: (identifier) @_exports property: (_) @bind)
+(assignment_expression left: (_ object: (identifier) @_exports property: (_) @bind)
   right: (assignment_expression left: (_) @value) (#eq? @_exports "exports"))
 (assignment_expression left: (member_expression) @_module right: (_) @default (#eq? @_module "module.exports"))
 (assignment_expression left: (member_expression) @_module right: (_ name: (_) @default) (#eq? @_module "module.exports"))
@@ -73,15 +74,15 @@
 (assignment_expression left: (member_expression) @_module
   right: (object (pair key: (property_identifier) @bind value: (_) @value)) (#eq? @_module "module.exports"))
 (call_expression
-  function: (member_expression object: (_) @each property: (_) @_loop)
+  function: (_ object: (_) @each property: (_) @_loop)
   arguments: (arguments . (arrow_function parameter: (identifier) @bind))
   (#any-of? @_loop "map" "forEach" "filter" "find" "some" "every" "flatMap"))
-(call_expression function: (member_expression object: (identifier) @call property: (_) @_called)
+(call_expression function: (_ object: (identifier) @call property: (_) @_called)
   (#any-of? @_called "call" "apply"))
 (call_expression
-  function: (member_expression object: (member_expression object: (_) @on property: (_) @call) property: (_) @_called)
+  function: (_ object: (_ object: (_) @on property: (_) @call) property: (_) @_called)
   (#any-of? @_called "call" "apply"))
-(call_expression function: (member_expression object: [(identifier) (member_expression)] @pass property: (_) @_bound) (#eq? @_bound "bind"))
+(call_expression function: (_ object: [(identifier) (member_expression)] @pass property: (_) @_bound) (#eq? @_bound "bind"))
 (arguments [(identifier) (member_expression)] @pass)
 (arguments (object [(shorthand_property_identifier) @pass (pair value: [(identifier) (member_expression)] @pass)]))
 (array [(identifier) @pass (member_expression) @pass (object [(shorthand_property_identifier) @pass (pair value: [(identifier) (member_expression)] @pass)])])

@@ -1,3 +1,4 @@
+; `(_ object: … property: …)` is a member expression. With its type, the query takes a fifth longer to compile.
 (export_statement "default" @name value: (class body: (_) @body)) @definition.class
 (export_statement "default" @name
   value: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)])
@@ -35,23 +36,23 @@
   right: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])])) @definition.constant
   (#eq? @name "module.exports") (#set! named default))
 (expression_statement (assignment_expression
-  left: (member_expression object: (identifier) @_exports property: (property_identifier) @name)
+  left: (_ object: (identifier) @_exports property: (property_identifier) @name)
   right: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])])) @definition.constant
   (#eq? @_exports "exports"))
 (assignment_expression
-  left: (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  left: (_ object: (identifier) @scope property: (property_identifier) @_prototype)
   right: (object (method_definition name: (_) @name body: (_) @body) @definition.method)
   (#eq? @_prototype "prototype"))
 (assignment_expression
-  left: (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  left: (_ object: (identifier) @scope property: (property_identifier) @_prototype)
   right: (object (pair key: (property_identifier) @name value: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]) @definition.method)
   (#eq? @_prototype "prototype"))
 (call_expression function: (member_expression) @_assign
-  arguments: (arguments . (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  arguments: (arguments . (_ object: (identifier) @scope property: (property_identifier) @_prototype)
     (object (method_definition name: (_) @name body: (_) @body) @definition.method))
   (#eq? @_assign "Object.assign") (#eq? @_prototype "prototype"))
 (call_expression function: (member_expression) @_assign
-  arguments: (arguments . (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  arguments: (arguments . (_ object: (identifier) @scope property: (property_identifier) @_prototype)
     (object (pair key: (property_identifier) @name value: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]) @definition.method))
   (#eq? @_assign "Object.assign") (#eq? @_prototype "prototype"))
 ((function_declaration name: (identifier) @name body: (statement_block) @body) @definition.function (#set! clauses))
@@ -62,24 +63,24 @@
   @definition.method
 (pair key: (property_identifier) @name value: (class body: (_) @body)) @definition.class
 (assignment_expression
-  left: (member_expression
-    object: (member_expression object: [(identifier) (member_expression)] @scope property: (property_identifier) @_prototype)
+  left: (_
+    object: (_ object: [(identifier) (member_expression)] @scope property: (property_identifier) @_prototype)
     property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#eq? @_prototype "prototype")) @definition.function
 (assignment_expression
-  left: (member_expression object: [(identifier) (this)] @scope property: (property_identifier) @name)
+  left: (_ object: [(identifier) (this)] @scope property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#not-match? @scope "^(exports|module)$")) @definition.function
 (assignment_expression
-  left: (member_expression
-    object: (member_expression object: (identifier) @_exports property: (property_identifier) @scope)
+  left: (_
+    object: (_ object: (identifier) @_exports property: (property_identifier) @scope)
     property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#eq? @_exports "exports")) @definition.function
 (assignment_expression
-  left: (member_expression
-    object: (member_expression object: (identifier) property: (property_identifier)) @scope
+  left: (_
+    object: (_ object: (identifier) property: (property_identifier)) @scope
     property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#not-match? @scope "^(module\\.exports|exports\\..*)$")) @definition.function
@@ -88,7 +89,7 @@
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)])
   @definition.function
 (assignment_expression
-  left: (member_expression object: (identifier) @scope property: (property_identifier) @name)
+  left: (_ object: (identifier) @scope property: (property_identifier) @name)
   right: (class body: (_) @body) (#not-match? @scope "^(exports|module)$")) @definition.class
 (assignment_expression
   left: (member_expression property: (property_identifier) @name) right: (class body: (_) @body)) @definition.class
