@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -21,8 +22,9 @@ _BRACKETED = frozenset({"json", "xml"})
 
 def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
     """Drafts of whole top-level entries, small neighbours packed, large ones cut deeper."""
-    entries = _entries(lines, language)
-    units = [part for entry in entries for part in _within(entry, lines)]
+    indents = _indents(lines.lines)
+    entries = _entries(lines, language, indents)
+    units = [part for entry in entries for part in _within(entry, lines, indents)]
     drafts = []
     index = 0
     for first, last in pack(units, lines):
@@ -35,7 +37,8 @@ def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
 def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) -> str | None:
     """Return the key of the entries from `index` up to row `last`, where they have just one."""
     found: str | None = None
-    for start, end in entries[index:]:
+    for place in range(index, len(entries)):
+        start, end = entries[place]
         if start > last:
             break
         key = _key(start, end, lines)
@@ -45,18 +48,18 @@ def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) ->
     return found
 
 
-def _entries(lines: SourceLines, language: str) -> list[Rows]:
+def _entries(lines: SourceLines, language: str, indents: list[int]) -> list[Rows]:
     """Return rows of the top-level entries; comments belong to the entry below them."""
     last = len(lines) - 1
     if language in _TABLED and any(_TABLE.match(line) for line in lines.lines):
         starts = [row for row, line in enumerate(lines.lines) if _TABLE.match(line)]
     else:
-        level = _level(0, last, lines) if language in _BRACKETED else 0
-        starts = [row for row, line in enumerate(lines.lines) if _opens(line, level)]
+        level = _level(indents) if language in _BRACKETED else 0
+        starts = [row for row, indent in enumerate(indents) if indent <= level]
     return _between([_above(row, lines) for row in starts], 0, last)
 
 
-def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
+def _within(entry: Rows, lines: SourceLines, indents: list[int]) -> list[Rows]:
     """Return an entry as it is, or cut before its own entries where it is too large."""
     parts: list[Rows] = []
     todo = [(entry, 0)]
@@ -65,8 +68,9 @@ def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
         if first == last or depth == MAX_DEPTH or lines.size(first, last) <= MAX_CHARS:
             parts.append((first, last))
             continue
-        level = _level(first + 1, last, lines)
-        starts = [row for row in range(first + 1, last + 1) if _opens(lines.lines[row], level)]
+        inside = indents[first + 1 : last + 1]
+        level = _level(inside)
+        starts = [row for row, indent in enumerate(inside, first + 1) if indent <= level]
         inner = _between([_above(row, lines) for row in starts], first, last)
         if len(inner) > 1:
             todo.extend((rows, depth + 1) for rows in reversed(inner))
@@ -75,21 +79,19 @@ def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
     return parts
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _indents(lines: list[str]) -> list[int]:
+    """Return the indentation of each line that may start an entry, and more than any for the others."""
+    indents = []
+    for line in lines:
+        bare = line.lstrip()
+        starts = bare and bare[0] not in "]})" and not bare.startswith(_COMMENT)
+        indents.append(len(line) - len(bare) if starts else sys.maxsize)
+    return indents
 
 
-def _opens(line: str, level: int) -> bool:
-    """Return whether a line starts an entry at this indentation."""
-    bare = line.strip()
-    return bool(bare) and _indent(line) <= level and bare[0] not in "]})" and not bare.startswith(_COMMENT)
-
-
-def _level(first: int, last: int, lines: SourceLines) -> int:
-    """Return the smallest indentation of entries in these rows that is more than none, else none."""
-    rows = (lines.lines[row] for row in range(first, last + 1))
-    indents = {_indent(line) for line in rows if _opens(line, len(line))}
-    return min(indents - {0}, default=0)
+def _level(indents: list[int]) -> int:
+    """Return the smallest indentation of entries that is more than none, else none."""
+    return min((indent for indent in set(indents) if 0 < indent < sys.maxsize), default=0)
 
 
 def _above(row: int, lines: SourceLines) -> int:
