@@ -183,6 +183,8 @@ class Facts:
     imports: tuple[ImportFact, ...]
     bindings: tuple[BindingFact, ...]
     references: tuple[ReferenceFact, ...]
+    defined: tuple[tuple[Any, ...], ...]
+    """The definitions by column."""
     columns: tuple[tuple[Any, ...], ...]
     """The references by column: a question about one name makes tuples of few of them."""
     bases: frozenset[str]
@@ -201,6 +203,7 @@ class Facts:
         self.imports = tuple(imports)
         self.bindings = tuple(bindings)
         self.references = tuple(references)
+        self.defined = _columns(self.definitions, DefinitionFact)
         self.columns = _columns(self.references, ReferenceFact)
         named = zip(self.columns[0], self.columns[_NAME], strict=True)
         self.bases = frozenset([name for relation, name in named if relation == _INHERIT])
@@ -218,6 +221,8 @@ class Facts:
             raise AttributeError(name)
         if name == "references":
             return _rows(ReferenceFact, self.columns)
+        if name == "definitions":
+            return _rows(DefinitionFact, self.defined)
         place, read = _READERS[name]
         value = read(json.loads(self.__dict__["_parts"][place]))
         if name in _KEPT:
@@ -251,6 +256,11 @@ def _rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     return tuple(map(partial(tuple.__new__, kind), zip(*columns, strict=False)))
 
 
+def plain_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> Iterable[Any]:
+    """Return the rows of columns as tuples, which are named only where a column was not stored yet."""
+    return zip(*columns, strict=True) if len(columns) == len(kind._fields) else _rows(kind, columns)
+
+
 def _shared_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     return _rows(kind, _all_shared(columns))
 
@@ -258,6 +268,7 @@ def _shared_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]
 _READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "package": (0, str),
     "definitions": (1, partial(_shared_rows, DefinitionFact)),
+    "defined": (1, _all_shared),
     "imports": (2, partial(_shared_rows, ImportFact)),
     "bindings": (3, partial(_shared_rows, BindingFact)),
     "references": (4, partial(_shared_rows, ReferenceFact)),
@@ -303,6 +314,11 @@ def module_name(module: str) -> str:
     return suffix or last
 
 
+def dotted(package: str) -> str:
+    """Return a package as names with dots between them, however its language writes it."""
+    return package.replace("\\", ".").replace("::", ".").strip(".")
+
+
 _INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
 """Stems of files that are imported by the name of their folder."""
 
@@ -318,7 +334,7 @@ def pack(facts: Facts) -> bytes:
     """Return the stored form: one line per part, stored by columns, which are small and quick to read."""
     parts: list[object] = [
         facts.package,
-        _columns(facts.definitions, DefinitionFact),
+        facts.defined,
         _columns(facts.imports, ImportFact),
         _columns(facts.bindings, BindingFact),
         facts.columns,

@@ -56,7 +56,9 @@ class Members:
     def attribute(self, value: Value, name: str) -> Values:
         """Return a member of a value."""
         if value.what in _OF_TYPES and isinstance(value.of, Def):
-            return self._of_type(value, value.of, name)
+            if self._evaluator.types.opening:
+                return self._of_type(value, value.of, name)
+            return self._evaluator.memo.kept((value, name), self._of_type, value, value.of, name)
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return _through(self._of_module(value.of, name), value.trust)
         if value.what is What.PACKAGE and isinstance(value.of, str):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 
-from findspot.core.facts import WHOLE, ImportFact
+from findspot.core.facts import WHOLE, ImportFact, dotted
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
-from findspot.graph.source_view import Def, SourceView, dotted, is_top
+from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.sources import Sources
 
 

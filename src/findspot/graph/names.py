@@ -33,12 +33,12 @@ class Names:
                 self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
             ]
             return [Value(What.MODULE, module) for module in modules if module is not None]
-        own_type = name in language.own_type_names
-        own_object = name in language.self_names
-        if own_type or own_object or name in language.parent_names:
+        if name in language.own_names:
+            own_type = name in language.own_type_names
+            own_object = name in language.self_names
             around = self._evaluator.types.around(owner)
             if around is not None:
-                static = own_type or (own_object and _is_static(owner))
+                static = own_type or (own_object and is_static(owner))
                 what = What.TYPE if static else What.INSTANCE if own_object else What.PARENT
                 return [Value(what, around, MEMBER)]
             if own_object:
@@ -202,7 +202,7 @@ class Names:
         return None
 
 
-def _is_static(owner: Def | None) -> bool:
+def is_static(owner: Def | None) -> bool:
     """Return whether code is that of a static method, whose `this` is the class."""
     while owner is not None and owner.parent is not None and not owner.parent.is_type:
         owner = owner.parent

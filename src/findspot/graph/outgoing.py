@@ -67,7 +67,9 @@ class Outgoing:
         if not is_method(method):
             return []
         around = self.types.around(method)
-        if around is not None and self.types.own(around, method.name) is not method:
+        if around is None or not (method.scope or self.types.ancestors(around)):
+            return []
+        if self.types.own(around, method.name) is not method:
             return []  # declared here and defined elsewhere: the definition overrides
         overridden = self.resolver.methods.overridden(method)
         declared = self.conformance.declared(method) if method.scope else ()

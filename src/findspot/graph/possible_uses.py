@@ -14,6 +14,7 @@ from findspot.core.facts import (
     ImportFact,
     ReferenceFact,
     Relation,
+    dotted,
     importable_names,
     module_name,
 )
@@ -24,7 +25,7 @@ from findspot.graph.members import is_property
 from findspot.graph.names import MAX_HOPS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
-from findspot.graph.source_view import Def, SourceView, dotted
+from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.members import is_property
-from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED
-from findspot.graph.source_view import VALUE_KINDS, Def, SourceView
+from findspot.graph.names import is_static
+from findspot.graph.shared_tables import MEMBERS, OWNERS, RECEIVERS, RESOLVED
+from findspot.graph.source_view import (
+    SAME_IN_DEFINITION,
+    SAME_IN_FILE,
+    SAME_IN_TYPE,
+    VALUE_KINDS,
+    Def,
+    SourceView,
+)
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
@@ -71,31 +79,49 @@ class Resolver:
         self._done: dict[tuple[object, ...], Resolution] = table(RESOLVED)
         self._receivers: dict[tuple[object, ...], tuple[Value, ...]] = table(RECEIVERS)
         self._members: dict[tuple[object, ...], Resolution] = table(MEMBERS)
+        self._owners: dict[tuple[int, int], Hashable] = table(OWNERS)
         self.methods = Methods(evaluator)
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         relation, name, on, _, place, arguments = reference  # the line does not matter
-        if place >= 0 and self._is_global(relation, name, on, view):
-            place = -1
-        key = (view.id, place, name, on, relation, arguments)
+        scope = self.scope(view, self.reach(view, relation, name, on), place)
+        key = (view.id, scope, name, on, relation, arguments)
         known = self._done.get(key)
         if known is None:
-            owner = view.owner(place)
-            if owner is not None and relation in _LOOKED_UP_AROUND:
-                owner = owner.parent
-            if on and on != FIXTURE:
-                known = self._on_receiver(reference, view, owner)
-            else:
-                known = self._without_receiver(reference, view, owner)
-            self._done[key] = known
+            known = self._done[key] = self.resolve_at(view, reference, scope)
         return known
 
-    def _is_global(self, relation: str, name: str, on: str, view: SourceView) -> bool:
-        """Return whether a reference means the same everywhere in a file."""
+    def resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
+        """Return what a reference refers to in a scope, as `scope` gives it."""
+        owner = view.owner(reference.owner) if scope != -1 else None
+        if owner is not None and reference.relation in _LOOKED_UP_AROUND:
+            owner = owner.parent
+        if reference.on and reference.on != FIXTURE:
+            return self._on_receiver(reference, view, owner, scope)
+        return self._without_receiver(reference, view, owner)
+
+    def reach(self, view: SourceView, relation: str, name: str, on: str) -> int:
+        """Return where in a file the words of a reference mean the same."""
         if on:
-            return view.names.is_global_chain(on)
+            found = view.names.reach_of(on)
+            return SAME_IN_DEFINITION if found == SAME_IN_TYPE and relation in _LOOKED_UP_AROUND else found
         nested = relation in _OF_TYPES and name in view.tops  # a type means itself inside of it
-        return not nested and view.names.is_global(name)
+        return SAME_IN_FILE if not nested and view.names.is_global(name) else SAME_IN_DEFINITION
+
+    def scope(self, view: SourceView, reach: int, place: int) -> Hashable:
+        """Return what the meaning of words depends on at a place: equal where they mean the same."""
+        if place < 0 or reach == SAME_IN_FILE:
+            return -1
+        if reach == SAME_IN_DEFINITION:
+            return place
+        key = (view.id, place)
+        found = self._owners.get(key)
+        if found is None:
+            definition = view.definitions[place]
+            around = self.evaluator.types.around(definition)
+            found = place if around is None else (around, is_static(definition))
+            self._owners[key] = found
+        return found
 
     def _without_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
         if reference.on == FIXTURE:
@@ -116,10 +142,14 @@ class Resolver:
             values = [self._overload(value, reference.arguments) for value in values]
         return self._targets(values)
 
-    def _on_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
+    def _on_receiver(
+        self, reference: ReferenceFact, view: SourceView, owner: Def | None, scope: Hashable
+    ) -> Resolution:
         """Return what a member is; the same for all receivers of one value."""
         relation, name, on, _, _, arguments = reference
-        place = (view.id, on, owner)
+        if scope.__class__ is int:
+            scope = owner.place if owner is not None else -1
+        place = (view.id, on, scope)
         receivers = self._receivers.get(place)
         if receivers is None:
             values = self.evaluator.value_of(on, view, owner)

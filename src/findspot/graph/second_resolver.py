@@ -17,6 +17,9 @@ from findspot.core.platforms import answers_on_stdout, start_python
 SNAPSHOT_FILES = 2_000
 """Files that are resolved from one snapshot: SQLite keeps its log for as long as one is open."""
 
+_YOUNG_OBJECTS = 1_000_000
+"""Made between two collections while references are resolved."""
+
 _CODE = "from findspot.graph.second_resolver import main; main()"
 
 
@@ -63,6 +66,17 @@ class SecondResolver:
                     self._answers.put(ResolvedFile(*pickle.load(source)))
 
 
+@contextlib.contextmanager
+def few_collections() -> Iterator[None]:
+    """Let the collector look for cycles less often: what is decoded is kept, so that it finds none."""
+    young, *older = gc.get_threshold()
+    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
+
+
 def main() -> None:
     """Resolve the files that standard input names; one answer per file goes to standard output."""
     from findspot.graph.stored_edges import FileResolver
@@ -72,7 +86,7 @@ def main() -> None:
     folder, file_ids = pickle.load(sys.stdin.buffer)
     store = SqliteStore(folder, "")
     for first in range(0, len(file_ids), SNAPSHOT_FILES):
-        with store.snapshot() as snapshot:
+        with store.snapshot() as snapshot, few_collections():
             resolver = FileResolver(snapshot)
             for file_id in file_ids[first : first + SNAPSHOT_FILES]:
                 pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)

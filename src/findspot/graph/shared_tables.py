@@ -23,6 +23,7 @@ MOST_ANSWERS = 300_000
 """Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
 
 RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
+OWNERS = "owners of code"
 """Tables by file."""
 
 OF_PROJECT = "facts of the project"
@@ -185,4 +186,15 @@ class Memo:
             running.discard(key)
         if self._cuts == cuts or not running:  # an answer that was cut short holds for this question only
             self._known[key] = answer
+        return answer
+
+    def kept(self, key: Hashable, work: Callable[..., T], *given: Any) -> T:
+        """Return what `work` makes of what is given, which never leads back to the same question directly."""
+        known = self._known
+        if key in known:
+            return cast(T, known[key])
+        cuts = self._cuts
+        answer = work(*given)
+        if self._cuts == cuts:
+            known[key] = answer
         return answer

@@ -18,6 +18,7 @@ from findspot.core.facts import (
     ImportFact,
     ReferenceFact,
     Relation,
+    plain_rows,
     root_of,
 )
 from findspot.graph.edges import FILE_KIND, Node
@@ -37,10 +38,10 @@ VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 _RELATION, _NAME, _ON, _LINE, _OWNER = (
     ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
 )
+_PARENT = DefinitionFact._fields.index("parent")
 _DECORATE, _INHERIT = Relation.DECORATE.value, Relation.INHERIT.value
 _DOT = re.compile(r"\.")
 _MEMBER = re.compile(r"[.()\[\]]")
-
 
 Scope = dict[str, list[tuple[int, str]]]
 """Name → the place of the definition in which its value is read, and the value."""
@@ -251,12 +252,16 @@ class References:
         return _by_owner(self._columns[_OWNER], range(len(self._columns[_OWNER])))
 
 
+SAME_IN_FILE, SAME_IN_TYPE, SAME_IN_DEFINITION = range(3)
+"""Where words mean the same: everywhere in a file, in all code of one type, or in one definition."""
+
+
 class FileNames:
     """What the names of one file mean: nothing, the same everywhere, or something else in a definition."""
 
     def __init__(self, view: SourceView) -> None:
         self._view = view
-        self._chains: dict[str, bool] = {}
+        self._chains: dict[str, int] = {}
 
     @cached_property
     def all(self) -> frozenset[str] | None:
@@ -270,19 +275,24 @@ class FileNames:
         """Return whether a name means the same everywhere in the file, inside of definitions too."""
         return self.all is not None and name not in self._inner
 
-    def is_global_chain(self, chain: str) -> bool:
-        """Return whether the name that a chain starts with means the same everywhere in the file."""
+    def reach_of(self, chain: str) -> int:
+        """Return where in the file a chain means the same, by the name that it starts with."""
         known = self._chains.get(chain)
         if known is None:
-            is_named = chain[0] not in "@<:" and "|" not in chain  # else it does not start with a name
-            known = self._chains[chain] = is_named and self.is_global(root_of(chain))
+            root, language = root_of(chain), self._view.language
+            known = SAME_IN_FILE if self.is_global(root) else SAME_IN_DEFINITION
+            if root in language.own_names and not language.module_roots(root):
+                known = SAME_IN_TYPE
+            if chain[0] in "@<:" or "|" in chain:  # it does not start with a name
+                known = SAME_IN_DEFINITION
+            self._chains[chain] = known
         return known
 
     @cached_property
     def _inner(self) -> frozenset[str]:
         """The names that mean something inside of a definition only, or another thing there."""
         language = self._view.language
-        inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
+        inner = {*language.own_names, *_OWN_TYPES}
         definitions = self._view.definitions
         inner.update(definition.written for definition in definitions if definition.parent is not None)
         for place, bound in list(self._view.bound.items()):
@@ -312,8 +322,8 @@ class SourceView:
     def definitions(self) -> list[Def]:
         """Its definitions: the same objects to every thread, since they are compared by identity."""
         found: list[Def] = []
-        for place, fact in enumerate(self.facts.definitions):
-            around = fact.parent
+        for place, fact in enumerate(plain_rows(DefinitionFact, self.facts.defined)):
+            around = fact[_PARENT]
             parent = found[around] if around >= 0 else None
             definition = Def(self, place, parent, fact)
             found.append(definition)
@@ -483,18 +493,8 @@ def _maker(view: SourceView, inside: Def | None) -> Def | None:
     return None
 
 
-def named(view: SourceView, name: str) -> list[Def]:
-    """Return the definitions of a name in a file, as far as code can refer to them."""
-    return [d for d in view.definitions if d.name == name and not d.titled]
-
-
 def is_top(definition: Def) -> bool:
     """Return whether it stands in no type and no function, and adds to no type."""
     if definition.scope or definition.kind in SATELLITE_KINDS:
         return False
     return all(outer.kind == "module" for outer in definition.around)
-
-
-def dotted(package: str) -> str:
-    """Return a package as names with dots between them, however its language writes it."""
-    return package.replace("\\", ".").replace("::", ".").strip(".")

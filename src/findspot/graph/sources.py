@@ -6,15 +6,20 @@ import posixpath
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar, cast
 
-from findspot.core.facts import Facts
+from findspot.core.facts import Facts, dotted
 from findspot.core.model import SkipReason
 from findspot.graph.languages import language_of
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
-from findspot.graph.source_view import Def, SourceView, dotted, is_top, named
+from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, bases_of, summary_of
 from findspot.store.snapshot import Snapshot
 
 T = TypeVar("T")
+
+
+def _named(view: SourceView, name: str) -> list[Def]:
+    """Return the definitions of a name in a file, as far as code can refer to them."""
+    return [d for d in view.definitions if d.name == name and not d.titled]
 
 
 def _anywhere(path: str) -> bool:
@@ -77,7 +82,7 @@ class Sources:
         for file_id in self.numbers_defining(name, at):
             view = self.view(file_id) if family is None or self.family_of(file_id) == family else None
             if view is not None:
-                definitions += named(view, name)
+                definitions += _named(view, name)
         return definitions
 
     def numbers_defining(self, name: str, at: Callable[[str], bool] = _anywhere) -> Iterator[int]:
@@ -183,7 +188,7 @@ class Definers:
         at: Callable[[str], bool] = _anywhere,
     ) -> Iterator[Def]:
         for view in self._accepted(self._sources.numbers_defining(name, at), family, accept):
-            yield from named(view, name)
+            yield from _named(view, name)
 
     def _accepted(
         self, numbers: Iterable[int], family: str, accept: Callable[[Summary], bool]

@@ -9,31 +9,31 @@ import json
 import os
 import zlib
 from array import array
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
+from struct import Struct
 from typing import Any
 
 from findspot.core.errors import CancelledError
-from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
+from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation, plain_rows
 from findspot.core.model import LINKING, Progress
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.resolve import Target
-from findspot.graph.second_resolver import SecondResolver
+from findspot.graph.second_resolver import SecondResolver, few_collections
 from findspot.graph.shared_tables import (
     MEMBERS,
     MOST_ANSWERS,
+    OWNERS,
     RECEIVERS,
-    RESOLVED,
     Tables,
     hand_on,
     own_tables,
 )
-from findspot.graph.source_view import SourceView
+from findspot.graph.source_view import SAME_IN_FILE, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import IMPORTED, STRUCTURAL
 from findspot.store.edge_rows import EdgeRows
@@ -65,8 +65,7 @@ _LOOK = 1_000
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
-_YOUNG_OBJECTS = 100_000
-"""Made between two collections while references are resolved."""
+_json = json.JSONEncoder(separators=(",", ":")).encode
 _LEVEL = 1
 """Of compression."""
 
@@ -152,7 +151,7 @@ def resolve_pending(
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
     resolver = FileResolver(snapshot)
-    with _second(beside, waiting) as second, _few_collections():
+    with _second(beside, waiting) as second, few_collections():
         for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
             for answer in second.resolved() if second else ():
@@ -166,17 +165,6 @@ def resolve_pending(
             rows.save_many()
     resolver.hand_on()
     return len(waiting)
-
-
-@contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let the collector look for cycles less often: what is decoded is kept, so that it finds none."""
-    young, *older = gc.get_threshold()
-    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
-    try:
-        yield
-    finally:
-        gc.set_threshold(young, *older)
 
 
 @contextlib.contextmanager
@@ -237,30 +225,51 @@ class FileResolver:
             view = self._sources.view(file_id) or view
             for target, kind, line, confidence, place in self._others(view):
                 encoder.add(target.id_of_node, _CODES[kind], line, round(confidence * 1000), place)
-            for reference, doubt in doubtful:
-                relation, name, _, line, place, _ = reference
-                encoder.add(f"{_DOUBTFUL}{name}", _CODES[relation, ""], line, doubt, place)
-        for table in (RESOLVED, RECEIVERS, MEMBERS):
+            for edge in doubtful:
+                encoder.add(*edge)
+        for table in (RECEIVERS, MEMBERS, OWNERS):
             self.tables.table(table).clear()
         return encoder.encoded(view)
 
-    def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[ReferenceFact, Doubt]]:
-        """Add the edges of references; return the references that lead nowhere known."""
+    def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[str, int, int, int, int]]:
+        """Add the edges of references; return what the encoder is given of those that lead nowhere known."""
         doubtful = []
-        resolve = self._outgoing.resolver.resolve
-        for number, reference in enumerate(view.facts.references, 1):
+        known: dict[tuple[str, str, str, int], tuple[int, dict[Hashable, _Meaning]]] = {}
+        resolver = self._outgoing.resolver
+        for number, row in enumerate(plain_rows(ReferenceFact, view.facts.columns), 1):
             if number % _LOOK == 0 and self._make_room():
                 view = self._sources.view(view.id) or view
-                resolve = self._outgoing.resolver.resolve
-            resolution = resolve(view, reference)
-            relation, name, _, line, place, _ = reference
-            for target, confidence in resolution.targets:
-                encoder.add(target.id_of_node, _CODES[relation, ""], line, round(confidence * 1000), place)
-            if not resolution.targets and self._is_defined(name):
-                doubt = doubt_about(self._outgoing, view, reference, resolution)
-                if doubt is not None:
-                    doubtful.append((reference, doubt))
+                resolver = self._outgoing.resolver
+                known.clear()
+            relation, name, on, line, place, arguments = row
+            words = (relation, name, on, arguments)
+            same = known.get(words)
+            if same is None:
+                same = known[words] = resolver.reach(view, relation, name, on), {}
+            reach, meanings = same
+            scope = -1 if reach == SAME_IN_FILE else resolver.scope(view, reach, place)
+            meaning = meanings.get(scope)
+            if meaning is None:
+                meaning = meanings[scope] = self._meaning(view, ReferenceFact._make(row), scope, encoder)
+            code, targets, doubt = meaning
+            if targets:
+                encoder.add_to(targets, code, line, place)
+            elif doubt:
+                doubtful.append((f"{_DOUBTFUL}{name}", code, line, doubt, place))
         return doubtful
+
+    def _meaning(
+        self, view: SourceView, reference: ReferenceFact, scope: Hashable, encoder: _Encoder
+    ) -> _Meaning:
+        """Return what the words of a reference mean in a scope."""
+        resolution = self._outgoing.resolver.resolve_at(view, reference, scope)
+        code = _CODES[reference.relation, ""]
+        if resolution.targets:
+            found = resolution.targets
+            return code, [(encoder.to(of.id_of_node), round(trust * 1000)) for of, trust in found], 0
+        if not self._is_defined(reference.name):
+            return code, [], 0
+        return code, [], doubt_about(self._outgoing, view, reference, resolution) or 0
 
     def _is_defined(self, name: str) -> bool:
         known = self._defined.get(name)
@@ -291,25 +300,39 @@ def _fields(view: SourceView, place: int) -> tuple[int, int, str, str, str, str]
     return d.line, d.end_line, d.name, view.qualified[place], d.kind, view.ids[place]
 
 
+_Edges = dict[bytes, None]
+"""The edges to one target, each once."""
+_Meaning = tuple[int, list[tuple[_Edges, int]], int]
+"""Of the words of a reference: the code of its kind, the edges to each target with a confidence, a doubt."""
+_packed = Struct(f"{_COLUMNS}i").pack
+
+
 class _Encoder:
     """Gathers the edges of one file."""
 
     def __init__(self) -> None:
         self._sources: dict[int, int] = {}
-        self._edges: dict[str, dict[tuple[int, int, int, int], None]] = {}
+        self._edges: dict[str, _Edges] = {}
+
+    def to(self, target: str) -> _Edges:
+        """Return the edges to a target, to which some are going to be added."""
+        return self._edges.setdefault(target, {})
 
     def add(self, target: str, code: int, line: int, value: int, place: int) -> None:
         """Add an edge that starts at the definition at a place of the file, or in none (-1)."""
+        self.add_to([(self.to(target), value)], code, line, place)
+
+    def add_to(self, targets: list[tuple[_Edges, int]], code: int, line: int, place: int) -> None:
+        """Add an edge to each target."""
         number = self._sources.setdefault(place, len(self._sources))
-        edges = self._edges.get(target)
-        if edges is None:
-            edges = self._edges[target] = {}
-        edges[code, line, value, number] = None
+        for edges, value in targets:
+            edges[_packed(code, line, value, number)] = None
 
     def encoded(self, view: SourceView | None) -> tuple[bytes, dict[int, bytes]]:
         fields = [_fields(view, place) for place in self._sources] if view is not None else []
-        sources = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
-        edges: dict[int, array[int]] = {}
+        sources = zlib.compress(_json(fields).encode(), _LEVEL)
+        edges: dict[int, bytes] = {}
         for target, rows in self._edges.items():
-            edges.setdefault(_key(target), array("i")).extend(chain.from_iterable(rows))
-        return sources, {key: numbers.tobytes() for key, numbers in edges.items()}
+            key = _key(target)
+            edges[key] = edges.get(key, b"") + b"".join(rows)
+        return sources, edges

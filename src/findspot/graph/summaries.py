@@ -6,10 +6,10 @@ the file decoded. Summaries are small, so they stay when the tables of decoded f
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from findspot.core.facts import DefinitionFact, Facts
+from findspot.core.facts import DefinitionFact, Facts, plain_rows
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
 
 
@@ -40,6 +40,7 @@ class Summary(NamedTuple):
     """Types that the file may add members to from outside of them."""
 
 
+_NO_FUNCTIONS = VALUE_KINDS | TYPE_KINDS
 _NONE = Names(())
 _NO_CODE = Summary("", _NONE, _NONE, _NONE, _NONE)
 
@@ -69,38 +70,22 @@ def summary_of(facts: Facts | None) -> Summary:
     """Return the summary of a file's facts."""
     if facts is None:
         return _NO_CODE
-    definitions = facts.definitions
-    outside = _in_no_type(definitions)
-    kinds = [fact.kind for fact in definitions]
-    return Summary(
-        facts.package,
-        Names(
-            fact.name
-            for fact, is_outside in zip(definitions, outside, strict=True)
-            if is_outside and not fact.scope and fact.kind not in SATELLITE_KINDS
-        ),
-        Names(
-            fact.name
-            for fact in definitions
-            if (fact.scope or fact.parent >= 0) and fact.kind not in VALUE_KINDS | TYPE_KINDS
-        ),
-        Names(fact.name for fact in definitions if fact.parent >= 0 and kinds[fact.parent] == "interface"),
-        Names(_extended(definitions)),
-    )
-
-
-def _in_no_type(definitions: Sequence[DefinitionFact]) -> list[bool]:
-    """Return of each definition whether everything around it is a module."""
-    found: list[bool] = []
-    for fact in definitions:
-        around = fact.parent
-        found.append(around < 0 or (definitions[around].kind == "module" and found[around]))
-    return found
-
-
-def _extended(definitions: Iterable[DefinitionFact]) -> Iterable[str]:
-    for fact in definitions:
-        if fact.scope:
-            yield fact.scope.rpartition(".")[2]
-        if fact.kind in SATELLITE_KINDS:
-            yield fact.name
+    tops, members, declared, extended = [], [], [], []
+    kinds: list[str] = []
+    in_modules: list[bool] = []
+    """Of each definition: whether everything around it is a module."""
+    for name, kind, _, _, parent, scope, *_ in plain_rows(DefinitionFact, facts.defined):
+        in_module = parent < 0 or (kinds[parent] == "module" and in_modules[parent])
+        kinds.append(kind)
+        in_modules.append(in_module)
+        if in_module and not scope and kind not in SATELLITE_KINDS:
+            tops.append(name)
+        if (scope or parent >= 0) and kind not in _NO_FUNCTIONS:
+            members.append(name)
+        if parent >= 0 and kinds[parent] == "interface":
+            declared.append(name)
+        if scope:
+            extended.append(scope.rpartition(".")[2])
+        if kind in SATELLITE_KINDS:
+            extended.append(name)
+    return Summary(facts.package, Names(tops), Names(members), Names(declared), Names(extended))

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+from findspot.core.facts import dotted
 from findspot.graph.edges import Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView, dotted
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
 

@@ -57,8 +57,10 @@ class Types:
         self._homes: dict[Def, Def | None] = table("homes")
         self._combined: dict[tuple[Def, str], list[Def]] = table("combined members")
         self._members: dict[tuple[Def, str], Def | None] = table("members")
+        self._opaque: dict[Def, bool] = table("opaque types")
         self._constructors: dict[Def, Def | None] = table("constructors")
-        self._opening: set[Def] = set()
+        self.opening: set[Def] = set()
+        """Types whose parents are being looked for: until then not every member is found."""
         self._gathering: set[Def] = set()
         self._homing: set[Def] = set()
         self._heirs: dict[Def, _Heirs] = {}
@@ -134,9 +136,9 @@ class Types:
     def parents(self, of: Def) -> tuple[list[Def], bool]:
         """Return the types it inherits from or conforms to, and whether some are not of the project."""
         if of not in self._parents:
-            if of in self._opening:  # it inherits from itself
+            if of in self.opening:  # it inherits from itself
                 return [], False
-            self._opening.add(of)
+            self.opening.add(of)
             found: list[Def] = []
             external = False
             for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
@@ -151,7 +153,7 @@ class Types:
                     values = self._lookup(name, of.file, of.file.owner(place))
                     types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
                     found += [t for t in types if t not in found and t is not of]
-            self._opening.discard(of)
+            self.opening.discard(of)
             self._parents[of] = (found, external)
         return self._parents[of]
 
@@ -174,16 +176,16 @@ class Types:
             if current not in found and current is not of:
                 found.append(current)
                 waiting = [*self.parents(current)[0], *waiting]
-        if not self._opening:  # else some parents are not known yet
+        if not self.opening:  # else some parents are not known yet
             self._ancestors[of] = found
         return found
 
     def subtypes(self, of: Def) -> Iterator[Def]:
         """Yield the types that name it as a supertype by the name of its definition, the last first."""
-        heirs = self._heirs.get(of) if not self._opening else None  # else some parents are not known yet
+        heirs = self._heirs.get(of) if not self.opening else None  # else some parents are not known yet
         if heirs is None:
             heirs = _Heirs(list(self._sources.numbers_naming(of.name)), [], [])
-            if not self._opening:
+            if not self.opening:
                 self._heirs[of] = heirs
         for place in count():
             while len(heirs.found) <= place:
@@ -218,13 +220,18 @@ class Types:
                     found[member] = None
                 else:
                     waiting.append(self.subtypes(current))
-        if not self._opening:  # else some parents are not known yet
+        if not self.opening:  # else some parents are not known yet
             self._combined[key] = list(found)
         return list(found)
 
     def opaque(self, of: Def) -> bool:
         """Return whether something that it inherits from is not of the project."""
-        return any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
+        known = self._opaque.get(of)
+        if known is None:
+            known = any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
+            if not self.opening:  # else some parents are not known yet
+                self._opaque[of] = known
+        return known
 
     def own(self, of: Def, name: str) -> Def | None:
         """Return a member that the type itself, or an extension of it, defines."""
@@ -262,10 +269,12 @@ class Types:
         found = self.own(of, name)
         if found is None:
             for ancestor in self.ancestors(of):
+                if ancestor.file.language.members_inside and name not in ancestor.children:
+                    continue
                 found = self.own(ancestor, name)
                 if found is not None:
                     break
-        if not self._opening:  # else some parents are not known yet
+        if not self.opening:  # else some parents are not known yet
             self._members[key] = found
         return found
 

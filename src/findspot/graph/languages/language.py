@@ -149,6 +149,11 @@ class Language:
     """Whether parameters of tests may ask for fixtures."""
 
     @cached_property
+    def own_names(self) -> frozenset[str]:
+        """What the code of a type calls its object, the type itself, or its supertype."""
+        return self.own_type_names | self.self_names | self.parent_names
+
+    @cached_property
     def members_inside(self) -> bool:
         """Whether all members of a type are written inside of it."""
         return not (self.defined_outside or self.satellites or self.functions_are_types or self.companions)
