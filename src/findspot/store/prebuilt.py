@@ -84,6 +84,8 @@ class Imported:
 
 def pack(store: Store, target: Path, project: str) -> Manifest:
     """Write the index to one file, which is there whole or not at all."""
+    if target.exists() and not target.is_file():  # a device or a pipe would be gone
+        raise InvalidArgumentError(f"{target} is not a file that can be replaced.")
     with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
         path = Path(folder, _WORKING)
         copy_complete(store, path)

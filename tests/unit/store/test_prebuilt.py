@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import zipfile
@@ -53,6 +54,16 @@ def test_an_index_travels_in_one_file(store: SqliteStore, tmp_path: Path, kind: 
     unpack(again, store, Path("/there"), trusting)
     assert contents(other) == contents(store)
     assert not list(tmp_path.glob("**/*.unfinished")) + list(tmp_path.glob("**/prebuilt.sqlite"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_only_files_are_replaced(store: SqliteStore, tmp_path: Path) -> None:
+    """Such as /dev/null, which root could replace."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidArgumentError, match="not a file"):
+        pack(store, pipe, "project")
+    assert pipe.is_fifo()
 
 
 def test_an_unfinished_index_is_not_handed_out(store: SqliteStore, tmp_path: Path) -> None:
