@@ -97,10 +97,17 @@ uint32_t crc32_of(const unsigned char *at, Py_ssize_t size) {
     return rest ^ 0xffffffffu;
 }
 
+int holds_items(const Py_buffer *buffer, size_t size) {
+    if (buffer->len == 0 || ((size_t)buffer->len % size == 0 && (uintptr_t)buffer->buf % size == 0))
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "not an array of such numbers");
+    return 0;
+}
+
 static int fill_module(PyObject *module) {
     fill_in_words();
     fill_crc_table();
-    if (add_words(module) < 0)
+    if (add_words(module) < 0 || add_ranking(module) < 0)
         return -1;
     if (add_search(module) < 0 || add_secrets(module) < 0 || add_used_names(module) < 0)
         return -1;

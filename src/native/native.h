@@ -18,6 +18,13 @@
 /* Whether a byte is an ASCII letter, a digit or an underscore. */
 extern unsigned char in_words[256];
 
+/* Ask memory for what is read soon. */
+#if defined(__GNUC__)
+#define PREFETCH(place) __builtin_prefetch(place)
+#else
+#define PREFETCH(place) ((void)(place))
+#endif
+
 /* The UTF-8 of a str. `owner` must outlive `at`; release it with Py_XDECREF. */
 typedef struct {
     const unsigned char *at;
@@ -44,6 +51,10 @@ uint32_t crc32_of(const unsigned char *at, Py_ssize_t size);
 /* Set a seed that nobody outside of this process knows, so that no file can be made whose words collide. */
 int seed_of_process(uint64_t *seed);
 
+/* Return whether a buffer holds a whole number of items of a size, each where such items may be. */
+int holds_items(const Py_buffer *buffer, size_t size);
+
+int add_ranking(PyObject *module);
 int add_secrets(PyObject *module);
 int add_used_names(PyObject *module);
 int add_word_counts(PyObject *module);

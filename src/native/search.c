@@ -1,15 +1,11 @@
-/* What a question looks up: how near vectors are, which words chunks hold, which chunks stand together. */
+/* What a question looks up: how near vectors are, which chunks stand together, which words a text holds. */
 #include "native.h"
 
-#define MOST_DIMENSIONS 65536
+#include <math.h>
 
-/* Return whether a buffer holds a whole number of items of a size, each where such items may be. */
-static int holds_items(const Py_buffer *buffer, size_t size) {
-    if (buffer->len == 0 || ((size_t)buffer->len % size == 0 && (uintptr_t)buffer->buf % size == 0))
-        return 1;
-    PyErr_SetString(PyExc_ValueError, "not an array of such numbers");
-    return 0;
-}
+#define MOST_DIMENSIONS 65536
+#define MOST_WANTED (1 << 24)
+#define BLOCK 256 /* rows scored at a time */
 
 /* Processors with instructions for products of bytes take a third of the time. */
 #if defined(__aarch64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -34,11 +30,13 @@ typedef struct {
 
 #define ROWS 4
 
-static ALWAYS_INLINE Py_ssize_t scan(const Scan *it) {
-    Py_ssize_t at = 0, size = it->size;
+/* Score the rows from one place of `keep` to another; -1 if there is no such row. */
+static ALWAYS_INLINE Py_ssize_t scan(const Scan *it, Py_ssize_t at, Py_ssize_t to) {
+    Py_ssize_t size = it->size;
     const int8_t *restrict query = it->query;
-    while (at < it->wanted) {
-        Py_ssize_t rows = it->wanted - at < ROWS ? it->wanted - at : ROWS;
+    float *restrict scores = it->scores;
+    while (at < to) {
+        Py_ssize_t rows = to - at < ROWS ? to - at : ROWS;
         const int8_t *row[ROWS];
         for (Py_ssize_t each = 0; each < ROWS; each++) {
             int64_t place = it->keep[at + (each < rows ? each : 0)];
@@ -55,17 +53,33 @@ static ALWAYS_INLINE Py_ssize_t scan(const Scan *it) {
             sums[3] += (int32_t)four[place] * query[place];
         }
         for (Py_ssize_t each = 0; each < rows; each++, at++)
-            it->scores[at] = (float)sums[each] * it->scales[it->keep[at]];
+            *scores++ = (float)sums[each] * it->scales[it->keep[at]];
     }
     return 0;
 }
 
-static FAST Py_ssize_t scan_fast(const Scan *it) {
-    return scan(it);
+static FAST Py_ssize_t scan_fast(const Scan *it, Py_ssize_t at, Py_ssize_t to) {
+    return scan(it, at, to);
 }
 
-static Py_ssize_t scan_anywhere(const Scan *it) {
-    return scan(it);
+static Py_ssize_t scan_anywhere(const Scan *it, Py_ssize_t at, Py_ssize_t to) {
+    return scan(it, at, to);
+}
+
+static Py_ssize_t scan_rows(const Scan *it, Py_ssize_t at, Py_ssize_t to) {
+    return IS_FAST() ? scan_fast(it, at, to) : scan_anywhere(it, at, to);
+}
+
+/* Return whether the arrays of a scan fit each other, and note their sizes. */
+static int fits(Scan *it, const Py_buffer *rows, const Py_buffer *scales, const Py_buffer *query,
+                const Py_buffer *keep) {
+    if (!holds_items(scales, 4) || !holds_items(keep, 8))
+        return 0;
+    *it = (Scan){rows->buf, query->buf, scales->buf, keep->buf, NULL, query->len, scales->len / 4, keep->len / 8};
+    if (it->size >= 1 && it->size <= MOST_DIMENSIONS && rows->len / it->size == it->count && rows->len % it->size == 0)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+    return 0;
 }
 
 /* row_scores(rows, scales, query, keep, out): the product of each row `keep` and the query, by the row's scale. */
@@ -75,17 +89,17 @@ static PyObject *row_scores(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*y*y*y*w*", &rows, &scales, &query, &keep, &out))
         return NULL;
     PyObject *result = NULL;
-    if (!holds_items(&scales, 4) || !holds_items(&keep, 8) || !holds_items(&out, 4))
+    Scan it;
+    if (!fits(&it, &rows, &scales, &query, &keep) || !holds_items(&out, 4))
         goto done;
-    Py_ssize_t size = query.len, count = scales.len / 4, wanted = keep.len / 8;
-    if (size < 1 || size > MOST_DIMENSIONS || rows.len / size != count || rows.len % size || out.len / 4 != wanted) {
+    if (out.len / 4 != it.wanted) {
         PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
         goto done;
     }
-    Scan it = {rows.buf, query.buf, scales.buf, keep.buf, out.buf, size, count, wanted};
+    it.scores = out.buf;
     Py_ssize_t failed;
     Py_BEGIN_ALLOW_THREADS
-    failed = IS_FAST() ? scan_fast(&it) : scan_anywhere(&it);
+    failed = scan_rows(&it, 0, it.wanted);
     Py_END_ALLOW_THREADS
     if (failed)
         PyErr_SetString(PyExc_IndexError, "no such row");
@@ -96,52 +110,143 @@ done:
     return result;
 }
 
-/* word_columns(words, counts, starts, rows, hashes, out): how often each of the chunks `rows` holds each hash.
- * `starts` says where the words of a chunk begin. */
-static PyObject *word_columns(PyObject *module, PyObject *args) {
-    (void)module;
-    Py_buffer words, counts, starts, rows, hashes, out;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*w*", &words, &counts, &starts, &rows, &hashes, &out))
-        return NULL;
-    PyObject *result = NULL;
-    if (!holds_items(&words, 4) || !holds_items(&starts, 8) || !holds_items(&rows, 8) || !holds_items(&hashes, 4) ||
-        !holds_items(&out, 8))
-        goto done;
-    Py_ssize_t total = words.len / 4, chunks = starts.len / 8 - 1, wanted = rows.len / 8, columns = hashes.len / 4;
-    if (counts.len != total || columns < 1 || out.len / 8 / columns != wanted || out.len / 8 % columns) {
-        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
-        goto done;
-    }
-    const uint32_t *word = words.buf, *hash = hashes.buf;
-    const uint8_t *count = counts.buf;
-    const int64_t *start = starts.buf, *row = rows.buf;
-    double *column = out.buf;
-    uint8_t likely[8192] = {0};
-    for (Py_ssize_t at = 0; at < columns; at++)
-        likely[(hash[at] & 0xffff) >> 3] |= (uint8_t)(1 << (hash[at] & 7));
-    memset(column, 0, (size_t)out.len);
-    Py_ssize_t at = 0;
-    Py_BEGIN_ALLOW_THREADS
-    for (; at < wanted && row[at] >= 0 && row[at] < chunks; at++, column += columns) {
-        int64_t begin = start[row[at]], end = start[row[at] + 1];
-        if (begin < 0 || end > total)
+typedef struct {
+    Py_ssize_t place;
+    float score;
+} Found;
+
+/* Return the score that as many of these reach as are wanted; the order of `scores` changes. */
+static float reached(float *scores, Py_ssize_t count, Py_ssize_t wanted) {
+    Py_ssize_t low = 0, high = count - 1, target = wanted - 1;
+    while (low < high) {
+        float pivot = scores[low + (high - low) / 2];
+        Py_ssize_t left = low, right = high;
+        while (left <= right) {
+            while (scores[left] > pivot)
+                left++;
+            while (scores[right] < pivot)
+                right--;
+            if (left <= right) {
+                float kept = scores[left];
+                scores[left++] = scores[right];
+                scores[right--] = kept;
+            }
+        }
+        if (target <= right)
+            high = right;
+        else if (target >= left)
+            low = left;
+        else
             break;
-        for (int64_t place = begin; place < end; place++) {
-            uint32_t low = word[place] & 0xffff;
-            if (!(likely[low >> 3] & 1 << (low & 7)))
+    }
+    return scores[target];
+}
+
+typedef struct {
+    Found *found;
+    float *scratch;
+    Py_ssize_t count, room, top;
+    float floor;
+} Best;
+
+/* Leave out what is not among the best so far. */
+static void keep_best(Best *best) {
+    if (best->count < best->top)
+        return;
+    for (Py_ssize_t at = 0; at < best->count; at++)
+        best->scratch[at] = best->found[at].score;
+    best->floor = reached(best->scratch, best->count, best->top);
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < best->count; at++)
+        if (best->found[at].score >= best->floor)
+            best->found[kept++] = best->found[at];
+    best->count = kept;
+}
+
+/* Make room for one more: many may tie for the last place. */
+static int make_room(Best *best) {
+    if (best->room)
+        keep_best(best);
+    if (best->room && best->count < best->room / 2)
+        return 0;
+    Py_ssize_t room = best->room ? 2 * best->room : 2 * best->top + BLOCK;
+    Found *found = realloc(best->found, (size_t)room * sizeof *found);
+    if (found == NULL)
+        return -1;
+    best->found = found;
+    float *scratch = realloc(best->scratch, (size_t)room * sizeof *scratch);
+    if (scratch == NULL)
+        return -1;
+    best->scratch = scratch;
+    best->room = room;
+    return 0;
+}
+
+enum { NO_ROW = -1, NO_MEMORY = -2 };
+
+static int scan_for_best(Scan *it, Best *best) {
+    float scores[BLOCK];
+    it->scores = scores;
+    for (Py_ssize_t at = 0; at < it->wanted; at += BLOCK) {
+        Py_ssize_t to = at + BLOCK < it->wanted ? at + BLOCK : it->wanted;
+        if (scan_rows(it, at, to) < 0)
+            return NO_ROW;
+        for (Py_ssize_t each = 0; each < to - at; each++) {
+            if (!(scores[each] >= best->floor))
                 continue;
-            for (Py_ssize_t each = 0; each < columns; each++)
-                if (hash[each] == word[place])
-                    column[each] = count[place];
+            if (best->count == best->room && make_room(best) < 0)
+                return NO_MEMORY;
+            best->found[best->count++] = (Found){at + each, scores[each]};
         }
     }
+    keep_best(best);
+    return 0;
+}
+
+/* best_rows(rows, scales, query, keep, top): the places in `keep` of the rows that score best, with their scores.
+ * All that tie for the last place are among them, in the order of `keep`. */
+static PyObject *best_rows(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer rows, scales, query, keep;
+    Py_ssize_t top;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*n", &rows, &scales, &query, &keep, &top))
+        return NULL;
+    PyObject *result = NULL;
+    Scan it;
+    Best best = {.top = top, .floor = -INFINITY};
+    if (!fits(&it, &rows, &scales, &query, &keep))
+        goto done;
+    if (top < 1 || top > MOST_WANTED) {
+        PyErr_SetString(PyExc_ValueError, "no such number of rows");
+        goto done;
+    }
+    int failed;
+    Py_BEGIN_ALLOW_THREADS
+    failed = scan_for_best(&it, &best);
     Py_END_ALLOW_THREADS
-    if (at < wanted)
-        PyErr_SetString(PyExc_IndexError, "no such chunk");
-    else
-        result = Py_NewRef(Py_None);
+    if (failed == NO_MEMORY)
+        PyErr_NoMemory();
+    else if (failed)
+        PyErr_SetString(PyExc_IndexError, "no such row");
+    if (failed)
+        goto done;
+    PyObject *places = PyBytes_FromStringAndSize(NULL, best.count * 8);
+    PyObject *scores = PyBytes_FromStringAndSize(NULL, best.count * 4);
+    if (places != NULL && scores != NULL) {
+        char *place = PyBytes_AsString(places), *score = PyBytes_AsString(scores);
+        for (Py_ssize_t at = 0; at < best.count; at++) {
+            int64_t number = best.found[at].place;
+            memcpy(place + at * 8, &number, 8);
+            memcpy(score + at * 4, &best.found[at].score, 4);
+        }
+        result = PyTuple_Pack(2, places, scores);
+    }
+    Py_XDECREF(places);
+    Py_XDECREF(scores);
 done:
-    release_buffers(&words, &counts, &starts, &rows, &hashes, &out, NULL);
+    free(best.found);
+    free(best.scratch);
+    release_buffers(&rows, &scales, &query, &keep, NULL);
     return result;
 }
 
@@ -323,7 +428,7 @@ done:
 
 static PyMethodDef functions[] = {
     {"row_scores", row_scores, METH_VARARGS, NULL},
-    {"word_columns", word_columns, METH_VARARGS, NULL},
+    {"best_rows", best_rows, METH_VARARGS, NULL},
     {"merged", merged, METH_VARARGS, NULL},
     {"words_with", words_with, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

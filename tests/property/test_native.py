@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import zlib
 from array import array
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_py
 from findspot.search.definitions import MOST_PARTS, words_with_in_python
 from findspot.search.hits import merged_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
-from findspot.store.word_counts import WordCounts, columns_in_python, count_words_in_python
+from findspot.store.word_counts import count_words_in_python
 
 compiled = native()
 if compiled is None:
@@ -173,19 +172,6 @@ def test_rows_are_scored_alike(size: int, count: int, data: st.DataObject) -> No
     assert scores.tolist() == scores_in_python(segment, query, keep).tolist()
 
 
-@given(
-    st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1),
-    st.sets(st.sampled_from("abcz"), min_size=1),
-)
-def test_words_are_found_alike(texts: list[list[str]], asked: set[str]) -> None:
-    part = WordCounts.of(enumerate(map(" ".join, texts)))
-    hashes = np.array(sorted(zlib.crc32(word.encode()) for word in asked), np.uint32)
-    rows = np.arange(0, len(texts), 2)
-    columns = np.empty((rows.size, hashes.size))
-    compiled.word_columns(part.words, part.counts, part.starts, rows, hashes, columns)
-    assert columns.tolist() == columns_in_python(part, rows, hashes).tolist()
-
-
 @given(st.lists(st.integers(0, 40), unique=True))
 def test_neighbours_are_merged_alike(ranked: list[int]) -> None:
     assert compiled.merged(array("q", ranked), 3, 3, 4) == merged_in_python(ranked, 3, 3, 4)
@@ -213,7 +199,6 @@ def test_parts_of_other_kinds_are_refused() -> None:
 
 
 ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)
-WORDS, COUNTS, STARTS = np.zeros(6, np.uint32), np.zeros(6, np.uint8), np.array([0, 2, 6])
 
 
 @pytest.mark.parametrize("keep", [[3], [-1], [0, 1, 2, 0, 3]])
@@ -229,20 +214,6 @@ def test_rows_that_are_not_there_are_refused(keep: list[int]) -> None:
 def test_arrays_of_different_lengths_are_refused(scales: object, query: object, scores: int) -> None:
     with pytest.raises(ValueError, match="different lengths"):
         compiled.row_scores(ROWS, scales, query, np.array([0]), np.empty(scores, np.float32))
-
-
-@pytest.mark.parametrize(("starts", "row"), [(STARTS, 2), (STARTS, -1), (STARTS + 1, 1), (STARTS - 3, 0)])
-def test_words_that_are_not_there_are_refused(starts: object, row: int) -> None:
-    with pytest.raises(IndexError):
-        compiled.word_columns(WORDS, COUNTS, starts, np.array([row]), WORDS[:1], np.empty((1, 1)))
-
-
-@pytest.mark.parametrize(
-    ("counts", "hashes"), [(COUNTS[:5], WORDS[:1]), (COUNTS, WORDS[:2]), (COUNTS, WORDS[:0])]
-)
-def test_columns_of_other_sizes_are_refused(counts: object, hashes: object) -> None:
-    with pytest.raises(ValueError, match="different lengths"):
-        compiled.word_columns(WORDS, counts, STARTS, np.array([0]), hashes, np.empty((1, 1)))
 
 
 def test_numbers_that_are_cut_are_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.rank.signals import COHERENCE, SAME_FILE_DECAY
+from findspot.core.platforms import native
+from findspot.rank.signals import COHERENCE, ENOUGH_REST, SAME_FILE_DECAY
 
 Column = NDArray[np.float64]
 """One value per candidate; not a number where there is none."""
 
-Order = NDArray[np.intp]
+Order = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Pool:
         self.numbers = numbers
         begins = np.ones(size, np.bool_)
         np.not_equal(file_ids[1:], file_ids[:-1], out=begins[1:])
-        self.starts = np.flatnonzero(begins)
+        self.starts = np.flatnonzero(begins).astype(np.int64, copy=False)
         """The first row of each file."""
         self.file_ids = file_ids[self.starts]
         """Each file once."""
@@ -136,20 +137,30 @@ class Pool:
         """The path of each file."""
         return [self._paths[number] for number in self.file_ids.tolist()]
 
-    def within_files(self, values: Column) -> tuple[Order, Order]:
-        """Return the rows file by file, those of a file best first, and the place of each in its file."""
-        order = np.lexsort((-values, self.homes))
-        return order, np.arange(order.size) - self.starts[self.homes]
-
     def ranked(self) -> Ranking:
         """Best first; ties by path, then by place in the file."""
         score = self.score
-        order = np.lexsort((self.numbers, -score))
-        if bool((np.diff(score[order]) == 0).any()):
-            places = {path: place for place, path in enumerate(sorted(self.paths))}
-            by_path = np.array([places[path] for path in self.paths])
-            order = np.lexsort((self.numbers, by_path[self.homes], -score))
-        return Ranking(self, order, self.numbers[order].tolist(), score[order].tolist())
+        order = np.argsort(-score, kind="stable")
+        scores = score[order]
+        ties = np.flatnonzero(scores[1:] == scores[:-1])
+        if ties.size:
+            self._settle(order, ties.tolist())
+        return Ranking(self, order, self.numbers[order].tolist(), scores.tolist())
+
+    def _settle(self, order: Order, ties: list[int]) -> None:
+        """Put rows of the same score into the order of paths; `ties` are places that tie with the next."""
+
+        def place(row: int) -> tuple[str, int]:
+            return self.path(int(self.homes[row])), int(self.numbers[row])
+
+        known, end = set(ties), -1
+        for first in ties:
+            if first < end:
+                continue
+            end = first + 1
+            while end in known:
+                end += 1
+            order[first : end + 1] = sorted(order[first : end + 1].tolist(), key=place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,7 @@ class Ranking:
     """The candidates of a pool, best first."""
 
     pool: Pool
-    order: NDArray[np.intp]
+    order: Order
     numbers: list[int]
     scores: list[float]
 
@@ -182,13 +193,22 @@ def fuse(
     `second` is what a slower model says, and `share` its part of the meaning; of what it has not read,
     the first is believed.
     """
-    pool.keyword, first = _scaled(pool.words, floor=0.0), _scaled(pool.cosine)
-    pool.semantic = first
+    _fuse((pool.words, pool.cosine), weight, (pool.keyword, pool.semantic, pool.fused))
     if second:
+        first = pool.semantic
         read = np.array([second.get(number, np.nan) for number in pool.numbers.tolist()])
         again = np.where(np.isnan(read), first, _scaled(read))
         pool.semantic = (1 - share) * first + share * again
-    pool.fused = (1 - weight) * pool.keyword + weight * pool.semantic
+        pool.fused = (1 - weight) * pool.keyword + weight * pool.semantic
+
+
+def fuse_in_python(
+    scores: tuple[Column, Column], weight: float, found: tuple[Column, Column, Column]
+) -> None:
+    """Write the scaled scores of words and of meaning, and both of them mixed."""
+    (words, cosine), (keyword, semantic, fused) = scores, found
+    keyword[:], semantic[:] = _scaled(words, floor=0.0), _scaled(cosine)
+    fused[:] = (1 - weight) * keyword + weight * semantic
 
 
 def _scaled(scores: Column, floor: float | None = None) -> Column:
@@ -204,21 +224,45 @@ def _scaled(scores: Column, floor: float | None = None) -> Column:
 
 def add_coherence(pool: Pool) -> None:
     """Lift the best chunk of each file by what the file's other chunks found."""
-    order, places = pool.within_files(pool.fused)
-    fused = np.append(pool.fused[order], (0.0, 0.0, 0.0))
+    _coherence(pool.fused, pool.starts, COHERENCE, ENOUGH_REST, pool.coherence)
+
+
+def coherence_in_python(fused: Column, starts: Order, share: float, enough: float, coherence: Column) -> None:
+    """Write what the best row of each file gains by the next three; `enough` of them gives all of it."""
+    order, places = _within_files(fused, starts)
+    values = np.append(fused[order], (0.0, 0.0, 0.0))
     after = np.append(places, (0, 0, 0))
     rest = np.zeros(order.size)
     for step in (1, 2, 3):  # the next ones of the file, in order: sums depend on it
         here = slice(step, step + order.size)
-        rest += np.where(after[here] == places + step, fused[here], 0.0)
+        rest += np.where(after[here] == places + step, values[here], 0.0)
     crowded = (places == 0) & (after[1 : order.size + 1] == 1)
-    pool.coherence[order[crowded]] = COHERENCE * np.minimum(1.0, rest[crowded] / 1.5)
+    coherence[:] = 0.0
+    coherence[order[crowded]] = share * np.minimum(1.0, rest[crowded] / enough)
 
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    order, places = pool.within_files(pool.score)
+    places = np.empty(pool.numbers.size, np.int64)
+    _places_in_files(pool.score, pool.starts, places)
     worth = np.array([decay**place for place in range(int(places.max(initial=0)) + 1)])
-    repeat = np.empty(order.size)
-    repeat[order] = worth[places]
-    pool.repeat = repeat
+    pool.repeat = worth[places]
+
+
+def places_in_files_in_python(scores: Column, starts: Order, places: NDArray[np.int64]) -> None:
+    """Write the place of each row among those of its file, the best one first."""
+    order, placed = _within_files(scores, starts)
+    places[order] = placed
+
+
+def _within_files(values: Column, starts: Order) -> tuple[Order, Order]:
+    """Return the rows file by file, those of a file best first, and the place of each in its file."""
+    rows = np.arange(values.size)
+    homes = np.searchsorted(starts, rows, side="right") - 1
+    return np.lexsort((-values, homes)), rows - starts[homes]
+
+
+_native = native()
+_fuse: Callable[..., None] = _native.fuse if _native else fuse_in_python
+_coherence: Callable[..., None] = _native.coherence if _native else coherence_in_python
+_places_in_files: Callable[..., None] = _native.places_in_files if _native else places_in_files_in_python

@@ -54,6 +54,9 @@ DOCS_PATH_MATCH = 0.15
 COHERENCE = 0.1
 """A file of which several chunks match is about the subject; its best chunk gains from the rest."""
 
+ENOUGH_REST = 1.5
+"""What the next three chunks of a file have to score together for the whole of that."""
+
 SAME_FILE_DECAY = 0.8
 """Each further chunk of a file counts a fifth less: ten results should show several files, and the
 neighbours of a good answer too."""

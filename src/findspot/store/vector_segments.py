@@ -343,7 +343,7 @@ class VectorReader:
         found: list[tuple[Numbers, Scores]] = []
         for segment, keep in zip(self.segments, self._rows_of_lines(allowed), strict=True):
             near = None if exact else _scan_lists(segment, query, allowed, top)
-            found.append(near or _best(segment.numbers, keep(), _scores(segment, query, keep()), top))
+            found.append(near or _nearest(segment, query, keep(), top))
         return self._merged(found, top)
 
     def _rows_of_lines(self, allowed: Mask) -> Sequence[Callable[[], NDArray[np.intp]]]:
@@ -367,7 +367,7 @@ class VectorReader:
             here = places < wanted.size
             here[here] = wanted[places[here]] == segment.numbers[here]
             keep = np.flatnonzero(here)
-            found.append(_best(segment.numbers, keep, _scores(segment, query, keep), top))
+            found.append(_nearest(segment, query, keep, top))
         return self._merged(found, top)
 
     def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
@@ -410,7 +410,7 @@ def _scan_lists(
         return None
     scales = np.concatenate([segment.scales[span] for span in spans])
     dots = np.concatenate([_dots(segment.rows[span], query) for span in spans])
-    return _best(numbers, keep, dots[keep] * scales[keep], top)
+    return best_in_python(numbers, keep, dots[keep] * scales[keep], top)
 
 
 def _once(segment: Segment, allowed: Mask) -> Callable[[], NDArray[np.intp]]:
@@ -437,7 +437,22 @@ def scores_in_python(segment: Segment, query: NDArray[np.int8], keep: NDArray[np
     return scores[keep]
 
 
-def _best(numbers: Numbers, keep: NDArray[np.intp], scores: Scores, top: int) -> tuple[Numbers, Scores]:
+def _nearest(
+    segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp], top: int
+) -> tuple[Numbers, Scores]:
+    """Return the chunks of the best of these rows, with all that tie for the last place, and their scores."""
+    if _native is None or not keep.size or top < 1:
+        return best_in_python(segment.numbers, keep, scores_in_python(segment, query, keep), top)
+    found: tuple[bytes, bytes] = _native.best_rows(
+        segment.rows, segment.scales, query, np.ascontiguousarray(keep, np.int64), top
+    )
+    places, scores = np.frombuffer(found[0], np.int64), np.frombuffer(found[1], np.float32)
+    return segment.numbers[keep[places]], scores
+
+
+def best_in_python(
+    numbers: Numbers, keep: NDArray[np.intp], scores: Scores, top: int
+) -> tuple[Numbers, Scores]:
     """Return the best of the rows `keep`, with all that tie for the last place: it is settled by number
     later.
     """

@@ -37,11 +37,15 @@ _BLOCK_CHUNKS = 16_384
 _MOST_OF_A_WORD = 255
 _MAX_HASHES = 500_000
 _EXACT_LENGTHS = 24
+_MOST_TERMS = 1_024
+"""That the compiled part takes."""
 _LOW_BITS = 0xFFFF
 """Of a hash: a table over them tells nearly all words that are not asked for."""
 
 Column = NDArray[np.float64]
 Keys = Callable[[Numbers], Numbers]
+Columns = tuple[Numbers, NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+"""The numbers of chunks; their starts and lengths; words and counts."""
 Counted = tuple[bytearray, bytearray, bytearray, bytearray]
 """Starts (int64), lengths (uint32), hashes of words (uint32) and their counts (uint8)."""
 
@@ -106,6 +110,10 @@ class WordCounts:
             np.frombuffer(words, np.uint32),
             np.frombuffer(counts, np.uint8),
         )
+
+    @property
+    def columns(self) -> Columns:
+        return self.numbers, self.starts, self.lengths, self.words, self.counts
 
     def widths(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return how many different words these chunks have."""
@@ -219,6 +227,11 @@ class LiveWords:
             tokens += int(part.lengths[rows].sum(dtype=np.int64))
         return chunks, tokens
 
+    @cached_property
+    def _damping(self) -> Column:
+        """How much each length that is told apart lowers the score of a chunk's words."""
+        return K1 * (1 - B + B * STORED_LENGTHS / self.mean_length)
+
     @property
     def size(self) -> int:
         """How many chunks there are."""
@@ -237,17 +250,17 @@ class LiveWords:
 
         `frequencies` says how many live chunks hold each term.
         """
-        terms = list(weights)
-        hashes = sorted({_hashes[term] for term in terms})
         wanted = wanted[is_allowed(wanted, self.live)]
-        lengths, counts = self._counts(wanted, np.array(hashes, np.uint32))
-        damping = K1 * (1 - B + B * stored_length(lengths) / self.mean_length)
-        scores = np.zeros(wanted.size)
-        for term in terms:
-            column = hashes.index(_hashes[term])
-            gain = weights[term] * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
-            scores += gain * counts[:, column] / (counts[:, column] + damping)
-        holding = counts.any(axis=1)
+        gains = {
+            term: weight * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
+            for term, weight in weights.items()
+        }
+        scores, holding = np.zeros(wanted.size), np.zeros(wanted.size, np.bool_)
+        hashes = np.array([_hashes[term] for term in gains], np.uint32)
+        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, self._damping
+        score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
+        for part in self._parts:
+            score(part.columns, terms, wanted, scores, holding)
         return wanted[holding], scores[holding]
 
     def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
@@ -257,30 +270,30 @@ class LiveWords:
             order = np.lexsort((self._keys(numbers), -scores))
         return numbers[order[:top]], scores[order[:top]]
 
-    def _counts(self, wanted: Numbers, hashes: NDArray[np.uint32]) -> tuple[Column, Column]:
-        """Return the length of each chunk, and how often it holds each word."""
-        lengths, counts = np.zeros(wanted.size), np.zeros((wanted.size, hashes.size))
-        for part in self._parts:
-            rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
-            here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
-            if not here.size:
-                continue
-            rows = rows[here]
-            lengths[here] = part.lengths[rows]
-            counts[here] = _columns(part, rows, hashes)
-        return lengths, counts
+
+Terms = tuple[NDArray[np.uint32], Column, Column, Column]
+"""The hash and the gain of each term, the lengths that are told apart, and how much each one damps."""
 
 
-def _columns(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
-    if _native is None:
-        return columns_in_python(part, rows, hashes)
-    columns = np.empty((rows.size, hashes.size))
-    rows = np.ascontiguousarray(rows, np.int64)
-    _native.word_columns(part.words, part.counts, part.starts, rows, hashes, columns)
-    return columns
+def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, holding: Mask) -> None:
+    """Put in the BM25 scores of those of these sorted chunks that are here, and whether they hold a term."""
+    part, (hashes, gains, _, damping) = WordCounts(*columns), terms
+    rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
+    here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
+    if not here.size:
+        return
+    rows = rows[here]
+    asked = np.array(sorted(set(hashes.tolist())), np.uint32)
+    counts = _counts(part, rows, asked)
+    damped = damping[step_of(part.lengths[rows])]
+    found = np.zeros(here.size)
+    for term, gain in zip(hashes, gains, strict=True):
+        held = counts[:, np.searchsorted(asked, term)]
+        found += gain * held / (held + damped)
+    scores[here], holding[here] = found, counts.any(axis=1)
 
 
-def columns_in_python(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
+def _counts(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
     """Return how often each of these chunks holds each word; `hashes` are sorted."""
     likely = np.zeros(_LOW_BITS + 1, np.bool_)
     likely[hashes & _LOW_BITS] = True
@@ -304,10 +317,9 @@ def _stored_lengths() -> Column:
     return np.concatenate([np.arange(_EXACT_LENGTHS), _EXACT_LENGTHS + above]).astype(np.float64)
 
 
-_STORED_LENGTHS = _stored_lengths()
+STORED_LENGTHS = _stored_lengths()
 
 
-def stored_length(lengths: Column) -> Column:
-    """Return lengths as the engine rounds them."""
-    rounded: Column = _STORED_LENGTHS[np.searchsorted(_STORED_LENGTHS, lengths, side="right") - 1]
-    return rounded
+def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the places of lengths, as the engine rounds them, among those that are told apart."""
+    return np.searchsorted(STORED_LENGTHS, lengths, side="right") - 1

@@ -11,7 +11,7 @@ from contents import put, record
 from findspot.core.model import Corpus
 from findspot.store.records import DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
-from findspot.store.word_counts import WordCounts, open_counts, stored_length, write_counts
+from findspot.store.word_counts import STORED_LENGTHS, WordCounts, open_counts, step_of, write_counts
 
 TEXTS = tuple(f"common {'rare ' * (n % 3)}{'filler ' * n}word{n}" for n in range(60))
 
@@ -105,7 +105,22 @@ def test_scores_are_those_of_the_engine(store: SqliteStore) -> None:
 
 def test_lengths_are_rounded_like_in_the_engine() -> None:
     lengths = np.array([0, 23, 39, 40, 41, 55, 56, 59, 87, 95, 96, 199, 200, 255.0])
-    assert stored_length(lengths).tolist() == [0, 23, 39, 40, 40, 54, 56, 56, 84, 88, 96, 184, 200, 248]
+    assert STORED_LENGTHS[step_of(lengths)].tolist() == [
+        0,
+        23,
+        39,
+        40,
+        40,
+        54,
+        56,
+        56,
+        84,
+        88,
+        96,
+        184,
+        200,
+        248,
+    ]
 
 
 def test_counts_are_merged_and_damage_is_found(tmp_path: Path) -> None:

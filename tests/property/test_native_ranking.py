@@ -1,0 +1,160 @@
+"""The compiled part of ranking: whatever it is given, it returns what the same functions in Python return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from findspot.core.platforms import native
+from findspot.rank.candidate_pool import coherence_in_python, fuse_in_python, places_in_files_in_python
+from findspot.store.vector_segments import Segment, best_in_python, scores_in_python
+from findspot.store.word_counts import STORED_LENGTHS, WordCounts, score_in_python
+
+compiled = native()
+if compiled is None:
+    pytest.skip("the compiled part is not installed", allow_module_level=True)
+
+seeds = st.integers(0, 2**32)
+
+
+@given(st.integers(0, 3_000), st.integers(1, 300), st.integers(1, 40), seeds)
+def test_the_best_rows_are_found_alike(count: int, top: int, values: int, seed: int) -> None:
+    """Few different values make many ties."""
+    chance = np.random.default_rng(seed)
+    rows, query = chance.integers(-values, values + 1, (count, 1), np.int8), np.array([3], np.int8)
+    segment = Segment(np.arange(count), np.full(count, 0.5, np.float32), rows)
+    keep = np.flatnonzero(chance.random(count) < 0.7)
+    places, scores = compiled.best_rows(rows, segment.scales, query, keep, top)
+    wanted = best_in_python(segment.numbers, keep, scores_in_python(segment, query, keep), top)
+    assert keep[np.frombuffer(places, np.int64)].tolist() == wanted[0].tolist()
+    assert np.frombuffer(scores, np.float32).tolist() == wanted[1].tolist()
+
+
+ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)
+
+
+@pytest.mark.parametrize("keep", [[3], [-1], [0, 1, 2, 0, 3]])
+def test_rows_that_are_not_there_are_refused(keep: list[int]) -> None:
+    with pytest.raises(IndexError):
+        compiled.best_rows(ROWS, SCALES, QUERY, np.array(keep), 2)
+
+
+@pytest.mark.parametrize(
+    ("scales", "query", "top"), [(SCALES[:2], QUERY, 1), (SCALES, QUERY[:0], 1), (SCALES, QUERY, 0)]
+)
+def test_a_scan_that_cannot_be_is_refused(scales: object, query: object, top: int) -> None:
+    with pytest.raises(ValueError, match=r"different lengths|no such number"):
+        compiled.best_rows(ROWS, scales, query, np.array([0]), top)
+
+
+letters = st.sampled_from("abcdef")
+
+
+@given(
+    st.dictionaries(st.integers(0, 50), st.lists(letters, max_size=40), min_size=1),
+    st.lists(st.integers(0, 60), unique=True).map(sorted),
+    st.lists(st.sampled_from("abcz"), min_size=1),
+    seeds,
+)
+def test_words_are_scored_alike(
+    texts: dict[int, list[str]], wanted: list[int], asked: list[str], seed: int
+) -> None:
+    part = WordCounts.of((number, " ".join(words)) for number, words in texts.items())
+    hashes = np.concatenate([WordCounts.of([(0, word)]).words for word in asked])
+    chance = np.random.default_rng(seed)
+    terms = hashes, chance.random(hashes.size), STORED_LENGTHS, 0.1 + chance.random(STORED_LENGTHS.size)
+    numbers = np.array(wanted, np.int64)
+    found = [_scored(score, part, terms, numbers) for score in (compiled.word_scores, score_in_python)]
+    assert found[0] == found[1]
+
+
+def _scored(
+    score: Any, part: WordCounts, terms: Any, numbers: NDArray[np.int64]
+) -> tuple[list[float], list[bool]]:
+    scores, holds = np.full(numbers.size, 7.0), np.zeros(numbers.size, np.bool_)
+    score(part.columns, terms, numbers, scores, holds)
+    return scores.tolist(), holds.tolist()
+
+
+PART = WordCounts.of([(1, "a b"), (4, "b c c d")])
+TERMS = PART.words[:2], np.ones(2), np.zeros(1), np.ones(1)
+
+
+@pytest.mark.parametrize(
+    ("field", "column"),
+    [(1, PART.starts[:2]), (2, PART.lengths[:1]), (3, PART.words[:3]), (4, PART.counts[:3])],
+)
+def test_parts_of_other_sizes_are_refused(field: int, column: object) -> None:
+    columns: list[object] = [*PART.columns]
+    columns[field] = column
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.word_scores(tuple(columns), TERMS, PART.numbers, np.zeros(2), np.zeros(2, np.bool_))
+
+
+@pytest.mark.parametrize("starts", [PART.starts + 3, PART.starts - 3])
+def test_words_that_are_not_there_are_refused(starts: object) -> None:
+    numbers, _, *others = PART.columns
+    with pytest.raises(IndexError):
+        compiled.word_scores((numbers, starts, *others), TERMS, numbers, np.zeros(2), np.zeros(2, np.bool_))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [(TERMS[0][:1], *TERMS[1:]), (TERMS[0][:0], TERMS[1][:0], *TERMS[2:]), (*TERMS[:3], np.ones(2))],
+)
+def test_terms_of_other_sizes_are_refused(terms: object) -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.word_scores(PART.columns, terms, PART.numbers, np.zeros(2), np.zeros(2, np.bool_))
+
+
+scores = st.lists(st.one_of(st.just(float("nan")), st.floats(-4, 4)), max_size=60)
+
+
+@given(scores, seeds, st.floats(0, 1))
+def test_scores_are_fused_alike(words: list[float], seed: int, weight: float) -> None:
+    both = np.array(words), np.random.default_rng(seed).permutation(words)
+    found = np.empty((2, 3, len(words)))
+    compiled.fuse(both, weight, tuple(found[0]))
+    fuse_in_python(both, weight, tuple(found[1]))
+    assert found[0].tolist() == found[1].tolist()
+
+
+few_values = st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.7, 0.9]), min_size=1, max_size=120)
+
+
+@given(few_values, seeds, st.floats(0, 1))
+def test_rows_of_files_are_placed_alike(values: list[float], seed: int, share: float) -> None:
+    column = np.array(values)
+    begins = np.random.default_rng(seed).random(column.size) < share
+    begins[0] = True
+    starts = np.flatnonzero(begins)
+    places = np.empty((2, column.size), np.int64)
+    compiled.places_in_files(column, starts, places[0])
+    places_in_files_in_python(column, starts, places[1])
+    assert places[0].tolist() == places[1].tolist()
+    gains = np.empty((2, column.size))
+    compiled.coherence(column, starts, 0.1, 1.5, gains[0])
+    coherence_in_python(column, starts, 0.1, 1.5, gains[1])
+    assert gains[0].tolist() == gains[1].tolist()
+
+
+@pytest.mark.parametrize("starts", [[-1], [0, 4], [2, 1]])
+def test_files_that_are_not_there_are_refused(starts: list[int]) -> None:
+    with pytest.raises(IndexError):
+        compiled.coherence(np.zeros(3), np.array(starts), 0.1, 1.5, np.zeros(3))
+    with pytest.raises(IndexError):
+        compiled.places_in_files(np.zeros(3), np.array(starts), np.zeros(3, np.int64))
+
+
+def test_columns_of_other_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.coherence(np.zeros(3), np.zeros(1, np.int64), 0.1, 1.5, np.zeros(2))
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.places_in_files(np.zeros(3), np.zeros(1, np.int64), np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.fuse((np.zeros(3), np.zeros(2)), 0.5, (np.zeros(3), np.zeros(3), np.zeros(3)))
