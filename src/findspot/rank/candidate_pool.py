@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -171,6 +171,11 @@ class Ranking:
     order: Order
     numbers: list[int]
     scores: list[float]
+
+    def signals(self, ranks: Sequence[int], *names: str) -> Iterator[tuple[float, ...]]:
+        """Return some signals of the candidates of ranks."""
+        rows = self.order[ranks]
+        return zip(*(getattr(self.pool, name)[rows].tolist() for name in names), strict=True)
 
     def candidates(self, ranks: Sequence[int]) -> list[Candidate]:
         """Return the candidates of ranks with their signals."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -12,6 +12,7 @@ from findspot.core.model import Span, Symbol
 from findspot.core.platforms import native
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
+from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import runs, spellings, word_tokens
 
 SIGNATURE_LINES = 8
@@ -63,6 +64,8 @@ class _Extent:
     """A name with the lines of the passage that define it, as indexes."""
 
     symbol: Symbol
+    name: str
+    """Without qualifiers."""
     first: int
     line: int
     last: int
@@ -73,6 +76,89 @@ class _Extent:
 
     def encloses(self, other: _Extent) -> bool:
         return self is not other and self.first <= other.first and other.last <= self.last
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassageText:
+    """Neighbouring chunks as one text, and what they define; the same whatever is asked."""
+
+    chunks: tuple[StoredChunk, ...]
+    text: str
+    names: tuple[str, ...]
+    """All that the chunks define, each name once."""
+    extents: list[_Extent]
+
+    @classmethod
+    def of(cls, chunks: Sequence[StoredChunk], symbols: Sequence[Symbol]) -> PassageText:
+        """Join chunks; `symbols` are what they define."""
+        text = joined(chunks)
+        names = tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols))
+        return cls(tuple(chunks), text, names, _extents(text.split("\n"), chunks[0].start_line, symbols))
+
+
+MOST_PASSAGES = 256
+MOST_PASSAGE_CHARS = 8_000
+"""What is kept of answers takes about a megabyte, and never much more than these two allow."""
+
+
+class KnownPassages:
+    """The passages that were shown last. They are of file revisions, which do not change."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], PassageText] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, span: object) -> bool:
+        return span in self._known
+
+    def of(self, snapshot: Snapshot, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], PassageText]:
+        """Return passages by their first and last chunk; those that are not known are read together."""
+        found = {span: self._known.get(span) for span in spans}
+        missing = [span for span, passage in found.items() if passage is None]
+        numbers = sorted({number for first, last in missing for number in range(first, last + 1)})
+        stored = snapshot.chunks.by_number(numbers) if numbers else {}
+        symbols = snapshot.symbols.of_chunks(numbers) if numbers else {}
+        for first, last in missing:
+            chunks = [stored[number] for number in range(first, last + 1)]
+            defined = [symbol for chunk in chunks for symbol in symbols.get(chunk.number, ())]
+            found[first, last] = self._keep((first, last), PassageText.of(chunks, defined))
+        return {span: passage for span, passage in found.items() if passage is not None}
+
+    def _keep(self, span: tuple[int, int], passage: PassageText) -> PassageText:
+        """Several threads may do so at the same time: each step leaves the mapping whole."""
+        if len(passage.text) <= MOST_PASSAGE_CHARS:
+            if len(self._known) >= MOST_PASSAGES:
+                for old in list(self._known)[: MOST_PASSAGES // 4]:
+                    self._known.pop(old, None)
+            self._known[span] = passage
+        return passage
+
+
+def known_passages() -> KnownPassages:
+    """Return where passages are kept."""
+    return KnownPassages()
+
+
+def joined(chunks: Sequence[StoredChunk]) -> str:
+    """Return the exact lines of neighbouring chunks; only blank lines can stand between two of them.
+
+    A chunk that ends on the line on which the one before it ends is the next piece of that line.
+    """
+    if len(chunks) == 1:
+        return chunks[0].text
+    lines: list[str] = []
+    end = 0
+    for chunk in chunks:
+        start = chunks[0].start_line + len(lines)
+        if chunk.end_line == end:
+            lines[-1] += chunk.text
+            continue
+        end = chunk.end_line
+        lines.extend([""] * (chunk.start_line - start))
+        lines.extend(chunk.text.split("\n")[max(0, start - chunk.start_line) :])
+    return "\n".join(lines)
 
 
 class QueryTerms(dict[str, int]):
@@ -96,6 +182,8 @@ class QueryTerms(dict[str, int]):
         """Return the terms that a text holds."""
         bits = 0
         if text.isascii():
+            if text.isidentifier():
+                return self[text]
             for _, word in words_with(text, self.beginnings):
                 bits |= self[word]
         else:
@@ -188,26 +276,26 @@ def _held_in_lines(text: str, terms: QueryTerms) -> dict[int, int]:
 
 
 def describe(
-    chunks: Sequence[StoredChunk],
+    passage: PassageText,
     leader: StoredChunk,
     lines: Sequence[str],
-    symbols: Sequence[Symbol],
     *,
-    names: Sequence[str],
+    names: tuple[str, ...],
     words: QueryWords,
     only: Symbol | None = None,
 ) -> Described | None:
     """Return the definition of a passage that the query asks for; None where the passage defines nothing.
 
-    `symbols` are what the chunks define. A definition whose name the query holds comes first, then the one
-    that holds most of the query's words. Without either, it is the one that the best chunk is named after.
-    `only` names the one to describe.
+    A definition whose name the query holds comes first, then the one that holds most of the query's words.
+    Without either, it is the one that the best chunk is named after. `only` names the one to describe.
     """
-    extents = _extents(lines, chunks[0].start_line, symbols)
+    extents, chunks = passage.extents, passage.chunks
     if not extents:
         return None
     named = _named(extents, names, words)
     chosen = next((extent for extent in extents if extent.symbol == only), named) if only else named
+    if chosen is None and len(extents) == 1 and extents[0].name == _own_name(leader):
+        chosen = extents[0]
     chosen = chosen or _worth_most(_worths(extents, words), leader)
     if chosen is None:
         return None
@@ -215,7 +303,7 @@ def describe(
     span = Span(chosen.first + offset, chosen.last + offset)
     home = next((c for c in chunks if c.start_line <= chosen.line + offset <= c.end_line), leader)
     kind, line = chosen.symbol.kind, chosen.line + offset
-    if _own_name(home) == last_name(chosen.symbol.name) and home.kind == kind:
+    if home.kind == kind and _own_name(home) == chosen.name:
         described = home.breadcrumb, home.signature, home.doc_comment
     else:
         described = _breadcrumb(chosen, extents, home), _signature(lines, chosen), _doc(lines, chosen)
@@ -223,7 +311,7 @@ def describe(
 
 
 def definitions_wanted(
-    chunk: StoredChunk, symbols: Sequence[Symbol], names: Sequence[str], terms: QueryTerms
+    chunk: StoredChunk, symbols: Sequence[Symbol], names: tuple[str, ...], terms: QueryTerms
 ) -> list[tuple[Symbol, str]]:
     """Return what a chunk defines, with breadcrumbs: what a query asks for, then what holds its words.
 
@@ -259,7 +347,7 @@ def _extents(lines: Sequence[str], offset: int, symbols: Sequence[Symbol]) -> li
         last = max(lasts[at], line)
         while last > line and not lines[last].strip():
             last -= 1
-        extents.append(_Extent(symbol, firsts[at], line, last, indents[at]))
+        extents.append(_Extent(symbol, last_name(symbol.name), firsts[at], line, last, indents[at]))
     return extents
 
 
@@ -273,16 +361,15 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _named(extents: Sequence[_Extent], names: Sequence[str], words: QueryWords) -> _Extent | None:
+def _named(extents: Sequence[_Extent], names: tuple[str, ...], words: QueryWords) -> _Extent | None:
     """Return the definition of a name in the query: of the same spelling before another case."""
-    spelled, lowered = _last_names(tuple(names))
+    spelled, lowered = _last_names(names)
 
     def likeness(extent: _Extent) -> tuple[int, float]:
-        name = last_name(extent.symbol.name)
-        place = spelled.index(name) if name in spelled else len(spelled)
+        place = spelled.index(extent.name) if extent.name in spelled else len(spelled)
         return -place, _worth(extent, extents, words)
 
-    named = [extent for extent in extents if last_name(extent.symbol.name).lower() in lowered]
+    named = [extent for extent in extents if extent.name.lower() in lowered]
     return max(named, key=likeness) if len(named) > 1 else next(iter(named), None)
 
 
@@ -296,9 +383,7 @@ def _last_names(names: tuple[str, ...]) -> tuple[list[str], frozenset[str]]:
 def _worth_most(worths: Mapping[_Extent, float], leader: StoredChunk) -> _Extent | None:
     """Return the definition with most of the query's words; the leader's own one decides between equals."""
     own = _own_name(leader)
-    keys = {
-        extent: (round(worth, 3), last_name(extent.symbol.name) == own) for extent, worth in worths.items()
-    }
+    keys = {extent: (round(worth, 3), extent.name == own) for extent, worth in worths.items()}
     best = max(keys, key=keys.__getitem__)
     return best if any(keys[best]) else None
 

@@ -16,11 +16,13 @@ from findspot.rank.candidate_pool import Candidate, Ranking
 from findspot.rank.signals import coverage
 from findspot.search.definitions import (
     Described,
+    PassageText,
     QueryTerms,
     QueryWords,
     definitions_wanted,
     describe,
     header_overview,
+    known_passages,
 )
 from findspot.search.questions import Question
 from findspot.store.records import (
@@ -78,6 +80,10 @@ class Passage:
     @property
     def numbers(self) -> range:
         return range(self.first, self.last + 1)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.first, self.last
 
     @property
     def file_id(self) -> int:
@@ -260,24 +266,6 @@ def _bridged(ranked: list[_Span], never: Collection[int]) -> list[_Span]:
     return [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
 
 
-def joined(chunks: Sequence[StoredChunk]) -> str:
-    """Return the exact lines of neighbouring chunks; only blank lines can stand between two of them.
-
-    A chunk that ends on the line on which the one before it ends is the next piece of that line.
-    """
-    lines: list[str] = []
-    end = 0
-    for chunk in chunks:
-        start = chunks[0].start_line + len(lines)
-        if chunk.end_line == end:
-            lines[-1] += chunk.text
-            continue
-        end = chunk.end_line
-        lines.extend([""] * (chunk.start_line - start))
-        lines.extend(chunk.text.split("\n")[max(0, start - chunk.start_line) :])
-    return "\n".join(lines)
-
-
 def to_hits(
     snapshot: Snapshot,
     found: Sequence[Passage],
@@ -294,22 +282,21 @@ def to_hits(
     query = question.query
     end = query.offset + query.limit
     page = [_with_pieces(snapshot, passage) for passage in found[query.offset : end]]
-    further = [other for passage in page for other in passage.more]
-    needed = {number for passage in (*found[:1], *page, *further) for number in passage.numbers}
-    outlines = {_outline_number(passage) for passage in page if passage.first == _first_number(passage)}
-    stored = snapshot.chunks.by_number(sorted(needed | outlines))
-    defining = [number for passage in (*page, *further) for number in passage.numbers]
-    symbols = snapshot.symbols.of_chunks(defining)
-    leaders = ranking.candidates([passage.rank for passage in found[: max(end, 1)]])
-    evidence = list(_evidence(found, leaders, stored, ranking, question))
+    by_meaning = question.weight == 1  # no keyword was looked for: count the words of the first passage
+    read = [each for passage in page for each in (passage, *passage.more)]
+    read += found[:1] if by_meaning else []
+    texts = snapshot.memo(known_passages, lasting=True).of(snapshot, [passage.span for passage in read])
+    ranks = [passage.rank for passage in found[: max(end, 1)]]
+    held = coverage(question.term_weights, _words(texts[found[0].span])) if by_meaning and found else None
+    evidence = list(_evidence(found, ranking, ranks, question, held))
+    leaders = ranking.candidates(ranks) if query.explain or belongs is not None else []
     scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
     terms = QueryTerms(question.term_weights)
 
     def hit_of(passage: Passage, **others: Any) -> Hit:
-        chunks = [stored[number] for number in passage.numbers]
-        defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
-        leader = stored[ranking.numbers[passage.rank]]
-        return _hit(chunks, leader, defined, question, terms=terms, only=passage.symbol, **others)
+        text = texts[passage.span]
+        leader = text.chunks[ranking.numbers[passage.rank] - passage.first]
+        return _hit(text, leader, question, terms=terms, only=passage.symbol, **others)
 
     hits = []
     for place, passage in enumerate(page, query.offset):
@@ -318,14 +305,27 @@ def to_hits(
             why = leaders[place].why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
         more = tuple(_lines_and_name(hit_of(other, score=0.0)) for other in passage.more)
         share = _share(ranking, passage, found[0])
-        hit = hit_of(passage, score=scores[place], more=more, relative=share, why=why)
-        outline = stored.get(_outline_number(passage))
-        if hit.kind == _HEADER and outline:
-            hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
-        hits.append(hit)
+        hits.append(hit_of(passage, score=scores[place], more=more, relative=share, why=why))
+    _add_overviews(snapshot, page, hits)
     if belongs is not None:
         return hits, belongs < FITS_FROM
     return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+
+
+def _add_overviews(snapshot: Snapshot, page: Sequence[Passage], hits: list[Hit]) -> None:
+    """Let the headers of files show what the files define, where an answer has their first lines."""
+    headers = [place for place, hit in enumerate(hits) if hit.kind == _HEADER]
+    if not headers:
+        return
+    begun = {passage.file_id for passage in page if passage.first == chunk_number(passage.file_id, 0)}
+    shown = [place for place in headers if page[place].file_id in begun]
+    numbers = {chunk_number(page[place].file_id, OUTLINE_ORDINAL) for place in shown}
+    stored = snapshot.chunks.by_number(sorted(numbers | {page[place].first for place in shown}))
+    for place in shown:
+        outline = stored.get(chunk_number(page[place].file_id, OUTLINE_ORDINAL))
+        if outline:
+            overview = header_overview(stored[page[place].first].text, outline.text)
+            hits[place] = replace(hits[place], overview=overview)
 
 
 def _chances(leaders: Iterable[Candidate], belongs: float) -> list[float]:
@@ -352,37 +352,31 @@ def by_file(hits: Iterable[Hit]) -> list[Hit]:
 
 def _evidence(
     found: Sequence[Passage],
-    leaders: Iterable[Candidate],
-    stored: Mapping[int, StoredChunk],
     ranking: Ranking,
+    ranks: Sequence[int],
     question: Question,
+    held: float | None,
 ) -> Iterator[Evidence]:
-    """Yield what speaks for each of the first passages."""
+    """Yield what speaks for each of the first passages; `held` is the share of words that the first has."""
     weight = sum(question.term_weights.values()) or 1.0
-    for place, (leader, passage) in enumerate(zip(leaders, found, strict=False)):
-        words = _known(leader.words) / weight
+    signals = ranking.signals(ranks, "cosine", "words", "defines", "path_match")
+    for place, (cosine, words, definition, path) in enumerate(signals):
+        worded = _known(words) / weight
         if place:
-            lead = _share(ranking, passage, found[0]) - 1
+            lead = _share(ranking, found[place], found[0]) - 1
         else:
-            lead = 1 - _share(ranking, found[1], passage) if len(found) > 1 else 1.0
-            if question.weight == 1:  # no keyword was looked for: count the words of the first passage
-                words = coverage(question.term_weights, _words([stored[n] for n in passage.numbers]))
-        yield Evidence(
-            cosine=_known(leader.cosine),
-            words=words,
-            definition=leader.defines,
-            path=leader.path_match,
-            terms=len(question.term_weights),
-            lead=lead,
-        )
+            lead = 1 - _share(ranking, found[1], found[0]) if len(found) > 1 else 1.0
+            worded = worded if held is None else held
+        yield Evidence(_known(cosine), worded, definition, path, len(question.term_weights), lead)
 
 
 def _known(value: float) -> float:
     return 0.0 if isnan(value) else value
 
 
-def _words(chunks: Sequence[StoredChunk]) -> set[str]:
-    return set(tokens(" ".join((joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""))))
+def _words(passage: PassageText) -> set[str]:
+    first = passage.chunks[0]
+    return set(tokens(" ".join((passage.text, first.path, first.breadcrumb or ""))))
 
 
 def _share(ranking: Ranking, passage: Passage, best: Passage) -> float:
@@ -391,36 +385,27 @@ def _share(ranking: Ranking, passage: Passage, best: Passage) -> float:
     return ranking.scores[passage.rank] / highest if highest else 0.0
 
 
-def _first_number(passage: Passage) -> int:
-    return chunk_number(passage.file_id, 0)
-
-
-def _outline_number(passage: Passage) -> int:
-    return chunk_number(passage.file_id, OUTLINE_ORDINAL)
-
-
 def _hit(
-    chunks: Sequence[StoredChunk],
+    passage: PassageText,
     leader: StoredChunk,
-    symbols: Sequence[Symbol],
     question: Question,
     *,
     terms: QueryTerms,
     only: Symbol | None = None,
     **others: Any,
 ) -> Hit:
-    """Return chunks as a hit; with `only`, the lines that define this symbol. `others` are fields of it."""
-    text, weights = joined(chunks), question.term_weights
+    """Return a passage as a hit; with `only`, the lines that define it. `others` are fields of the hit."""
+    text, chunks, weights = passage.text, passage.chunks, question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
     words = QueryWords.in_text(text, terms)
-    about = describe(chunks, leader, lines, symbols, names=names, words=words, only=only)
+    about = describe(passage, leader, lines, names=names, words=words, only=only)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
     line = lines[focus - first]
     named: Described | StoredChunk = about or leader
     span = Span(first, chunks[-1].end_line)
-    held = tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols))
+    held = passage.names
     if only and about:
         span, held = about.span, (only.name,)
         text = "\n".join(lines[span.start - first : span.end - first + 1])

@@ -7,8 +7,8 @@ import pytest
 from findspot.chunk.dispatch import CHARACTER, SYNTAX, chunk_file
 from findspot.chunk.plain import CODE_SEPARATORS, PIECE_CHARS, PROSE_SEPARATORS, LineLimits, cut_columns
 from findspot.core.model import Chunk, ChunkType, Corpus, Hit, SourceFile, Span
+from findspot.search.definitions import joined
 from findspot.search.freshness import located
-from findspot.search.hits import joined
 from findspot.store.records import StoredChunk
 
 SENTENCE = "Refunds of the monthly plan are paid within nine days of the request. "

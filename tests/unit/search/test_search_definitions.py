@@ -5,7 +5,14 @@ from __future__ import annotations
 from textwrap import dedent
 
 from findspot.core.model import Span, Symbol
-from findspot.search.definitions import Described, QueryTerms, QueryWords, describe, header_overview
+from findspot.search.definitions import (
+    Described,
+    PassageText,
+    QueryTerms,
+    QueryWords,
+    describe,
+    header_overview,
+)
 from findspot.store.records import StoredChunk
 
 ERRORS = dedent(
@@ -63,7 +70,7 @@ def described(*names: str, words: str = "", text: str = ERRORS) -> Described | N
     stored = chunk(text, "RemoteProtocolError")
     lines = text.split("\n")
     held = QueryWords.in_text("\n".join(lines), QueryTerms(dict.fromkeys(words.split(), 1.0)))
-    return describe([stored], stored, lines, SYMBOLS, names=names, words=held)
+    return describe(PassageText.of([stored], SYMBOLS), stored, lines, names=names, words=held)
 
 
 def test_the_name_that_is_asked_for_names_the_answer() -> None:
@@ -85,8 +92,9 @@ def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
     symbols = (Symbol("Heron", "class", 1), Symbol("stand", "method", 4), Symbol("fly", "function", 7))
     lines = text.split("\n")
     words = QueryWords.in_text("\n".join(lines), QueryTerms({}))
-    stand = describe([stored], stored, lines, symbols, names=("stand",), words=words)
-    fly = describe([stored], stored, lines, symbols, names=("fly",), words=words)
+    passage = PassageText.of([stored], symbols)
+    stand = describe(passage, stored, lines, names=("stand",), words=words)
+    fly = describe(passage, stored, lines, names=("fly",), words=words)
     assert stand is not None
     assert (stand.span, stand.doc_comment) == (Span(4, 6), None)
     assert fly is not None

@@ -408,7 +408,7 @@ def _piece(chunk: StoredChunk) -> str:
 
 
 def _chunk(project: Project, path: str, line: int) -> Contents | None:
-    from findspot.search.hits import joined  # needs numpy, which a server starts without
+    from findspot.search.definitions import joined  # needs numpy, which a server starts without
 
     with project.store.snapshot() as snapshot:
         around = [c for c in snapshot.chunks.of_file(path) if c.start_line <= line <= c.end_line]
