@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from functools import cache
 from pathlib import Path
 
@@ -39,6 +41,15 @@ def tracked() -> list[Path]:
 def error_codes() -> set[str]:
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
     return {kind.code for kind in classes if issubclass(kind, errors.FindspotError)}
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("gcc"), reason="other compilers warn of more")
+def test_the_compiled_part_is_free_of_warnings(tmp_path: Path) -> None:
+    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-DPy_LIMITED_API=0x030b0000"]
+    sources = sorted(map(str, (ROOT / "src" / "native").glob("*.c")))
+    command = ["gcc", "-c", *flags, f"-I{sysconfig.get_path('include')}", *sources]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 class TestSurface:
