@@ -21,6 +21,7 @@ from findspot.core.errors import ProviderError
 
 MAX_ANSWER_BYTES = 64 << 20
 _READ_BYTES = 1 << 16
+_MAX_SHOWN_CHARS = 200
 
 
 class RequestFailedError(Exception):
@@ -100,7 +101,7 @@ class Address:
             raise RequestFailedError(f"no answer within {waited:g} seconds") from error
         except (OSError, HTTPException) as error:
             late = f"no answer within {timeout_s:g} seconds" if time.monotonic() > deadline else ""
-            raise RequestFailedError(late or str(error) or type(error).__name__) from error
+            raise RequestFailedError(late or _shown(error) or type(error).__name__) from error
         except ValueError:  # of a header; the error's text would show the key in it
             raise RequestFailedError("the key cannot be sent") from None
         finally:
@@ -109,6 +110,11 @@ class Address:
         if missing:  # the connection ended before what its head had promised
             raise RequestFailedError(f"its answer was cut short by {missing} bytes")
         return Answer(response.status, bytes(data), {k.lower(): v for k, v in response.getheaders()})
+
+
+def _shown(error: Exception) -> str:
+    """Return the text of an error, which may quote what was received, as a terminal and a log can show it."""
+    return "".join(c if c.isprintable() else " " for c in str(error)[:_MAX_SHOWN_CHARS]).strip()
 
 
 def _cut(connection: HTTPConnection) -> None:

@@ -31,3 +31,21 @@ def test_a_head_that_never_ends_is_given_up() -> None:
             Address(f"http://127.0.0.1:{listener.getsockname()[1]}").ask("GET", "/", timeout_s=0.3)
         over.set()
         server.join()
+
+
+def test_what_a_server_says_cannot_steer_a_terminal() -> None:
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"\x1b]0;title\x07 nonsense\x00" + b"x" * 1_000 + b"\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=answer, args=(listener,), daemon=True)
+        server.start()
+        with pytest.raises(RequestFailedError) as caught:
+            Address(f"http://127.0.0.1:{listener.getsockname()[1]}").ask("GET", "/", timeout_s=30)
+        server.join()
+    assert "nonsense" in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) <= 200
