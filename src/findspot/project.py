@@ -331,7 +331,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
 
 
 def _pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
-    from findspot.indexing.pipeline import pending
+    from findspot.indexing.delta import pending
 
     return pending(roots, snapshot, settings)
 

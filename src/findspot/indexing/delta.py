@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import table_revision
 from findspot.discover.walk import walk
 from findspot.embed.chunk_vectors import POOLING_REVISION
+from findspot.store.index_meta import COMPLETE
 from findspot.store.records import KnownFiles, StoredFile
+from findspot.store.snapshot import Snapshot
 
 PIPELINE_REVISION = "7"
 """Raised when the same file would give other chunks or facts: an index of another revision is redone."""
@@ -152,3 +154,24 @@ def pipeline_name(settings: Settings) -> str:
     """Return how files are read and cut, as the index notes it: what was made otherwise is redone."""
     scan = f"{settings.discover.secret_scan}-{table_revision()}"
     return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"
+
+
+def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
+    """Count the files whose size or time of writing says that the index is behind."""
+    delta = compare(walk(roots, settings.discover).files, snapshot.known_files(), 2**63, force=False)
+    return len(delta.changed) + len(delta.removed)
+
+
+def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
+    """Return whether nothing is left to do for an update, as far as sizes and times of writing tell."""
+    meta = snapshot.meta()
+    if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, pipeline_name(settings)):
+        return False
+    found = walk(roots, settings.discover).files
+    delta = compare(found, snapshot.known_files(), scanned_ns(meta), force=False)
+    return not (delta.changed or delta.removed or delta.forgotten)
+
+
+def scanned_ns(meta: Mapping[str, str]) -> int:
+    """Return when the last run that was finished began, as the index says."""
+    return int(meta.get("scanned_ns", "0"))

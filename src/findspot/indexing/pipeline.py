@@ -35,7 +35,14 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
 from findspot.graph import store_edges
 from findspot.indexing.adoption import adopt
-from findspot.indexing.delta import Delta, compare, outermost, pipeline_name, split_by_content
+from findspot.indexing.delta import (
+    Delta,
+    compare,
+    outermost,
+    pipeline_name,
+    scanned_ns,
+    split_by_content,
+)
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.workers import (
     Indexed,
@@ -49,7 +56,6 @@ from findspot.indexing.workers import (
 )
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
-from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.writer import Writer
@@ -149,6 +155,8 @@ def apply(run: Run) -> IndexReport:
 
 def _apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
+    if run.asked and not run.store.exists and provider_named(run.settings.embed.provider).in_workers:
+        run.workers.expect(_setup(run))  # it starts while the folders are walked
     found = discover(run)
     found.notes.extend(run.notes)
     _adopt(run, found)
@@ -157,7 +165,7 @@ def _apply(run: Run) -> IndexReport:
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
         writer.skips.drop(SkipReason.UNREADABLE)
-        delta = compare(found.files, writer.known_files(), _scanned_ns(writer.meta()), force=force)
+        delta = compare(found.files, writer.known_files(), scanned_ns(writer.meta()), force=force)
         run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
@@ -285,22 +293,6 @@ def _adopt(run: Run, found: Discovery) -> None:
         found.notes.append(note)
 
 
-def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
-    """Count the files whose size or time of writing says that the index is behind."""
-    delta = compare(walk(roots, settings.discover).files, snapshot.known_files(), 2**63, force=False)
-    return len(delta.changed) + len(delta.removed)
-
-
-def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
-    """Return whether nothing is left to do for an update, as far as sizes and times of writing tell."""
-    meta = snapshot.meta()
-    if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, pipeline_name(settings)):
-        return False
-    found = walk(roots, settings.discover).files
-    delta = compare(found, snapshot.known_files(), _scanned_ns(meta), force=False)
-    return not (delta.changed or delta.removed or delta.forgotten)
-
-
 def _prepare(run: Run, writer: Writer) -> bool:
     """Return whether to redo every file; embed or empty an index of another model."""
     meta = writer.meta()
@@ -326,10 +318,6 @@ def _change_model(run: Run, writer: Writer) -> None:
     writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
     writer.commit()
     _log.info("%d chunks embedded again with %s", run.chunks, run.model)
-
-
-def _scanned_ns(meta: Mapping[str, str]) -> int:
-    return int(meta.get("scanned_ns", "0"))
 
 
 def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
@@ -405,7 +393,14 @@ def _outcomes(
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
     size = worker_count(len(changed), sum(file.size for file, _ in changed))
-    setup = Setup(
+    with run.workers.lend(_setup(run, size, embedder), size) as pool:
+        jobs = (_job(run, writer, file, known, force) for file, known in changed)
+        outcomes = pool.run(jobs, run.cancel, idle)
+        yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
+
+
+def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
+    return Setup(
         root=run.tree,
         provider=run.settings.embed.provider,
         strategy=run.settings.chunk.strategy,
@@ -414,10 +409,6 @@ def _outcomes(
         secret_scan=run.settings.discover.secret_scan,
         gives_way=size > 1 and (run.gives_way or not run.asked),
     )
-    with run.workers.lend(setup, size) as pool:
-        jobs = (_job(run, writer, file, known, force) for file, known in changed)
-        outcomes = pool.run(jobs, run.cancel, idle)
-        yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
 
 
 def _embedder(run: Run) -> Embedder:
@@ -491,8 +482,8 @@ def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: S
     _log.info("%s: %d files indexed, %d unchanged, %d removed", project, indexed, unchanged, removed)
     if not skips:
         return
-    counts = Counter(skip.reason for skip in skips)
-    _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts.most_common()))
+    counts = Counter(skip.reason for skip in skips).most_common()
+    _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts))
     for reason in _NAMED_SKIPS:
         paths = [skip.path for skip in skips if skip.reason is reason]
         if paths:

@@ -76,6 +76,9 @@ class RayWorkers:
     def __init__(self, address: str) -> None:
         self._address = address
 
+    def expect(self, setup: Setup) -> None:
+        """Do nothing: a cluster is connected to once it is known what there is to do."""
+
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[RayPool]:
         """Provide a connection for one run; a cluster that this process is connected to already is used and

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pickle
 import queue
@@ -99,6 +100,9 @@ class Pool(Protocol):
 
 class Workers(Protocol):
     """Lends a pool for one run."""
+
+    def expect(self, setup: Setup) -> None:
+        """Get ready for a run that is about to begin, if that takes time."""
 
     def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
         """Return a pool of about that many workers."""
@@ -218,7 +222,10 @@ _MAX_FAILED_STARTS = 3
 _BATCH_FILES = 16
 _BATCH_BYTES = 256 * 1024
 _AHEAD = 2
-"""Batches a worker has at hand, so that it never waits for the next one."""
+_MOST_AHEAD = 16
+"""Batches a worker has at hand: enough for the time that a commit takes, during which none are given. Near
+the end there are fewer, so that all workers end together.
+"""
 
 _TICK_S = 0.1
 
@@ -240,13 +247,12 @@ class WorkerPool:
     ) -> Iterator[Outcome]:
         """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
         self._timeouts = 0
-        batches = batches_of(jobs)
-        retry: deque[Job] = deque()
+        work = _Work(jobs)
         waiting = True
         while True:
             cancel.check()
             if waiting:
-                waiting = self._fill(batches, retry)
+                waiting = self._fill(work)
             if not any(worker.jobs for worker in self.workers) and not waiting:
                 return
             if self._answers.empty():  # else it is this process that is behind, embedding perhaps
@@ -261,8 +267,12 @@ class WorkerPool:
                 worker.jobs.popleft()
                 yield outcome
             elif worker in self.workers:
-                yield from self._bury(worker, retry)
-                retry.extend(worker.jobs)
+                yield from self._bury(worker, work.retry)
+                work.retry.extend(worker.jobs)
+
+    def start_one(self) -> None:
+        """Start a worker before there is anything to do for it."""
+        self.workers.append(WorkerProcess(self.setup, self._answers))
 
     def prepare(self, setup: Setup, size: int) -> None:
         """Take up the setup of the next run, and how many workers it may have."""
@@ -325,17 +335,15 @@ class WorkerPool:
                     hint="If Findspot was just upgraded, start it again; else reinstall it.",
                 )
 
-    def _fill(self, batches: Iterator[list[Job]], retry: deque[Job]) -> bool:
+    def _fill(self, work: _Work) -> bool:
         """Give work to workers that have little; False when there is no more to give."""
         while True:
-            busy = [w for w in self.workers if len(w.jobs) > (_AHEAD - 1) * _BATCH_FILES // 2]
+            enough = work.files_at_hand(self._size)
+            busy = [w for w in self.workers if len(w.jobs) > enough]
             if len(busy) >= self._size:
                 return True
-            if retry:
-                batch = [retry.popleft()]
-            elif (more := next(batches, None)) is not None:
-                batch = more
-            else:
+            batch = work.next()
+            if batch is None:
                 return False
             if self._timeouts >= MAX_TIMEOUTS:
                 batch = [replace(job, unparsed=True) for job in batch]
@@ -343,7 +351,7 @@ class WorkerPool:
 
     def _idlest(self) -> WorkerProcess:
         if len(self.workers) < self._size and all(w.jobs for w in self.workers):
-            self.workers.append(WorkerProcess(self.setup, self._answers))
+            self.start_one()
         return min(self.workers, key=lambda worker: len(worker.jobs))
 
     def _end_hanging(self) -> None:
@@ -352,6 +360,29 @@ class WorkerPool:
             if worker.jobs and time.monotonic() - worker.since >= limit_s:
                 _log.warning("a worker made no progress for %.0f s and is ended", limit_s)
                 worker.kill()
+
+
+class _Work:
+    """What is still to be given to workers, the next batches of it known beforehand."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._batches = batches_of(jobs)
+        self._coming: deque[list[Job]] = deque()
+        self.retry: deque[Job] = deque()
+        """What a worker that died was given, and did not do."""
+
+    def files_at_hand(self, workers: int) -> int:
+        """Return the number of files with which a worker needs no more for now."""
+        wanted = _MOST_AHEAD * workers - len(self._coming)
+        self._coming.extend(itertools.islice(self._batches, wanted))
+        ahead = max(_AHEAD, len(self._coming) // workers)
+        return (ahead - 1) * _BATCH_FILES // 2
+
+    def next(self) -> list[Job] | None:
+        """Return the next batch, a single file where one is tried again; None when there is no more."""
+        if self.retry:
+            return [self.retry.popleft()]
+        return self._coming.popleft() if self._coming else None
 
 
 def _lost(job: Job, hung: bool) -> Rejected:
@@ -408,6 +439,15 @@ class SparePool:
         self._pool: WorkerPool | None = None
         self._timer: threading.Timer | None = None
 
+    def expect(self, setup: Setup) -> None:
+        """Start a worker, unless one waits already."""
+        with self._guard:
+            if self._pool is not None:
+                return
+        pool = WorkerPool(setup, 1)
+        pool.start_one()
+        self._wait(pool)
+
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[WorkerPool]:
         """Provide a pool for one run; it is kept only if the run went through."""
@@ -440,7 +480,13 @@ class SparePool:
 
     def _keep(self, pool: WorkerPool) -> None:
         pool.keep_one()
+        self._wait(pool)
+
+    def _wait(self, pool: WorkerPool) -> None:
+        """Keep a pool for the next run, though not for long."""
         with self._guard:
+            if self._timer:
+                self._timer.cancel()
             replaced, self._pool = self._pool, pool
             self._timer = threading.Timer(self._keep_s, self.close)
             self._timer.daemon = True

@@ -25,6 +25,9 @@ FILE_NAME = "index.sqlite"
 FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
 FORMAT_VERSION = 4
 
+_WRITER_CACHE_KB = 16_384
+"""Names come in any order: with SQLite's 2,000 their pages are written and read again all the time."""
+
 TABLES = """
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -127,7 +130,9 @@ def connect_writer(path: Path) -> Connection:
     """Open the database, made if need be, for its one writer."""
     # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
     with translated(path):
-        return _checked_format(sqlite.connect_logged(path, synchronous="FULL"))
+        db = _checked_format(sqlite.connect_logged(path, synchronous="FULL"))
+        db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB}")
+    return db
 
 
 def _checked_format(db: Connection) -> Connection:

@@ -409,7 +409,7 @@ def _is_complete(store: Store) -> bool:
 
 
 def _is_current(project: Indexed) -> bool:
-    from findspot.indexing.pipeline import is_current
+    from findspot.indexing.delta import is_current
 
     try:
         with project.store.snapshot() as snapshot:

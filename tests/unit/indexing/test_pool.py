@@ -116,6 +116,17 @@ def test_several_workers_answer_for_every_file(root: Path) -> None:
     assert sorted(run(root, jobs(root, *names), size=2)) == names
 
 
+def test_workers_have_much_at_hand_at_first_and_little_near_the_end(root: Path) -> None:
+    """Speed and scale: workers stood still while the indexing process committed."""
+    work = jobs(root, *(f"f{number:03}.py" for number in range(600)))
+    pool = WorkerPool(setup(root), 2)
+    at_hand = [max(len(worker.jobs) for worker in pool.workers) for _ in pool.run(iter(work), CancelToken())]
+    pool.close()
+    assert len(at_hand) == len(work)
+    assert max(at_hand[:50]) > 100
+    assert max(at_hand[-40:]) < 40
+
+
 def test_what_has_not_changed_is_not_cut_again(root: Path) -> None:
     (first,) = run(root, jobs(root, "a.py")).values()
     assert isinstance(first, Indexed)

@@ -74,6 +74,20 @@ def test_workers_give_way_only_while_nobody_waits_for_them(tmp_path: Path) -> No
     spare.close()
 
 
+def test_a_worker_that_was_started_ahead_serves_the_next_run(tmp_path: Path) -> None:
+    spare = SparePool()
+    spare.expect(setup_for(tmp_path))
+    spare.expect(setup_for(tmp_path))
+    with spare.lend(setup_for(tmp_path, "character"), 2) as pool:
+        (ahead,) = pool.workers
+        (tmp_path / "f.py").write_text("x = 1\n")
+        jobs = [Job(SourceFile("f.py", Corpus.CODE, "python", 6, 1))]
+        assert len(list(pool.run(jobs, CancelToken()))) == 1
+        assert pool.workers == [ahead]
+    spare.close()
+    assert not pool.workers
+
+
 def test_a_failed_run_keeps_nothing(tmp_path: Path) -> None:
     spare = SparePool()
     first = index(spare, setup_for(tmp_path))
