@@ -38,11 +38,12 @@ static ALWAYS_INLINE Py_ssize_t scan(const Scan *it, Py_ssize_t at, Py_ssize_t t
     while (at < to) {
         Py_ssize_t rows = to - at < ROWS ? to - at : ROWS;
         const int8_t *row[ROWS];
+        int64_t places[ROWS]; /* read once: another thread, or what is written here, may change them */
         for (Py_ssize_t each = 0; each < ROWS; each++) {
-            int64_t place = it->keep[at + (each < rows ? each : 0)];
-            if (place < 0 || place >= it->count)
+            places[each] = it->keep[at + (each < rows ? each : 0)];
+            if (places[each] < 0 || places[each] >= it->count)
                 return -1;
-            row[each] = it->rows + place * size;
+            row[each] = it->rows + places[each] * size;
         }
         const int8_t *restrict one = row[0], *restrict two = row[1], *restrict three = row[2], *restrict four = row[3];
         int32_t sums[ROWS] = {0};
@@ -53,7 +54,7 @@ static ALWAYS_INLINE Py_ssize_t scan(const Scan *it, Py_ssize_t at, Py_ssize_t t
             sums[3] += (int32_t)four[place] * query[place];
         }
         for (Py_ssize_t each = 0; each < rows; each++, at++)
-            *scores++ = (float)sums[each] * it->scales[it->keep[at]];
+            *scores++ = (float)sums[each] * it->scales[places[each]];
     }
     return 0;
 }

@@ -201,6 +201,22 @@ def test_parts_of_other_kinds_are_refused() -> None:
 ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)
 
 
+SHARED = """
+import numpy as np
+from findspot import _native
+memory = np.zeros(3, np.int64)
+rows, scales = np.ones((2, 4), np.int8), np.ones(2, np.float32)
+_native.row_scores(rows, scales, rows[0], memory[:2], memory[1:2].view(np.float32))
+print(memory[1:2].view(np.float32).tolist())
+"""
+
+
+def test_places_that_change_meanwhile_are_not_read_again() -> None:
+    """Here the first score is written over the second place."""
+    done = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[4.0, 4.0]"), done.stderr
+
+
 @pytest.mark.parametrize("keep", [[3], [-1], [0, 1, 2, 0, 3]])
 def test_rows_that_are_not_there_are_refused(keep: list[int]) -> None:
     with pytest.raises(IndexError):
