@@ -15,6 +15,7 @@ from findspot.core.model import IndexState, Mode
 from findspot.core.settings import EmbedSettings
 from findspot.embed.provider_registry import open_embedder
 from findspot.project import Project
+from kept_workers import KeptEngine
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 FILES = {
@@ -49,7 +50,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    opened = Engine()
+    opened = KeptEngine()
     yield opened
     opened.close()
 
@@ -72,7 +73,7 @@ def test_words_and_patterns_ask_no_service(by_http: Loopback, engine: Engine, ro
     engine.project(root).update()
     engine.close()
     asked = len(by_http.requests)
-    fresh = Engine()
+    fresh = KeptEngine()
     queries = (
         Query("area radius", mode=Mode.KEYWORD),
         Query("area radius", semantic_weight=0.0),
@@ -266,10 +267,10 @@ def test_a_provider_given_for_one_run_becomes_the_index_s_own(
 ) -> None:
     api = Loopback(embeddings_api)
     monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", api.url)
-    engine = Engine({"embedding.provider": "api:openai"})
+    engine = KeptEngine({"embedding.provider": "api:openai"})
     engine.project(root).update()
     engine.close()
-    later = Engine()
+    later = KeptEngine()
     assert later.project(root).search(Query("area", mode=Mode.SEMANTIC)).hits
     assert later.project(root).settings.embed.provider == "api:openai"
     later.close()

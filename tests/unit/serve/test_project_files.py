@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from contents import write_files
-from findspot import Engine
 from findspot.serve.project_files import overlap_note
+from kept_workers import KeptEngine
 
 
 def test_folders_with_an_index_of_their_own_are_named(home: Path, tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_folders_with_an_index_of_their_own_are_named(home: Path, tmp_path: Path
     files = {f"{name}/a.py": "x = 1" for name in ("one", "two", "left/out", "clone", "other")}
     write_files(project, {**files, ".gitignore": "left/\n", "clone/.git": "gitdir: elsewhere"})
     (tmp_path / "project-2").mkdir()
-    with closing(Engine()) as engine:
+    with closing(KeptEngine()) as engine:
         around = engine.project(project)
         around.update()
         assert overlap_note(engine, around) is None

@@ -17,7 +17,6 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message, Scope
 
-from findspot import Engine
 from findspot.serve.mcp.access import IN_SCOPE, Grant, Terms, granted_all
 from findspot.serve.mcp.http_backend import Backend, Plan
 from findspot.serve.mcp.server import AtOnce, make_server
@@ -25,6 +24,7 @@ from findspot.serve.mcp.tool import Answer, Arguments, Registry
 from findspot.serve.mcp.tool_call import Call, CallAtOnce, Library
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.code_search import SEARCH_CODE
+from kept_workers import KeptEngine
 
 Ask = Callable[[dict[str, Any]], Awaitable[str]]
 
@@ -50,7 +50,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "cart.py").write_text(CODE, "utf-8")
     (folder / "README.md").write_text("# Shop\n\nHow the total of a cart is made.\n", "utf-8")
-    engine = Engine()
+    engine = KeptEngine()
     engine.project(folder).update()
     engine.close()
     return folder
@@ -213,7 +213,7 @@ def test_the_same_path_below_other_folders_is_another_project(shop: Path) -> Non
         (project / "cart").mkdir(parents=True)
         (project / "cart" / "total.py").write_text(CODE, "utf-8")
     (lazy / ".findspot.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
-    engine = Engine()
+    engine = KeptEngine()
     for project in (shop, lazy):
         engine.project(project).update()
     assert engine.project(lazy).settings.sync.strategy == "lazy"
@@ -282,7 +282,7 @@ def test_an_index_whose_readers_wait_for_its_writer_is_left_to_the_sdk(
 
 def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
     async def edit(_: Ask) -> None:
-        engine = Engine()
+        engine = KeptEngine()
         (shop / "cart.py").write_text(CODE.replace("Sum up", "Count together"), "utf-8")
         engine.project(shop).update()
         engine.close()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot import Engine
 from findspot.serve.mcp.tool_call import Library
+from kept_workers import KeptEngine
 
 
 def test_a_server_loads_the_indexed_project_that_it_is_started_in(
@@ -18,7 +18,7 @@ def test_a_server_loads_the_indexed_project_that_it_is_started_in(
     inner = project / "package"
     inner.mkdir(parents=True)
     (inner / "a.py").write_text("def begin():\n    return 1\n")
-    with closing(Engine()) as engine:
+    with closing(KeptEngine()) as engine:
         engine.project(project).update()
     monkeypatch.chdir(inner)
     library = Library()
