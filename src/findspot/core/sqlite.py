@@ -18,6 +18,7 @@ import errno
 import os
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -44,8 +45,10 @@ MAX_PARAMETERS = 900
 
 _BUSY_S = 10.0
 _ALONE_S = 1.0
-_READERS_MS = 200
-"""How long the end of a writer waits for searches, each of which takes some milliseconds."""
+_READERS_S = 0.2
+_LOOK_S = 0.001
+"""How long the end of a writer waits for searches, and how often it looks: each takes some milliseconds, and
+the next one may begin at once."""
 
 _LOG_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
@@ -337,12 +340,16 @@ def open_beside(path: Path) -> Iterator[int]:
 
 def shrink_log(db: Connection) -> bool:
     """Bring all of the write-ahead log into the database; False where a reader still needs it."""
+    until = time.monotonic() + _READERS_S
     try:
-        db.execute(f"PRAGMA busy_timeout = {_READERS_MS}")
-        busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        db.execute("PRAGMA busy_timeout = 0")  # SQLite's own looks are up to 100 ms apart
+        while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOOK_S)
     except sqlite3.Error:
         return False
-    return not busy
+    return True
 
 
 def logged_pages(db: Connection, path: Path) -> set[int] | None:

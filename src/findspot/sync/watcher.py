@@ -18,7 +18,9 @@ from findspot.sync.changed_paths import EVERYTHING, changed_path
 
 _log = get_logger("sync")
 
-_STEP_MS = 50
+_STEP_MS = 25
+"""Changes that follow each other faster than this are handed on together."""
+
 _GATHER_MS = 400
 """A burst of changes is handed on at least this often."""
 
