@@ -6,6 +6,8 @@ modules, and they when they are first used.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 if TYPE_CHECKING:
     from findspot.graph.edges import Edge, Node, Outline, Unresolved
     from findspot.graph.graph import Graph
+    from findspot.graph.second_resolver import SecondResolver
     from findspot.store.store_protocol import Store
     from findspot.store.writer import Writer
 
@@ -28,14 +31,29 @@ def store_edges(
     *,
     few: bool = False,
     progress: ProgressSink = ignore_progress,
+    second: SecondResolver | None = None,
 ) -> None:
-    """Resolve what an update made pending, or a few files of it."""
+    """Resolve what an update made pending, or a few files of it; `second` is a process that helps with it."""
     with store.snapshot() as snapshot:
         if not snapshot.edges.pending():
             return
     from findspot.graph import stored_edges
 
-    stored_edges.store_edges(store, writer, cancel, stored_edges.FEW if few else None, progress)
+    limit = stored_edges.FEW if few else None
+    stored_edges.store_edges(store, writer, cancel, limit, progress, second=second)
+
+
+@contextlib.contextmanager
+def starting_second(store: Store, files: int) -> Iterator[SecondResolver | None]:
+    """Start the process that helps to resolve the references of many files before they are all stored."""
+    from findspot.graph.second_resolver import start_second
+
+    second = start_second(store, files)
+    try:
+        yield second
+    finally:
+        if second is not None:
+            second.close()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import pickle
 import queue
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from findspot.core.platforms import answers_on_stdout, start_python
+
+if TYPE_CHECKING:
+    from findspot.store.store_protocol import Store
+
+MANY = 1_500
+"""Files from which on a second process is worth its start."""
 
 SNAPSHOT_FILES = 2_000
 """Files that are resolved from one snapshot: SQLite keeps its log for as long as one is open."""
@@ -37,9 +44,13 @@ class SecondResolver:
     It only saves time: what it does not answer is resolved by whoever started it.
     """
 
-    def __init__(self, folder: Path, file_ids: Sequence[int]) -> None:
+    def __init__(self) -> None:
         self._process = start_python(_CODE)
         self._answers: queue.SimpleQueue[ResolvedFile] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, folder: Path, file_ids: Sequence[int]) -> None:
+        """Have it resolve these files of an index."""
         self._thread = threading.Thread(target=self._talk, args=((folder, list(file_ids)),))
         self._thread.start()
 
@@ -53,7 +64,12 @@ class SecondResolver:
         """End the process; what it has not answered by now is not resolved by it."""
         self._process.kill()
         self._process.wait()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
+            return
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def _talk(self, job: tuple[Path, list[int]]) -> None:
         assert self._process.stdin is not None
@@ -75,6 +91,15 @@ def few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(young, *older)
+
+
+def start_second(store: Store, files: int) -> SecondResolver | None:
+    """Start a second process for so many files of a store; None where that is not worth it."""
+    from findspot.store.sqlite_store import SqliteStore
+
+    if files < MANY or (os.cpu_count() or 1) < 2 or not isinstance(store, SqliteStore):
+        return None
+    return SecondResolver()
 
 
 def main() -> None:

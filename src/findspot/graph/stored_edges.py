@@ -6,7 +6,6 @@ import contextlib
 import gc
 import hashlib
 import json
-import os
 import zlib
 from array import array
 from collections.abc import Container, Hashable, Iterator, Sequence
@@ -23,7 +22,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.resolve import Target
-from findspot.graph.second_resolver import SecondResolver, few_collections
+from findspot.graph.second_resolver import SecondResolver, few_collections, start_second
 from findspot.graph.shared_tables import (
     MEMBERS,
     MOST_ANSWERS,
@@ -56,8 +55,6 @@ _CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KI
 _ALL_CODES = range(len(_KINDS))
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
-MANY = 1_500
-"""Files from which on a second process is worth its start."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
 _LOOK = 1_000
@@ -122,6 +119,8 @@ def store_edges(
     cancel: CancelToken,
     limit: int | None = None,
     progress: ProgressSink = ignore_progress,
+    *,
+    second: SecondResolver | None = None,
 ) -> None:
     """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
     with store.snapshot() as snapshot:
@@ -129,7 +128,13 @@ def store_edges(
     with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
         resolve_pending(
-            Snapshot(edges.db, files_alone), edges, cancel, limit, beside=store, progress=progress
+            Snapshot(edges.db, files_alone),
+            edges,
+            cancel,
+            limit,
+            beside=store,
+            second=second,
+            progress=progress,
         )
 
 
@@ -140,21 +145,23 @@ def resolve_pending(
     limit: int | None = None,
     *,
     beside: Store | None = None,
+    second: SecondResolver | None = None,
     progress: ProgressSink = ignore_progress,
 ) -> int:
     """Resolve the references of pending files and store the edges; return how many files that were.
 
-    Of many files, a second process begins with the last ones, if it can read the store that is `beside`.
+    Of many files, a second process, which may have been started before, begins with the last ones, if it can
+    read the store that is `beside`.
     Of more than a few, progress is reported.
     """
     known = snapshot.files.by_id
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
     resolver = FileResolver(snapshot)
-    with _second(beside, waiting) as second, few_collections():
+    with _helping(second, beside, waiting) as helper, few_collections():
         for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
-            for answer in second.resolved() if second else ():
+            for answer in helper.resolved() if helper else ():
                 rows.put(*answer)
                 done.add(answer.file_id)
             if file_id in done:  # those after it are done, too
@@ -168,18 +175,17 @@ def resolve_pending(
 
 
 @contextlib.contextmanager
-def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResolver | None]:
-    """Start a second process for many files, and end it with the block."""
-    if (
-        store is None
-        or not isinstance(store, SqliteStore)
-        or len(waiting) < MANY
-        or (os.cpu_count() or 1) < 2
-    ):
+def _helping(
+    second: SecondResolver | None, store: Store | None, waiting: Sequence[int]
+) -> Iterator[SecondResolver | None]:
+    """Have a second process resolve many files, and end it with the block."""
+    if second is None and store is not None:
+        second = start_second(store, len(waiting))
+    if second is None or not isinstance(store, SqliteStore):
         yield None
         return
-    second = SecondResolver(store.folder, waiting[::-1])
     try:
+        second.begin(store.folder, waiting[::-1])
         yield second
     finally:
         second.close()

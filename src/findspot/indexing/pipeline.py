@@ -33,7 +33,7 @@ from findspot.discover.admission import left_out_notes
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
-from findspot.graph import store_edges
+from findspot.graph import starting_second, store_edges
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import (
     Delta,
@@ -169,9 +169,10 @@ def _apply(run: Run) -> IndexReport:
         run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
-        _finish(run, writer, found, delta, full=force or run.created)
-        if run.edges:
-            store_edges(run.store, writer, run.cancel, progress=run.progress)
+        with starting_second(run.store, run.indexed if run.edges else 0) as second:
+            _finish(run, writer, found, delta, full=force or run.created)
+            if run.edges:
+                store_edges(run.store, writer, run.cancel, progress=run.progress, second=second)
         if run.asked:
             run.cancel.check()
         return _report(run, writer, found, delta)
