@@ -194,6 +194,33 @@ done:
     return result;
 }
 
+/* put_column(numbers, found, values, column): the values of some chunks in a column of sorted chunks. */
+static PyObject *put_column(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_buffer b[4];
+    if (!PyArg_ParseTuple(args, "y*y*y*w*", &b[0], &b[1], &b[2], &b[3]))
+        return NULL;
+    PyObject *result = NULL;
+    for (int at = 0; at < 4; at++)
+        if (!holds_items(&b[at], 8))
+            goto done;
+    if (b[3].len != b[0].len || b[2].len != b[1].len) {
+        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+        goto done;
+    }
+    const int64_t *numbers = b[0].buf, *found = b[1].buf;
+    for (Py_ssize_t at = 0; at < b[1].len / 8; at++) {
+        Py_ssize_t row = place_of(numbers, b[0].len / 8, found[at]);
+        if (row >= 0)
+            ((double *)b[3].buf)[row] = ((const double *)b[2].buf)[at];
+    }
+    result = Py_NewRef(Py_None);
+done:
+    for (int at = 0; at < 4; at++)
+        PyBuffer_Release(&b[at]);
+    return result;
+}
+
 /* Return the row from which on the rows of the next file come; -1 if the files are not in order. */
 static Py_ssize_t end_of(const int64_t *starts, Py_ssize_t files, Py_ssize_t file, Py_ssize_t rows) {
     int64_t end = file + 1 < files ? starts[file + 1] : rows;
@@ -328,6 +355,7 @@ done:
 
 static PyMethodDef functions[] = {
     {"word_scores", word_scores, METH_VARARGS, NULL},
+    {"put_column", put_column, METH_VARARGS, NULL},
     {"fuse", fuse, METH_VARARGS, NULL},
     {"coherence", coherence, METH_VARARGS, NULL},
     {"places_in_files", places_in_files, METH_VARARGS, NULL},

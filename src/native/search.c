@@ -304,7 +304,7 @@ static void merge(Ranked *chunks, Py_ssize_t count, Passage *passages, Py_ssize_
     }
 }
 
-/* merged(numbers, within, most, ordinal_bits): the passages of ranked chunks, as (rank, first, last). */
+/* merged(numbers, within, most, ordinal_bits): rank, first and last chunk of each passage of ranked chunks. */
 static PyObject *merged(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer numbers;
@@ -336,16 +336,19 @@ static PyObject *merged(PyObject *module, PyObject *args) {
     for (Py_ssize_t place = 0; place < count; place++)
         place_of[chunks[place].rank] = place;
     merge(chunks, count, passages, place_of, within, most, ordinal_bits);
-    result = PyList_New(0);
-    for (Py_ssize_t rank = 0; result != NULL && rank < count; rank++) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t rank = 0; rank < count; rank++)
+        found += passages[rank].first <= passages[rank].last;
+    if ((result = PyBytes_FromStringAndSize(NULL, found * 24)) == NULL)
+        goto done;
+    char *at = PyBytes_AsString(result);
+    for (Py_ssize_t rank = 0; rank < count; rank++) {
         Passage *each = &passages[rank];
         if (each->first > each->last)
             continue;
-        PyObject *span = Py_BuildValue("(nLL)", rank, (long long)chunks[each->first].number,
-                                       (long long)chunks[each->last].number);
-        if (span == NULL || PyList_Append(result, span) < 0)
-            Py_CLEAR(result);
-        Py_XDECREF(span);
+        int64_t span[3] = {rank, chunks[each->first].number, chunks[each->last].number};
+        memcpy(at, span, sizeof span);
+        at += sizeof span;
     }
 done:
     free(chunks);

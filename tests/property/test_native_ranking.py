@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from findspot.core.platforms import native
 from findspot.rank.candidate_pool import coherence_in_python, fuse_in_python, places_in_files_in_python
+from findspot.search.retrieve import put_column_in_python
 from findspot.store.vector_segments import Segment, best_in_python, scores_in_python
 from findspot.store.word_counts import STORED_LENGTHS, WordCounts, score_in_python
 
@@ -124,6 +125,16 @@ def test_scores_are_fused_alike(words: list[float], seed: int, weight: float) ->
     assert found[0].tolist() == found[1].tolist()
 
 
+@given(st.sets(st.integers(0, 60)).map(sorted), st.lists(st.integers(0, 60)), seeds)
+def test_columns_are_filled_alike(numbers: list[int], found: list[int], seed: int) -> None:
+    values = np.random.default_rng(seed).random(len(found))
+    given_ = np.array(numbers, np.int64), np.array(found, np.int64), values
+    columns = np.zeros((2, len(numbers)))
+    compiled.put_column(*given_, columns[0])
+    put_column_in_python(*given_, columns[1])
+    assert columns[0].tolist() == columns[1].tolist()
+
+
 few_values = st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.7, 0.9]), min_size=1, max_size=120)
 
 
@@ -156,5 +167,7 @@ def test_columns_of_other_sizes_are_refused() -> None:
         compiled.coherence(np.zeros(3), np.zeros(1, np.int64), 0.1, 1.5, np.zeros(2))
     with pytest.raises(ValueError, match="different lengths"):
         compiled.places_in_files(np.zeros(3), np.zeros(1, np.int64), np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.put_column(np.zeros(3, np.int64), np.zeros(1, np.int64), np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="different lengths"):
         compiled.fuse((np.zeros(3), np.zeros(2)), 0.5, (np.zeros(3), np.zeros(3), np.zeros(3)))

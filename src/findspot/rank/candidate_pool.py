@@ -80,9 +80,15 @@ class Pool:
     """All candidates of a query: one row per chunk, those of a file together, and one column per signal."""
 
     def __init__(
-        self, numbers: NDArray[np.int64], file_ids: NDArray[np.int64], paths: Mapping[int, str]
+        self,
+        numbers: NDArray[np.int64],
+        file_ids: NDArray[np.int64],
+        paths: Mapping[int, str],
+        scores: tuple[Column, Column] | None = None,
     ) -> None:
-        """Take the chunks in the order of their numbers, with their files."""
+        """Take the chunks in the order of their numbers, with their files, and their keyword scores and
+        cosines.
+        """
         size = numbers.size
         self.numbers = numbers
         begins = np.ones(size, np.bool_)
@@ -94,10 +100,12 @@ class Pool:
         self.homes = np.cumsum(begins) - 1
         """The place of each row's file among these."""
         self._paths = paths
-        self.keyword, self.semantic, self.fused = np.zeros((3, size))
-        self.defines, self.stem, self.path_match, self.mention, self.coherence = np.zeros((5, size))
+        self.keyword, self.semantic, self.fused, self.defines, self.stem, *others = np.zeros((8, size))
+        self.path_match, self.mention, self.coherence = others
         self.role, self.repeat = np.ones((2, size))
-        self.words, self.cosine = np.full((2, size), np.nan)
+        self.words: Column
+        self.cosine: Column
+        self.words, self.cosine = scores or np.full((2, size), np.nan)
         self.chances: Sequence[float] = ()
         self.learned: Mapping[int, dict[str, float]] = {}
         """By number."""

@@ -103,15 +103,17 @@ def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str])
     alike = _alike(tuple(query))
     repeated = dict.fromkeys(query, 0.0)
     explained = 0.0
-    for at, part in enumerate((*name, *folder)):
+    for part in name:
         best = 0.0
         for word, likeness in alike[part]:
-            best = max(best, likeness)
-            repeated[word] = max(repeated[word], likeness)
-        if at < len(name):
-            explained += best
-    share = sum(map(repeated.__getitem__, query)) / len(query)
-    return (1 - NAME_SHARE) * share + NAME_SHARE * (explained / len(name))
+            best = likeness if likeness > best else best
+            repeated[word] = likeness if likeness > repeated[word] else repeated[word]
+        explained += best
+    for part in folder:
+        for word, likeness in alike[part]:
+            repeated[word] = likeness if likeness > repeated[word] else repeated[word]
+    share = sum(repeated.values() if len(repeated) == len(query) else map(repeated.__getitem__, query))
+    return (1 - NAME_SHARE) * (share / len(query)) + NAME_SHARE * (explained / len(name))
 
 
 class _Alike(dict[str, list[tuple[str, float]]]):

@@ -9,6 +9,9 @@ from itertools import accumulate
 from math import isnan
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
 from findspot.core.platforms import native
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
@@ -101,9 +104,9 @@ def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> tuple[l
         return found, len(found)
     spans = _spans(ranking.numbers, snapshot.files.copies, question.except_chunks)
     if query.group_by == GroupBy.FILE:
-        found = _by_file([Passage(*span) for span in spans])
+        found = _by_file([Passage(*span) for span in spans.tolist()])
         return found, len(found)
-    shown = spans[: max(query.offset + query.limit, _LEAD)]
+    shown = spans[: max(query.offset + query.limit, _LEAD)].tolist()
     return [Passage(*span) for span in shown], len(spans)
 
 
@@ -187,14 +190,17 @@ def passages(ranked: Sequence[int], copies: Mapping[int, str], never: Collection
     `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
     for more results never changes the first.
     """
-    return [Passage(*span) for span in _spans(ranked, copies, never)]
+    return [Passage(*span) for span in _spans(ranked, copies, never).tolist()]
 
 
 _Span = tuple[int, int, int]
 """The rank of a passage, its first and its last chunk."""
 
+_Spans = NDArray[np.int64]
+"""One such row per passage."""
 
-def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> list[_Span]:
+
+def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> _Spans:
     if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
         return _bridged(_merged(ranked), never)
     kept = [
@@ -202,18 +208,18 @@ def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[i
     ]  # of copies: neighbours of nothing, which keep ranks
     for rank, number in _without_copies(ranked, copies):
         kept[rank] = number
-    return _bridged([span for span in _merged(kept) if span[1] >= 0], never)
+    spans = _merged(kept)
+    return _bridged(spans[spans[:, 1] >= 0], never)
 
 
 _native = native()
 
 
-def _merged(ranked: Sequence[int]) -> list[_Span]:
+def _merged(ranked: Sequence[int]) -> _Spans:
     limits = MERGE_WITHIN, MAX_MERGED_CHUNKS, ORDINAL_BITS
     if _native is None:
-        return merged_in_python(ranked, *limits)
-    spans: list[_Span] = _native.merged(array("q", ranked), *limits)
-    return spans
+        return np.array(merged_in_python(ranked, *limits), np.int64).reshape(-1, 3)
+    return np.frombuffer(_native.merged(array("q", ranked), *limits), np.int64).reshape(-1, 3)
 
 
 def merged_in_python(ranked: Sequence[int], within: int, most: int, ordinal_bits: int) -> list[_Span]:
@@ -247,11 +253,12 @@ def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:
     return (before, after) if before < after else (after, before)
 
 
-def _bridged(ranked: list[_Span], never: Collection[int]) -> list[_Span]:
+def _bridged(ranked: _Spans, never: Collection[int]) -> _Spans:
     """Join the first passages of a file that a single chunk lies between: it answers with them."""
-    by_last = {span[2]: span for span in ranked[:BRIDGE_WITHIN]}
+    beginning: list[_Span] = ranked[:BRIDGE_WITHIN].tolist()
+    by_last = {span[2]: span for span in beginning}
     replaced: dict[int, _Span | None] = {}
-    for rank, first, last in ranked[:BRIDGE_WITHIN]:
+    for rank, first, last in beginning:
         before, gap = by_last.get(first - 2), first - 1
         if before is None or gap in never or before[1] >> ORDINAL_BITS != first >> ORDINAL_BITS:
             continue
@@ -262,8 +269,9 @@ def _bridged(ranked: list[_Span], never: Collection[int]) -> list[_Span]:
     if not replaced:
         return ranked
     covered = {number for whole in replaced.values() if whole for number in range(whole[1], whole[2] + 1)}
-    kept = (replaced.get(span[0], span) for span in ranked)
-    return [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
+    kept = (replaced.get(span[0], span) for span in ranked.tolist())
+    joined = [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
+    return np.array(joined, np.int64)
 
 
 def to_hits(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -116,8 +116,8 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: Sl
 def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower: SlowerReader | None) -> Pool:
     """Return one pool of candidates with keyword and semantic scores mixed, those of the slower model too."""
     numbers = candidates.numbers
-    pool = Pool(numbers, numbers >> ORDINAL_BITS, snapshot.files.path_of)
-    pool.words, pool.cosine = candidates.keyword, candidates.cosine
+    found = candidates.keyword, candidates.cosine
+    pool = Pool(numbers, numbers >> ORDINAL_BITS, snapshot.files.path_of, found)
     likeness = slower.likeness(snapshot, question.text, numbers.tolist()) if slower else {}
     weight, share = mixture(question) if likeness else (question.weight, 0.0)
     candidate_pool.fuse(pool, weight, likeness, share=share)
@@ -167,8 +167,9 @@ def boost_paths(pool: Pool, traits: PoolTraits, question: Question, weight: floa
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
     shares = np.zeros(pool.file_ids.size)
-    for home in np.flatnonzero(traits.marks & _mark(asked)).tolist():
-        about = traits.about(int(pool.file_ids[home]))
+    near = np.flatnonzero(traits.marks & _mark(asked))
+    for home, number in zip(near.tolist(), pool.file_ids[near].tolist(), strict=True):
+        about = traits.about(number)
         if not asked.isdisjoint(about.beginnings):
             shares[home] = weight * signals.path_share(question.topic, about.name, about.folder)
     pool.path_match = shares[pool.homes]
@@ -190,14 +191,19 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
 
 def penalise(pool: Pool, traits: PoolTraits, stay: Collection[Role]) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    factor = {role: 1.0 if role in stay else signals.ROLE_FACTOR[role] for role in Role}
-    factors = np.array([factor[role] for role in _ROLES])[traits.roles]
+    factors = _factors(frozenset(stay))[traits.roles]
     headers = np.flatnonzero(traits.roles == _HEADER).tolist()
     if headers:
         paths = set(pool.paths)
         declaring = [home for home in headers if declares_only(pool.path(home), paths)]
-        factors[declaring] = factor[Role.DECLARATION]
+        factors[declaring] = _factors(frozenset(stay))[_ROLES.index(Role.DECLARATION)]
     pool.role = factors[pool.homes]
+
+
+@lru_cache(maxsize=16)
+def _factors(stay: frozenset[Role]) -> NDArray[np.float64]:
+    """Return what each number of a role multiplies a score by."""
+    return np.array([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in _ROLES])
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:

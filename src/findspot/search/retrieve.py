@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from findspot.core.model import Corpus
+from findspot.core.platforms import native
 from findspot.rank.candidate_pool import Column
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role, re_exports, role_of
@@ -82,7 +83,7 @@ def find_candidates(snapshot: Snapshot, question: Question, files: Selection) ->
         cosine,
         {number: names for number, names in defining.items() if number in fitting},
         only_tests,
-        frozenset() if defining else _by_export(snapshot, question, numbers[~np.isnan(keyword)]),
+        frozenset() if defining else _by_export(snapshot, question, numbers, keyword),
         mentioned,
     )
 
@@ -98,11 +99,20 @@ def _fitting(numbers: Numbers, question: Question, files: Selection) -> Numbers:
 def _column(numbers: Numbers, found: Numbers, values: Column) -> Column:
     """Return the values of some chunks as a column of these."""
     column = np.full(numbers.size, np.nan)
+    _put_column(numbers, np.ascontiguousarray(found), np.ascontiguousarray(values), column)
+    return column
+
+
+def put_column_in_python(numbers: Numbers, found: Numbers, values: Column, column: Column) -> None:
+    """Write the values of some chunks into a column of these, which are in order."""
     if numbers.size and found.size:
         rows = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)
         here = numbers[rows] == found
         column[rows[here]] = values[here]
-    return column
+
+
+_native = native()
+_put_column: Callable[..., None] = _native.put_column if _native else put_column_in_python
 
 
 _NOTHING = np.empty(0, np.int64), np.empty(0)
@@ -153,12 +163,12 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
     return defining, roles == {Role.TEST}
 
 
-def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers) -> frozenset[int]:
-    """Of these chunks, those that hand on the one name a query consists of."""
+def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers, keyword: Column) -> frozenset[int]:
+    """Of the chunks that hold a word of the query, those that hand on the one name it consists of."""
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]
-    chunks = snapshot.chunks.by_number(numbers.tolist())
+    chunks = snapshot.chunks.by_number(numbers[~np.isnan(keyword)].tolist())
     return frozenset(number for number, chunk in chunks.items() if re_exports(chunk.path, chunk.text, name))
 
 
