@@ -258,17 +258,19 @@ def _bridged(ranked: _Spans, never: Collection[int]) -> _Spans:
     beginning: list[_Span] = ranked[:BRIDGE_WITHIN].tolist()
     by_last = {span[2]: span for span in beginning}
     replaced: dict[int, _Span | None] = {}
+    covered: set[int] = set()
     for rank, first, last in beginning:
         before, gap = by_last.get(first - 2), first - 1
         if before is None or gap in never or before[1] >> ORDINAL_BITS != first >> ORDINAL_BITS:
             continue
-        is_free = before[0] not in replaced and rank not in replaced
-        if is_free and last - before[1] + 1 <= MAX_BRIDGED_CHUNKS:
+        whole = range(before[1], last + 1)
+        is_free = before[0] not in replaced and rank not in replaced and covered.isdisjoint(whole)
+        if is_free and len(whole) <= MAX_BRIDGED_CHUNKS:
+            covered.update(whole)
             best = min(before[0], rank)
             replaced |= {before[0]: None, rank: None, best: (best, before[1], last)}
     if not replaced:
         return ranked
-    covered = {number for whole in replaced.values() if whole for number in range(whole[1], whole[2] + 1)}
     kept = (replaced.get(span[0], span) for span in ranked.tolist())
     joined = [span for span in kept if span and (span[0] in replaced or span[1] not in covered)]
     return np.array(joined, np.int64)

@@ -87,6 +87,17 @@ def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
     assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]
 
 
+def test_a_chunk_that_joins_two_passages_is_in_no_third() -> None:
+    others = [(2, 2 * n) for n in range(MERGE_WITHIN)]
+    left_out = dict.fromkeys((2, 3), "copy")
+    shown = passages(ranking((3, 0), (1, 7), (1, 5), *others, (1, 8), (1, 6)), left_out)
+    assert [list(passage.numbers) for passage in shown] == [
+        ranking((3, 0)),
+        ranking((1, 5), (1, 6), (1, 7)),
+        ranking((1, 8)),
+    ]
+
+
 def test_copies_that_are_left_out_keep_their_ranks() -> None:
     left_out = [(2, 2 * n) for n in range(MERGE_WITHIN)]
     shown = passages(ranking((1, 1), (3, 1), *left_out, (3, 2)), dict.fromkeys((1, 2), "copy"))
