@@ -19,8 +19,6 @@ _STOPPED = 130
 _MAKER = "_create_fn"
 """The function of `dataclasses` that compiles a method from its source."""
 
-_TYPES = ("numpy._typing", "numpy.typing")
-
 
 def build_methods_on_first_call() -> None:
     """Let the methods of dataclasses other than `__init__` be compiled when they are first called.
@@ -55,31 +53,6 @@ def build_methods_on_first_call() -> None:
     setattr(dataclasses, _MAKER, made_later)
 
 
-def leave_out_types_of_numpy() -> None:
-    """Let numpy be imported without its types, of which it and we use one, in annotations.
-
-    Whoever asks for another gets the real ones. That saves a fifth of its import.
-    """
-    from importlib import import_module
-    from types import ModuleType
-
-    array: Any = type("NDArray", (), {"__class_getitem__": classmethod(lambda cls, _: cls)})
-
-    class Types(ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):
-                raise AttributeError(name)
-            if sys.modules.get(self.__name__) is self:
-                if name == array.__name__:
-                    return array
-                for module in _TYPES:
-                    sys.modules.pop(module, None)
-            return getattr(import_module(self.__name__), name)
-
-    if "numpy" not in sys.modules:
-        sys.modules.update({module: Types(module) for module in _TYPES})
-
-
 def main() -> None:
     """Run the command line and end with its exit code."""
     if sys.argv[1:] in (["--version"], ["-V"]):  # asked by scripts, often: no need to load anything
@@ -94,7 +67,6 @@ def main() -> None:
     gc.set_threshold(_YOUNG_OBJECTS)
     gc.disable()  # nothing that is imported is garbage
     build_methods_on_first_call()
-    leave_out_types_of_numpy()
     try:
         from findspot.serve.cli.app import run
     except KeyboardInterrupt:  # before the command line can say so itself

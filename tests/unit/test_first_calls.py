@@ -1,10 +1,8 @@
-"""What the program leaves out of its start: methods of dataclasses, and the types of numpy."""
+"""What the program leaves out of its start: methods of dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,38 +70,3 @@ def test_a_method_is_compiled_once() -> None:
     assert compiled is not before[derived]
     assert derived(1) == derived(1)
     assert vars(derived)["__eq__"] is compiled
-
-
-_WITHOUT_TYPES = """
-import sys
-from findspot.__main__ import leave_out_types_of_numpy
-
-leave_out_types_of_numpy()
-import numpy
-from numpy.typing import NDArray
-
-assert "numpy._typing._array_like" not in sys.modules, "numpy has another use for its types now"
-assert numpy.linalg.eigh(numpy.eye(2)).eigenvalues.tolist() == [1.0, 1.0]
-assert NDArray[numpy.int8] | None
-"""
-
-_WITH_TYPES = """
-from findspot.__main__ import leave_out_types_of_numpy
-
-leave_out_types_of_numpy()
-import numpy.typing
-from numpy.typing import ArrayLike, NDArray
-
-assert NDArray[numpy.int8].__origin__ is numpy.ndarray
-assert numpy.typing.ArrayLike is ArrayLike
-import numpy._typing
-
-assert numpy._typing.ArrayLike is ArrayLike
-assert numpy.typing.NDArray is numpy._typing.NDArray
-"""
-
-
-@pytest.mark.parametrize("code", [_WITHOUT_TYPES, _WITH_TYPES])
-def test_numpy_is_imported_without_its_types_until_they_are_used(code: str) -> None:
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr

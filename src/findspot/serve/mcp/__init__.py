@@ -6,8 +6,7 @@ Most of the SDK's several hundred messages are never sent: each is built when it
 adapters that read any of them, which saves another 0.2 s. The messages of the newest version of the protocol,
 which few clients speak so far, are not even imported before one of them comes: 0.1 s. Neither is what the SDK
 needs to build a web application of its own, which we do not use; our HTTP server imports its parts by itself.
-Each annotation of a module is evaluated once. Plugins of pydantic are not looked for: that reads about every
-installed package, and none is for us.
+Plugins of pydantic are not looked for: that reads about every installed package, and none is for us.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic._internal import _typing_extra
 from pydantic.plugin import _loader
 
 
@@ -60,9 +58,6 @@ _execute_on_first_use("mcp.server")
 _DEFERS = "_defer_build"
 """The property of an adapter that says whether it is built when it is first used."""
 
-_EVALUATE = "try_eval_type"
-"""The function of pydantic that makes a type of the text of an annotation."""
-
 _PLUGINS = "_plugins"
 """The plugins that pydantic has found; None before it looks for them."""
 
@@ -73,33 +68,11 @@ def _building_on_first_use() -> Iterator[None]:
     BaseModel.model_config["defer_build"] = True  # every model takes over the configuration of its base
     is_deferred = vars(TypeAdapter)[_DEFERS]
     setattr(TypeAdapter, _DEFERS, property(lambda _: True))
-    evaluate = getattr(_typing_extra, _EVALUATE, None)
-    if evaluate is not None:
-        setattr(_typing_extra, _EVALUATE, _remembering(evaluate))
     try:
         yield
     finally:
         del BaseModel.model_config["defer_build"]
         setattr(TypeAdapter, _DEFERS, is_deferred)
-        if evaluate is not None:
-            setattr(_typing_extra, _EVALUATE, evaluate)
-
-
-def _remembering(evaluate: Callable[..., tuple[Any, bool]]) -> Callable[..., tuple[Any, bool]]:
-    """Return an evaluation of annotations that does each text of a module once: most are `str | None`."""
-    known: dict[tuple[str, int], tuple[Any, bool]] = {}
-
-    def remembered(value: Any, names: Any = None, *inner: Any, **options: Any) -> tuple[Any, bool]:
-        if not isinstance(value, str):
-            return evaluate(value, names, *inner, **options)
-        found = known.get((value, id(names)))
-        if found is None:
-            found = evaluate(value, names, *inner, **options)
-            if found[1]:
-                known[value, id(names)] = found
-        return found
-
-    return remembered
 
 
 class _StandIn(type):
