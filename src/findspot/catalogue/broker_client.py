@@ -225,13 +225,14 @@ class BrokerClient:
         folder = broker_folder(self._home)
         make_private_dir(folder)
         async with _locked(folder / "start.lock"):
-            link, start_at = await self._try(), anyio.current_time()
+            link, started, start_at = await self._try(), False, anyio.current_time() + _RESTART_S
             with anyio.move_on_after(_START_PATIENCE_S):
                 while link is None:
-                    # One that holds the lock writes its address again, or ends.
-                    if anyio.current_time() >= start_at and not is_locked(folder / LOCK_NAME):
+                    # One that holds the lock writes its address again or ends, or takes too long.
+                    is_late = anyio.current_time() >= start_at
+                    if is_late or not (started or is_locked(folder / LOCK_NAME)):
                         await anyio.to_thread.run_sync(_start, self._home)
-                        start_at = anyio.current_time() + _RESTART_S
+                        started, start_at = True, anyio.current_time() + _RESTART_S
                     await anyio.sleep(_RETRY_S)
                     link = await self._try()
         if link is None:
