@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 
 from findspot.core.model import Skip, SkipReason
-from findspot.discover.secrets import find_secrets, masked
 
 SNIFF_BYTES = 8 * 1024
 """How far to look for a NUL, as git does."""
@@ -120,6 +119,8 @@ def _scanned(path: str, data: bytes, secret_scan: str) -> str | Skip:
     text = decode(data)
     if secret_scan == "off":
         return text
+    from findspot.discover.secrets import find_secrets, masked  # a server starts without it
+
     if secret_scan == "mask":
         return masked(text)
     found = find_secrets(text)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from findspot.core.languages import PLAIN, language_of
-from findspot.rank.mentions import OF_A_KIND
-from findspot.rank.traces import LOOKS_LIKE_TRACE
 from findspot.text.tokens import word_parts, words
 
 
@@ -49,6 +47,30 @@ MAX_PLACES = 50
 _CALLED = re.compile(r"(?<![\w$])([A-Za-z_$][\w$]*)\(\)")
 """`parse()`: people who write so mean the thing of that name."""
 
+OF_A_KIND = re.compile(
+    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|function|method)\b"
+)
+"""`the Display struct`: people who write so mean the thing of that name."""
+
+_LOOKS_LIKE_TRACE = re.compile(
+    r"Traceback \(most recent call last\)|panicked at|Exception in thread"
+    r"|^[ \t]*(?:"
+    r"File \"[^\"\n]+\", line \d|File \S[^\n]*:\d+, in \S"  # Python
+    r"|at [\w.$<>/@-]+\((?:[^\n]*:\d+|Native Method|Unknown Source)\)"  # Java
+    r"|at (?:[^\s()]+ ){1,5}\([^()\n]+:\d+:\d+\)|at (?:async )?[^\s()]+:\d+:\d+[ \t]*$"  # JavaScript
+    r"|at [^\s(]+\([^)\n]*\) in [^\n]+:(?:line )?\d"  # C#
+    r"|goroutine \d+ \[|panic: runtime error|(?:PHP )?Fatal error: \S"
+    r"|(?:\d+: )?(?:from )?\S+\.(?:rb|erb|rake|ru|haml):\d+:in [`'\u2018]"
+    r"|#\d+ [^\n(]+\.\w+\(\d+\): \S"  # PHP
+    r"|#\d+ +(?:0x[0-9a-f]+|\S+ \([^\n]*\) at \S+:\d)|(?:\* )?frame #\d+: 0x"  # gdb, lldb
+    r"|#\d+ +[^\s(][^\n(]* \((?:package|file|dart):[^\s()]+:\d+\)"
+    r"|==\d+== +(?:at|by) 0x|\*\* \([A-Z][\w.]*\) \S|stack traceback:"  # Valgrind, Elixir, Lua
+    r"|(?:E +|Caused by: |Uncaught )?(?:[\w$]+(?:\.|::|\\))*[A-Z]\w*(?:Error|Exception):(?:\s|$)"
+    r")",
+    re.MULTILINE,
+)
+"""What makes a short text an error rather than a question."""
+
 _CODE_SPAN = re.compile(r"`([^`\n]{1,80})`")
 
 
@@ -73,7 +95,7 @@ def read_query(text: str) -> Reading:
     """Tell the kind of a query from its shape alone."""
     text = text.strip()
     found = words(text)
-    is_error = bool(LOOKS_LIKE_TRACE.search(text))
+    is_error = bool(_LOOKS_LIKE_TRACE.search(text))
     if is_error or len(found) > REPORT_WORDS:
         intent = Intent.ERROR if is_error else Intent.REPORT
         return Reading(intent, _names_in(text, found), text.split("\n", 1)[0][:200], _places_in(text))

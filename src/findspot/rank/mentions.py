@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from findspot.core.languages import PLAIN, language_of
+from findspot.rank.intent import OF_A_KIND
 from findspot.rank.traces import MAX_LINE_CHARS, Frame, tidy_path
 from findspot.text.tokens import word_parts
 
@@ -52,10 +53,6 @@ class Place:
 
 CODE_SPAN = re.compile(r"``([^`\n]{1,120})``|`([^`\n]{1,120})`")
 COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z]{2,}[a-z]")
-OF_A_KIND = re.compile(
-    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|function|method)\b"
-)
-"""`the Display struct`: people who write so mean the thing of that name."""
 
 _QUALIFIED = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|\\)[A-Za-z_$~][\w$]*)*(\(\))?"
 _TOKEN = re.compile(_QUALIFIED)

@@ -30,25 +30,6 @@ class Frame:
     """Whether the error was raised here, rather than in a call from here."""
 
 
-LOOKS_LIKE_TRACE = re.compile(
-    r"Traceback \(most recent call last\)|panicked at|Exception in thread"
-    r"|^[ \t]*(?:"
-    r"File \"[^\"\n]+\", line \d|File \S[^\n]*:\d+, in \S"  # Python
-    r"|at [\w.$<>/@-]+\((?:[^\n]*:\d+|Native Method|Unknown Source)\)"  # Java
-    r"|at (?:[^\s()]+ ){1,5}\([^()\n]+:\d+:\d+\)|at (?:async )?[^\s()]+:\d+:\d+[ \t]*$"  # JavaScript
-    r"|at [^\s(]+\([^)\n]*\) in [^\n]+:(?:line )?\d"  # C#
-    r"|goroutine \d+ \[|panic: runtime error|(?:PHP )?Fatal error: \S"
-    r"|(?:\d+: )?(?:from )?\S+\.(?:rb|erb|rake|ru|haml):\d+:in [`'\u2018]"
-    r"|#\d+ [^\n(]+\.\w+\(\d+\): \S"  # PHP
-    r"|#\d+ +(?:0x[0-9a-f]+|\S+ \([^\n]*\) at \S+:\d)|(?:\* )?frame #\d+: 0x"  # gdb, lldb
-    r"|#\d+ +[^\s(][^\n(]* \((?:package|file|dart):[^\s()]+:\d+\)"
-    r"|==\d+== +(?:at|by) 0x|\*\* \([A-Z][\w.]*\) \S|stack traceback:"  # Valgrind, Elixir, Lua
-    r"|(?:E +|Caused by: |Uncaught )?(?:[\w$]+(?:\.|::|\\))*[A-Z]\w*(?:Error|Exception):(?:\s|$)"
-    r")",
-    re.MULTILINE,
-)
-"""What makes a short text an error rather than a question."""
-
 _PYTHON = re.compile(r'(\s*)File "([^"]+)", line (\d+)(?:, in (.+))?')
 _IPYTHON = re.compile(r"(?:File|Cell) (\S[^:]*|[A-Za-z]:[^:]+):(\d+), in ([^(\s]+)")
 _IPYTHON_OLD = re.compile(r"(\S+\.py\w?|<ipython-input\S+>) in ([\w<>.]+)(?:\(|$)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
 from types import ModuleType
@@ -40,16 +40,28 @@ _OTHERS_TO_SPACES = bytes(
 )
 """Turns each ASCII character that is not part of a word into a space; splitting takes a third of a regex."""
 
-_PART = re.compile(
+_LATIN_PART = (
     r"[A-Z]{2,}s(?![a-z])"  # URLs
     r"|[A-Z]+(?=[A-Z][a-z])"  # HTTP in HTTPServer
     r"|[A-Z]?[a-z]+\d*"  # Server, server, utf8
     r"|[A-Z]+\d*"  # URL, V2
     r"|\d+"
-    rf"|[{_UNSPACED}]+"
-    rf"|(?:(?![{_UNSPACED}])[^\W\d_A-Za-z]|[{_MARKS}])+",  # words of other scripts
 )
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+_ASCII_PART = re.compile(_LATIN_PART)
+
+
+@cache
+def _part() -> re.Pattern[str]:
+    """Return the pattern of a part in any script; it takes long to compile, and is rarely needed."""
+    other_scripts = rf"(?:(?![{_UNSPACED}])[^\W\d_A-Za-z]|[{_MARKS}])+"
+    return re.compile(rf"{_LATIN_PART}|[{_UNSPACED}]+|{other_scripts}")
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Return the pattern of a character of a script without spaces, compiled when it is needed."""
+    return re.compile(rf"[{_UNSPACED}]")
+
 
 _LIGATURES = {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "đ": "d",
               "Đ": "D", "ł": "l", "Ł": "L", "ð": "d", "þ": "th", "ı": "i"}  # fmt: skip
@@ -127,7 +139,7 @@ def _word_tokens(word: str) -> tuple[str, ...]:
     whole = without_accents(word).strip("_").lower()
     if not stems or stems == (whole,) or len(whole) > MAX_TOKEN_CHARS:
         return stems
-    if not word.isascii() and _UNSPACED_RUN.search(word):
+    if not word.isascii() and _unspaced().search(word):
         return stems
     return (whole, *stems)
 
@@ -177,8 +189,8 @@ def word_parts(word: str) -> tuple[str, ...]:
         letters = word.replace("_", "")
         if letters.isalpha() and letters.islower() and len(word) <= MAX_TOKEN_CHARS:
             return tuple(filter(None, word.split("_")))
-        return tuple(map(_lowered, _PART.findall(word))) if len(word) <= MAX_TOKEN_CHARS else ()
-    runs = map(_lowered, _PART.findall(without_accents(word)))
+        return tuple(map(_lowered, _ASCII_PART.findall(word))) if len(word) <= MAX_TOKEN_CHARS else ()
+    runs = map(_lowered, _part().findall(without_accents(word)))
     return tuple(part for run in runs for part in _pairs(run) if len(part) <= MAX_TOKEN_CHARS)
 
 
@@ -189,7 +201,7 @@ def _lowered(part: str) -> str:
 
 def _pairs(run: str) -> Sequence[str]:
     """Return the pairs of characters of a run without spaces; other runs as they are."""
-    if len(run) < 3 or not _UNSPACED_RUN.match(run):
+    if len(run) < 3 or not _unspaced().match(run):
         return (run,)
     return [run[start : start + 2] for start in range(len(run) - 1)]
 
