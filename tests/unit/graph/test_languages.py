@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.graph.languages import language_of
-from graphs import graph_of
+from findspot.graph.languages.others import ModulesByPath
+from findspot.graph.sources import Sources
+from graphs import graph_of, stored
 
 PAGE = Path(__file__).parents[3] / "docs" / "graph.md"
 NAMES = {"C#": "csharp", "C++": "cpp"}
@@ -37,6 +40,45 @@ def test_a_declaration_has_the_callers_of_its_definition(tmp_path: Path) -> None
         assert {node.path for node in nodes} == {"a.h", "a.c"}
         for node in nodes:
             assert [edge.source.name for edge in graph.callers(node)] == ["twice"]
+
+
+def test_an_included_file_is_the_nearest_whose_path_ends_in_what_is_named(tmp_path: Path) -> None:
+    add = "static int add(int value) { return value; }\n"
+    files = {
+        "base/include/math/add.h": add,
+        "base/include/add.h": add,
+        "shop/include/math/add.h": add,
+        "shop/include/math/xadd.h": add,
+        "shop/src/cart.c": '#include "math/add.h"\nint twice(int value) { return add(value + value); }\n',
+    }
+    with graph_of(files, tmp_path) as graph:
+        callers = {
+            node.path: [edge.source.name for edge in graph.callers(node)] for node in graph.find("add")
+        }
+    assert {path for path, names in callers.items() if names} == {"shop/include/math/add.h"}
+    assert callers["shop/include/math/add.h"] == ["twice"]
+
+
+class _Counted(dict[str, int]):
+    """Paths that count how often somebody looks through all of them."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def test_all_paths_are_looked_through_once_for_all_imports(tmp_path: Path) -> None:
+    """Of a project with a hundred thousand files, each import looked through all of them."""
+    store = stored({f"lib/{n}.h": "int x;\n" for n in range(3)}, tmp_path)
+    with store.snapshot() as snapshot:
+        finder = ModulesByPath(Sources(snapshot))
+        paths = finder.paths = _Counted(finder.paths)
+        found = [list(finder.files("src/a.c", f"{n}.h")) for n in range(5)]
+    store.close()
+    assert found == [["lib/0.h"], ["lib/1.h"], ["lib/2.h"], [], []]
+    assert paths.looks == 1
 
 
 def test_variables_of_one_name_are_kept_apart_by_block(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,14 @@ class ModuleFinder:
             if stem + end in self.paths:
                 yield stem + end
                 return
+
+
+def by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return paths by the name that each ends in."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition("/")[2], []).append(path)
+    return found
 
 
 class Language:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
-from findspot.graph.languages.language import Language, ModuleFinder
+from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
 
 
 class ModulesByPath(ModuleFinder):
@@ -22,8 +23,15 @@ class ModulesByPath(ModuleFinder):
         folder = posixpath.dirname(path)
         wanted = f"/{posixpath.basename(module)}" if module.startswith("/") else f"/{module}"
         endings = tuple(wanted + end for end in self.ends)
-        alike = [other for other in self.paths if f"/{other}".endswith(endings)]
+        named = {ending.rpartition("/")[2] for ending in endings}
+        others = (other for name in named for other in self._by_name.get(name, ()))
+        alike = [other for other in others if f"/{other}".endswith(endings)]
         yield from sorted(alike, key=lambda other: (-len(posixpath.commonprefix([other, folder])), other))[:1]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files of the project by their names: looking through all for each import takes too long."""
+        return self.sources.once("paths_by_name", lambda: by_last_part(self.paths))
 
 
 _LIBRARY = """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import WHOLE, ImportFact
-from findspot.graph.languages.language import Language, ModuleFinder
+from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
 
 if TYPE_CHECKING:
     from findspot.graph.source_view import SourceView
@@ -75,11 +75,11 @@ class PythonModules(ModuleFinder):
     def _find_stems(self) -> dict[str, list[str]]:
         ended = (path for path in self.paths if path.endswith((".py", ".pyi")))
         stems = (path.rpartition(".")[0].removesuffix("/__init__") for path in ended)
-        return _by_last_part(stems)
+        return by_last_part(stems)
 
     @cached_property
     def _folders_by_name(self) -> dict[str, list[str]]:
-        return self.sources.once("python_folders_by_name", lambda: _by_last_part(self._folders))
+        return self.sources.once("python_folders_by_name", lambda: by_last_part(self._folders))
 
     @cached_property
     def _packages(self) -> set[str]:
@@ -123,13 +123,6 @@ def _by_root(below: str, by_name: dict[str, list[str]]) -> dict[str, str]:
     """Return the paths that end as a module is called, by what stands before."""
     paths, end = by_name.get(below.rpartition("/")[2], ()), f"/{below}"
     return {path[: -len(below)].rstrip("/"): path for path in paths if path == below or path.endswith(end)}
-
-
-def _by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        found.setdefault(path.rpartition("/")[2], []).append(path)
-    return found
 
 
 class Python(Language):
