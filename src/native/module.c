@@ -104,14 +104,17 @@ int holds_items(const Py_buffer *buffer, size_t size) {
     return 0;
 }
 
+static PyMethodDef *const functions[] = {
+    ranking_functions, search_functions, used_names_functions, word_counts_functions,
+};
+
 static int fill_module(PyObject *module) {
     fill_in_words();
     fill_crc_table();
-    if (add_words(module) < 0 || add_ranking(module) < 0)
-        return -1;
-    if (add_search(module) < 0 || add_secrets(module) < 0 || add_used_names(module) < 0)
-        return -1;
-    return add_word_counts(module);
+    for (size_t at = 0; at < sizeof functions / sizeof *functions; at++)
+        if (PyModule_AddFunctions(module, functions[at]) < 0)
+            return -1;
+    return add_secrets(module) < 0 ? -1 : add_words(module);
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -54,11 +54,9 @@ int seed_of_process(uint64_t *seed);
 /* Return whether a buffer holds a whole number of items of a size, each where such items may be. */
 int holds_items(const Py_buffer *buffer, size_t size);
 
-int add_ranking(PyObject *module);
+/* What each file adds to the module: a list of functions, or whatever else it needs. */
+extern PyMethodDef ranking_functions[], search_functions[], used_names_functions[], word_counts_functions[];
 int add_secrets(PyObject *module);
-int add_used_names(PyObject *module);
-int add_word_counts(PyObject *module);
-int add_search(PyObject *module);
 int add_words(PyObject *module);
 
 #endif

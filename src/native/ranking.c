@@ -117,7 +117,7 @@ static int score_chunks(const Part *part, const Terms *it, const int64_t *number
 /* word_scores(part, terms, wanted, scores, holds): the BM25 scores of those of the chunks `wanted` that are here.
  *
  * `part` has the numbers of chunks, starts and lengths, and words and counts; `terms` has the hash and the gain of each
- * term, the lengths that are told apart, and how much each one damps. */
+ * term, the stored lengths, and the damping for each of those. */
 static PyObject *word_scores(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer b[PARTS];
@@ -221,6 +221,16 @@ done:
     return result;
 }
 
+/* Return whether the values and the results are numbers of the same rows, and the starts those of files. */
+static int are_rows_of_files(const Py_buffer *values, const Py_buffer *starts, const Py_buffer *results) {
+    if (!holds_items(values, 8) || !holds_items(starts, 8) || !holds_items(results, 8))
+        return 0;
+    if (results->len == values->len)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+    return 0;
+}
+
 /* Return the row from which on the rows of the next file come; -1 if the files are not in order. */
 static Py_ssize_t end_of(const int64_t *starts, Py_ssize_t files, Py_ssize_t file, Py_ssize_t rows) {
     int64_t end = file + 1 < files ? starts[file + 1] : rows;
@@ -261,13 +271,9 @@ static PyObject *coherence(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*y*ddw*", &fused, &starts, &share, &enough, &gains))
         return NULL;
     PyObject *result = NULL;
-    if (!holds_items(&fused, 8) || !holds_items(&starts, 8) || !holds_items(&gains, 8))
+    if (!are_rows_of_files(&fused, &starts, &gains))
         goto done;
     Py_ssize_t rows = fused.len / 8, files = starts.len / 8;
-    if (gains.len != fused.len) {
-        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
-        goto done;
-    }
     memset(gains.buf, 0, (size_t)gains.len);
     for (Py_ssize_t file = 0; file < files; file++) {
         Py_ssize_t end = end_of(starts.buf, files, file, rows);
@@ -279,9 +285,7 @@ static PyObject *coherence(PyObject *module, PyObject *args) {
     }
     result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&fused);
-    PyBuffer_Release(&starts);
-    PyBuffer_Release(&gains);
+    release_buffers(&fused, &starts, &gains, NULL);
     return result;
 }
 
@@ -317,13 +321,9 @@ static PyObject *places_in_files(PyObject *module, PyObject *args) {
         return NULL;
     PyObject *result = NULL;
     Placed *sorted = NULL;
-    if (!holds_items(&scores, 8) || !holds_items(&starts, 8) || !holds_items(&places, 8))
+    if (!are_rows_of_files(&scores, &starts, &places))
         goto done;
     Py_ssize_t rows = scores.len / 8, files = starts.len / 8;
-    if (places.len != scores.len) {
-        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
-        goto done;
-    }
     if ((sorted = malloc(((size_t)rows + 1) * sizeof *sorted)) == NULL) {
         PyErr_NoMemory();
         goto done;
@@ -347,13 +347,11 @@ static PyObject *places_in_files(PyObject *module, PyObject *args) {
     result = Py_NewRef(Py_None);
 done:
     free(sorted);
-    PyBuffer_Release(&scores);
-    PyBuffer_Release(&starts);
-    PyBuffer_Release(&places);
+    release_buffers(&scores, &starts, &places, NULL);
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef ranking_functions[] = {
     {"word_scores", word_scores, METH_VARARGS, NULL},
     {"put_column", put_column, METH_VARARGS, NULL},
     {"fuse", fuse, METH_VARARGS, NULL},
@@ -361,7 +359,3 @@ static PyMethodDef functions[] = {
     {"places_in_files", places_in_files, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-
-int add_ranking(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -430,14 +430,10 @@ done:
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef search_functions[] = {
     {"row_scores", row_scores, METH_VARARGS, NULL},
     {"best_rows", best_rows, METH_VARARGS, NULL},
     {"merged", merged, METH_VARARGS, NULL},
     {"words_with", words_with, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-
-int add_search(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -193,11 +193,7 @@ static PyObject *used_names(PyObject *self, PyObject *arguments) {
     return used;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef used_names_functions[] = {
     {"used_names", used_names, METH_VARARGS, "Return for each part of a text the names that are words of it."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_used_names(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

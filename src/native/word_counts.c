@@ -165,11 +165,7 @@ done:
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef word_counts_functions[] = {
     {"count_words", count_words, METH_O, "Return where the words of each text start, how many they are, and how often each occurs."},
     {NULL, NULL, 0, NULL},
 };
-
-int add_word_counts(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -13,19 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compiled import compiled_part
 from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
-from findspot.core.platforms import is_older, native
+from findspot.core.platforms import is_older
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
 from findspot.search.definitions import MOST_PARTS, words_with_in_python
 from findspot.search.hits import merged_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import count_words_in_python
 
-compiled = native()
-if compiled is None:
-    # Not with a compiler: see `test_the_compiled_part_is_used` in tests/unit/core/test_platforms.py.
-    pytest.skip("the compiled part is not installed", allow_module_level=True)
+compiled = compiled_part()
 
 any_text = st.text(st.characters(exclude_categories=()))
 """Any characters, also surrogates that have lost their other half."""

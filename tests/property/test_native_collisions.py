@@ -9,10 +9,9 @@ from random import Random
 
 import pytest
 
-from findspot.core.platforms import native
+from compiled import compiled_part
 
-if native() is None:
-    pytest.skip("the compiled part is not installed", allow_module_level=True)
+compiled_part()
 
 PROCESSOR_S = 5
 CHILD = f"""

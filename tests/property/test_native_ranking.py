@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from findspot.core.platforms import native
+from compiled import compiled_part
 from findspot.rank.candidate_pool import coherence_in_python, fuse_in_python, places_in_files_in_python
 from findspot.search.retrieve import put_column_in_python
 from findspot.store.vector_segments import Segment, best_in_python, scores_in_python
 from findspot.store.word_counts import STORED_LENGTHS, WordCounts, score_in_python
 
-compiled = native()
-if compiled is None:
-    pytest.skip("the compiled part is not installed", allow_module_level=True)
+compiled = compiled_part()
 
 seeds = st.integers(0, 2**32)
 

@@ -11,15 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from findspot.core.platforms import native
+from compiled import compiled_part
 from findspot.embed.embedder import Vectors
 from findspot.embed.static_model import MODEL_FOLDER, PythonWordVectors, word_vectors
 from findspot.text.tokens import token_text, token_text_in_python
 
-compiled = native()
-if compiled is None:
-    # Not with a compiler: see `test_the_compiled_part_is_used` in tests/unit/core/test_platforms.py.
-    pytest.skip("the compiled part is not installed", allow_module_level=True)
+compiled = compiled_part()
 
 any_text = st.text(st.characters(exclude_categories=()))
 """Any characters, also surrogates that have lost their other half."""

@@ -120,7 +120,7 @@ def _together() -> Iterator[None]:
         for records, rows in held.items():
             try:
                 records.write(rows)
-            except Exception:  # noqa: BLE001 - the thread goes on with the next ones
+            except Exception:  # noqa: BLE001 - the boundary of one batch: the thread must write the next ones
                 _log.exception("records could not be written")
 
 

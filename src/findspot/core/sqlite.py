@@ -346,7 +346,7 @@ def shrink_log(db: Connection) -> bool:
         while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if time.monotonic() >= until:
                 return False
-            time.sleep(_LOOK_S)
+            time.sleep(_LOOK_S)  # SQLite does not say when a reader has finished
     except sqlite3.Error:
         return False
     return True

@@ -164,7 +164,7 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
 
 
 def _by_export(snapshot: Snapshot, question: Question, numbers: Numbers, keyword: Column) -> frozenset[int]:
-    """Of the chunks that hold a word of the query, those that hand on the one name it consists of."""
+    """Return the chunks found by keywords that re-export the name that the query consists of."""
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]

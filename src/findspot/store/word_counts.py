@@ -229,7 +229,7 @@ class LiveWords:
 
     @cached_property
     def _damping(self) -> Column:
-        """How much each length that is told apart lowers the score of a chunk's words."""
+        """How much a chunk of each stored length is damped: in a long chunk, a word counts for less."""
         return K1 * (1 - B + B * STORED_LENGTHS / self.mean_length)
 
     @property
@@ -272,7 +272,7 @@ class LiveWords:
 
 
 Terms = tuple[NDArray[np.uint32], Column, Column, Column]
-"""The hash and the gain of each term, the lengths that are told apart, and how much each one damps."""
+"""The hash and the gain of each term, the stored lengths, and the damping for each of those."""
 
 
 def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, holding: Mask) -> None:
@@ -310,7 +310,7 @@ def _counts(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]
 
 
 def _stored_lengths() -> Column:
-    """Return the lengths that fit into a byte: from 24 on, only the three bits below the first one count."""
+    """Return the 256 lengths that tantivy stores in a byte: exact up to 24, then eight per doubling."""
     rest = np.arange(256 - _EXACT_LENGTHS)
     steps = np.left_shift(1, np.maximum(0, rest // 8 - 1), dtype=np.int64)
     above = np.where(rest < 8, rest, (rest % 8 + 8) * steps)
@@ -321,5 +321,5 @@ STORED_LENGTHS = _stored_lengths()
 
 
 def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the places of lengths, as the engine rounds them, among those that are told apart."""
+    """Return the index of the stored length that each length is rounded down to, as tantivy does."""
     return np.searchsorted(STORED_LENGTHS, lengths, side="right") - 1
