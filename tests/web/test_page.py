@@ -137,6 +137,31 @@ class TestHistory:
         window.go_forward()
         expect(viewer).to_be_visible()
 
+    def test_a_question_does_not_follow_into_the_next_address(self, visit: Visit) -> None:
+        """The address follows typing after a pause. Forward within that pause goes forward."""
+        window = visit()
+        search(window, "price")
+        expect(window).to_have_url(re.compile("q=price"))
+        window.keyboard.press("ArrowDown")
+        window.locator("[data-search]").fill("total of a cart")
+        expect(window).to_have_url(re.compile("q=total"))
+        window.evaluate(
+            """() => {
+              const wait = window.setTimeout;
+              const calls = [];
+              window.setTimeout = (call, ms) => {
+                calls.push(call);
+                return wait(call, ms);
+              };
+              // The browser has changed the address by now, and the page does not know it yet.
+              addEventListener("popstate", () => calls.splice(0).forEach((call) => call()));
+            }"""
+        )
+        window.go_back()
+        answered(window, "price")
+        window.go_forward()
+        answered(window, "total of a cart")
+
     def test_a_file_has_an_address_with_its_line(self, visit: Visit, page: Served) -> None:
         window = visit()
         search(window, "price after a discount")

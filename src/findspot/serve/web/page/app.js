@@ -65,8 +65,8 @@ async function show() {
   try {
     await desk.refresh();
     if (route().page !== page) return;
-    nameProject(page);
     noteDrawn();
+    nameProject(page);
     leave = PAGES[page](main) || leave;
     followAddress();
   } catch (problem) {
@@ -79,8 +79,10 @@ function nameProject(page) {
   const chosen = desk.chosen;
   if (!chosen) return;
   if (page === "search" || page === "dependencies") readdress({ project: chosen.id });
-  else if (page === "project" && !route().rest[0])
+  else if (page === "project" && !route().rest[0]) {
     history.replaceState(null, "", addressOf(`project/${chosen.id}`, Object.fromEntries(route().parameters)));
+    noteDrawn();
+  }
 }
 
 /** Draw the view that the address names; where it is drawn already, only its open file changes. */

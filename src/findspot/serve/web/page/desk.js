@@ -119,8 +119,10 @@ export function noteDrawn() {
 /** Whether the view that the address names is the one that is drawn. */
 export const isDrawn = () => viewAddress() === drawn;
 
-/** Change parameters of the address without drawing the view again; true if that changed the address. */
+/** Change parameters of the address without drawing the view again; true if that changed the address. The
+ * address of a view that is not drawn yet is left alone: it is where Back or Forward has just gone. */
 export function readdress(changes, { push = false, state = null } = {}) {
+  if (!isDrawn()) return false;
   const { page, rest, parameters } = route();
   const path = [page, ...rest.map(encodeURIComponent)].join("/");
   const address = addressOf(path, { ...Object.fromEntries(parameters), ...changes });

@@ -22,7 +22,7 @@ export function searchPage(main) {
   const project = desk.chosen;
   const corpus = parameters.get("corpus") || "code";
   const everywhere = project?.id === ALL;
-  const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0, settled: true };
+  const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0, settled: true, left: false };
   const { form, field, corpora, filters, summary } = searchForm(project, parameters, (key) => setCorpus(key));
   const notice = h("div", { class: "notice-area" });
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
@@ -82,6 +82,7 @@ export function searchPage(main) {
       (failed) => [null, failed],
     );
     state.busy = false;
+    if (state.left) return undefined;
     const newer = state.again;
     state.again = false;
     const next = newer ? ask() : undefined; // under way before an answer that is out of date is drawn
@@ -334,6 +335,7 @@ export function searchPage(main) {
       );
 
   return () => {
+    state.left = true;
     stop();
     for (const timer of [resting, settling, speaking]) clearTimeout(timer);
     document.removeEventListener("keydown", onKey);
