@@ -73,7 +73,9 @@ def main() -> None:
         sys.exit(_STOPPED)
     gc.freeze()
     gc.enable()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends: nothing has to be looked through once more
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -73,14 +73,21 @@ class _Central:
         return (self.chunk.doc_comment or "") if own else ""
 
 
-def suggest_search(reader: IndexReader) -> str | None:
-    """Return words to search for, whose best hit is the definition that they describe."""
-    return next(iter(suggest_searches(reader, 1)), None)
+def suggest_first(reader: IndexReader) -> tuple[str | None, str | None]:
+    """Return words to search for, whose best hit is the definition that they describe; and the name of a
+    function whose callers are worth a look.
+    """
+    names = list(_central_names(reader.snapshot))
+    return next(iter(_searches(reader, names, 1)), None), _called(reader, names)
 
 
 def suggest_searches(reader: IndexReader, count: int) -> list[str]:
-    """Return up to so many searches, the best first; questions from doc comments go before bare names."""
-    names = list(_central_names(reader.snapshot))
+    """Return up to so many searches, the best first."""
+    return _searches(reader, list(_central_names(reader.snapshot)), count)
+
+
+def _searches(reader: IndexReader, names: list[_Central], count: int) -> list[str]:
+    """Return searches for some of the names; questions from doc comments go before bare names."""
     described = ((question_about(each.name, each.doc_comment), each.chunk) for each in names)
     by_comment = ((question, chunk) for question, chunk in described if question)
     by_name = ((f"how does {each.name} work", each.chunk) for each in names)
@@ -100,15 +107,11 @@ def _best(reader: IndexReader, questions: Iterable[tuple[str, StoredChunk]], cou
     return [question for _, question in sorted(good, reverse=True)[:count]]
 
 
-def suggest_callers(reader: IndexReader) -> str | None:
-    """Return the name of a function whose callers are worth a look: several, and few enough to read."""
+def _called(reader: IndexReader, names: list[_Central]) -> str | None:
+    """Return the function whose callers are worth a look: several, and few enough to read."""
     graph, best = Graph(reader.snapshot), (False, 1, "")
-    functions = (
-        central
-        for central in _central_names(reader.snapshot)
-        if central.kind in _FUNCTION_KINDS and central.files in _CALLERS
-    )
-    for central in islice(functions, _FUNCTIONS_TRIED):
+    functions = [each for each in names if each.kind in _FUNCTION_KINDS and each.files in _CALLERS]
+    for central in functions[:_FUNCTIONS_TRIED]:
         nodes = graph.find(central.name)
         calls = graph.callers(nodes[0]) if len(nodes) == 1 else []
         callers = {call.source for call in calls}

@@ -318,11 +318,11 @@ def _read_again(project: Project, reply: Reply) -> None:
 
 def _questions(project: Project) -> list[str]:
     """Return commands that ask a new index something worth asking; fewer than two if it is small."""
-    from findspot.research.suggested_questions import suggest_callers, suggest_search
+    from findspot.research.suggested_questions import suggest_first
 
     elsewhere = "" if Path.cwd() == project.root else f" --project {shlex.quote(str(project.root))}"
     with contextlib.suppress(FindspotError), project.reader() as reader:
-        words, name = suggest_search(reader), suggest_callers(reader)
+        words, name = suggest_first(reader)
         asked = (f'search "{words}"' if words else "", f"callers {name}" if name else "")
         return [f"findspot {command}{elsewhere}" for command in asked if command]
     return []
