@@ -92,6 +92,7 @@ def test_a_failure_is_told_without_the_key(
     service: Loopback, reply: Reply, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="findspot")
     service.answer = lambda _: reply
     with pytest.raises(LanguageModelError) as caught:
         ServiceModel(OPENAI, KEY, service.url, "small").complete(PROMPT)

@@ -94,7 +94,7 @@ def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents, name:
 def test_an_index_of_a_version_without_word_counts_is_not_called_damaged(
     copy: Path, expected: Contents, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="findspot")
     for path in (copy / "vectors").glob("*.words"):
         path.unlink()
     assert contents(SqliteStore(copy, "p")) == expected

@@ -74,13 +74,19 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @contextlib.contextmanager
 def unwinding_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
+    received: list[SystemExit] = []
 
     def end(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)  # which an event loop does not catch, unlike other errors
+        received.append(SystemExit(128 + number))  # which an event loop does not catch, unlike other errors
+        raise received[0]
 
     previous = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except BaseException:
+        if received:
+            raise received[0] from None  # a group of tasks raises it as a part of something else
+        raise
     finally:
         signal.signal(signal.SIGTERM, previous)
 
