@@ -170,7 +170,7 @@ class Packages:
         if folder is not None or view.language.folders_are_packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             names = view.references.names_on(fact.local) if by_package else view.references.names
-            paths = self._by_folder().get(folder, ()) if folder is not None else ()
+            paths = self._sources.paths_in(folder) if folder is not None else ()
             inside = self._sources.definers.with_tops(names, paths, view.language.family)
             others = (v for v in inside if v is not view and not v.package.endswith("_test"))
             return [v for v in others if _defines_one(v, names)]
@@ -180,17 +180,6 @@ class Packages:
                 if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
-
-    def _by_folder(self) -> dict[str, list[str]]:
-        """Return the paths of the files that each folder holds."""
-
-        def read() -> dict[str, list[str]]:
-            folders: dict[str, list[str]] = {}
-            for path in self._sources.files.by_path:
-                folders.setdefault(posixpath.dirname(path), []).append(path)
-            return folders
-
-        return self._sources.once("files by folder", read)
 
 
 def _defines_one(view: SourceView, names: set[str]) -> bool:

@@ -27,6 +27,11 @@ def _anywhere(path: str) -> bool:
     return True
 
 
+def _ends(numbers: frozenset[int]) -> tuple[int, int]:
+    """Return the first and the last: the files of a folder are indexed one after the other."""
+    return min(numbers, default=0), max(numbers, default=-1)
+
+
 class Sources:
     """The files of one snapshot, each decoded when it is first asked for."""
 
@@ -85,15 +90,42 @@ class Sources:
                 definitions += _named(view, name)
         return definitions
 
-    def numbers_defining(self, name: str, at: Callable[[str], bool] = _anywhere) -> Iterator[int]:
-        """Yield the numbers of the files at some paths that define a name."""
+    def numbers_defining(
+        self, name: str, at: Callable[[str], bool] = _anywhere, folder: str | None = None
+    ) -> Iterator[int]:
+        """Yield the numbers of the files at some paths that define a name; in one folder if one is given."""
         files = self.files.by_id
-        numbers = self.stored_facts.files_defining(name)
-        return (number for number in numbers if number in files and at(files[number].path))
+        if folder is None:
+            numbers = self.stored_facts.files_defining(name)
+            return (number for number in numbers if number in files and at(files[number].path))
+        here = self._numbers_in(folder)
+        return (number for number in self.stored_facts.files_defining(name, *_ends(here)) if number in here)
 
-    def numbers_naming(self, name: str) -> Iterator[int]:
-        """Yield the numbers of the files that define, import or refer to a name."""
-        return (number for number, _, _ in self.stored_facts.files_naming(name))
+    def numbers_naming(self, name: str, folder: str | None = None) -> Iterator[int]:
+        """Yield the numbers of the files that define, import or refer to a name, in the same way."""
+        if folder is None:
+            return (number for number, _, _ in self.stored_facts.files_naming(name))
+        here = self._numbers_in(folder)
+        naming = self.stored_facts.files_naming(name, *_ends(here))
+        return (number for number, _, _ in naming if number in here)
+
+    def paths_in(self, folder: str) -> list[str]:
+        """Return the paths of the files that a folder holds itself."""
+
+        def read() -> dict[str, list[str]]:
+            folders: dict[str, list[str]] = {}
+            for path in self.files.by_path:
+                folders.setdefault(posixpath.dirname(path), []).append(path)
+            return folders
+
+        return self.once("files by folder", read).get(folder, [])
+
+    def _numbers_in(self, folder: str) -> frozenset[int]:
+        table: dict[str, frozenset[int]] = self.tables.table("numbers by folder")
+        known = table.get(folder)
+        if known is None:
+            known = table[folder] = frozenset(self.files.by_path[path] for path in self.paths_in(folder))
+        return known
 
     def family_of(self, file_id: int) -> str | None:
         """Return the family of a file's language."""
@@ -136,8 +168,7 @@ class Definers:
         key = (family, name, folder)
         table: dict[object, list[Def]] = self._sources.tables.table("top-level definitions")
         if key not in table:
-            at = _anywhere if folder is None else (lambda path: posixpath.dirname(path) == folder)
-            found = self._defined(name, family, lambda summary: name in summary.tops, at)
+            found = self._defined(name, family, lambda summary: name in summary.tops, folder=folder)
             table[key] = [definition for definition in found if is_top(definition)]
         return table[key]
 
@@ -158,9 +189,9 @@ class Definers:
         numbers = (self._sources.files.by_path[path] for path in paths)
         return self._accepted(numbers, family, lambda summary: any(name in summary.tops for name in names))
 
-    def extending(self, name: str, family: str) -> Iterator[SourceView]:
+    def extending(self, name: str, family: str, folder: str | None = None) -> Iterator[SourceView]:
         """Yield the files that may add members to a type of this name from outside of it."""
-        numbers = self._sources.numbers_naming(name)
+        numbers = self._sources.numbers_naming(name, folder)
         return self._accepted(numbers, family, lambda summary: name in summary.extended)
 
     def inheriting(self, name: str, family: str, among: Iterable[int] | None = None) -> Iterator[SourceView]:
@@ -186,8 +217,9 @@ class Definers:
         family: str,
         accept: Callable[[Summary], bool],
         at: Callable[[str], bool] = _anywhere,
+        folder: str | None = None,
     ) -> Iterator[Def]:
-        for view in self._accepted(self._sources.numbers_defining(name, at), family, accept):
+        for view in self._accepted(self._sources.numbers_defining(name, at, folder), family, accept):
             yield from _named(view, name)
 
     def _accepted(

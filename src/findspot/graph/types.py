@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
@@ -115,9 +116,11 @@ class Types:
             if of in self._gathering:
                 return []
             self._gathering.add(of)
+            language = of.file.language
+            folder = posixpath.dirname(of.file.path) if language.shares == "folder" else None
             self._satellites[of] = [
                 definition
-                for view in self._sources.definers.extending(of.name, of.file.language.family)
+                for view in self._sources.definers.extending(of.name, language.family, folder)
                 for definition in view.outside
                 if definition is not of and self._adds_to(definition, of)
             ]

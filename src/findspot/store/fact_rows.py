@@ -5,6 +5,9 @@ from __future__ import annotations
 from findspot.core.facts import Facts, unpack
 from findspot.core.sqlite import Connection
 
+_LAST_NUMBER = 2**63 - 1
+"""The largest that SQLite stores."""
+
 
 class FactRows:
     """What the files of code say about names."""
@@ -17,15 +20,23 @@ class FactRows:
         row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
         return unpack(row[0]) if row else None
 
-    def files_naming(self, name: str) -> list[tuple[int, int, int]]:
-        """Return each file that defines or uses a name, by number, with how often it does."""
-        select = "SELECT file_id, defined, used FROM names WHERE name = ? AND defined + used ORDER BY file_id"
-        return self._db.execute(select, (name,)).fetchall()
+    def files_naming(self, name: str, first: int = 0, last: int = _LAST_NUMBER) -> list[tuple[int, int, int]]:
+        """Return each file that defines or uses a name, by number, with how often it does; those of a range
+        of numbers are found without reading the others.
+        """
+        select = (
+            "SELECT file_id, defined, used FROM names WHERE name = ? AND file_id BETWEEN ? AND ? "
+            "AND defined + used ORDER BY file_id"
+        )
+        return self._db.execute(select, (name, first, last)).fetchall()
 
-    def files_defining(self, name: str) -> list[int]:
-        """Return the numbers of the files that define a name."""
-        select = "SELECT file_id FROM names WHERE name = ? AND defined > 0 ORDER BY file_id"
-        return [row[0] for row in self._db.execute(select, (name,))]
+    def files_defining(self, name: str, first: int = 0, last: int = _LAST_NUMBER) -> list[int]:
+        """Return the numbers of the files that define a name, in the same way."""
+        select = (
+            "SELECT file_id FROM names WHERE name = ? AND file_id BETWEEN ? AND ? "
+            "AND defined > 0 ORDER BY file_id"
+        )
+        return [row[0] for row in self._db.execute(select, (name, first, last))]
 
     def widely_used(self, limit: int) -> list[tuple[str, int]]:
         """Return names that are defined once, and in how many files they are used: several, most first."""

@@ -52,6 +52,13 @@ def test_they_are_replaced_and_removed_with_their_file(tmp_path: Path) -> None:
         assert used == {"helper": 3, "go": 1, "Thing": 0}
         assert snapshot.facts.files_naming("nothing") == []
         assert snapshot.facts.spellings("HELPER") == ["helper"]
+        (first, *_), *others = naming = snapshot.facts.files_naming("helper")
+        assert others
+        assert snapshot.facts.files_naming("helper", first + 1) == others
+        assert snapshot.facts.files_naming("helper", 0, first) == naming[:1]
+        (defining,) = snapshot.facts.files_defining("helper")
+        assert snapshot.facts.files_defining("helper", defining, defining) == [defining]
+        assert snapshot.facts.files_defining("helper", defining + 1) == []
     with store.writer() as writer:
         writer.put(record_of("b.py", "def other():\n    return 1\n"))
         writer.remove("a.py")
