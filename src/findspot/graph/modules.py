@@ -77,6 +77,7 @@ class Packages:
         self._included: dict[int, frozenset[int]] = sources.tables.table("included files")
         self._definitions: dict[Def, Def] = sources.tables.table("definitions of declarations")
         self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
+        self._named: dict[tuple[str, str, str], list[Def]] = sources.tables.table("imports by package")
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
@@ -150,12 +151,17 @@ class Packages:
         """Return what an import by package and name brings in."""
         if fact.original == WHOLE:
             return []
-        module = dotted(fact.module)
+        key = (view.language.family, fact.module, fact.original)
+        if key not in self._named:
+            self._named[key] = self._in_package(*key)
+        return self._named[key]
+
+    def _in_package(self, family: str, package: str, name: str) -> list[Def]:
+        module = dotted(package)
         found = []
-        for definition in self._sources.definers.in_package(fact.original, module, view.language.family):
-            package = package_of(definition)
+        for definition in self._sources.definers.in_package(name, module, family):
             around = [outer.name for outer in definition.around if outer.kind != "module"]
-            whole = ".".join([package, *reversed(around)]).strip(".")
+            whole = ".".join([package_of(definition), *reversed(around)]).strip(".")
             if module == whole or (around and module == f"{whole}.companion"):
                 found.append(definition)
         return found

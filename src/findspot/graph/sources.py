@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar, cast
 
-from findspot.core.facts import Facts, dotted
+from findspot.core.facts import Facts
 from findspot.core.model import SkipReason
 from findspot.graph.languages import language_of
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
@@ -182,7 +182,7 @@ class Definers:
 
     def in_package(self, name: str, package: str, family: str) -> Iterator[Def]:
         """Yield the definitions of a name in files whose package is this one or one around it."""
-        return self._defined(name, family, lambda summary: package.startswith(dotted(summary.package)))
+        return self._defined(name, family, lambda summary: package.startswith(summary.package))
 
     def with_tops(self, names: Iterable[str], paths: Iterable[str], family: str) -> Iterator[SourceView]:
         """Yield the files at some paths that define one of these names at the top."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from findspot.core.facts import DefinitionFact, Facts, plain_rows
+from findspot.core.facts import DefinitionFact, Facts, dotted, plain_rows
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
 
 
@@ -27,7 +27,7 @@ class Names:
 
 
 class Summary(NamedTuple):
-    """The package of one file, and the names in it by what they are."""
+    """The package of one file, with dots, and the names in it by what they are."""
 
     package: str
     tops: Names
@@ -88,4 +88,4 @@ def summary_of(facts: Facts | None) -> Summary:
             extended.append(scope.rpartition(".")[2])
         if kind in SATELLITE_KINDS:
             extended.append(name)
-    return Summary(facts.package, Names(tops), Names(members), Names(declared), Names(extended))
+    return Summary(dotted(facts.package), Names(tops), Names(members), Names(declared), Names(extended))
