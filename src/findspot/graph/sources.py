@@ -40,6 +40,7 @@ class Sources:
         self.tables = tables or tables_of(snapshot)
         self.files = snapshot.files
         self.stored_facts = snapshot.facts
+        self.folders = Folders(self)
         self.definers = Definers(self)
 
     def once(self, name: str, work: Callable[[], T]) -> T:
@@ -98,34 +99,16 @@ class Sources:
         if folder is None:
             numbers = self.stored_facts.files_defining(name)
             return (number for number in numbers if number in files and at(files[number].path))
-        here = self._numbers_in(folder)
+        here = self.folders.numbers_in(folder)
         return (number for number in self.stored_facts.files_defining(name, *_ends(here)) if number in here)
 
     def numbers_naming(self, name: str, folder: str | None = None) -> Iterator[int]:
         """Yield the numbers of the files that define, import or refer to a name, in the same way."""
         if folder is None:
             return (number for number, _, _ in self.stored_facts.files_naming(name))
-        here = self._numbers_in(folder)
+        here = self.folders.numbers_in(folder)
         naming = self.stored_facts.files_naming(name, *_ends(here))
         return (number for number, _, _ in naming if number in here)
-
-    def paths_in(self, folder: str) -> list[str]:
-        """Return the paths of the files that a folder holds itself."""
-
-        def read() -> dict[str, list[str]]:
-            folders: dict[str, list[str]] = {}
-            for path in self.files.by_path:
-                folders.setdefault(posixpath.dirname(path), []).append(path)
-            return folders
-
-        return self.once("files by folder", read).get(folder, [])
-
-    def _numbers_in(self, folder: str) -> frozenset[int]:
-        table: dict[str, frozenset[int]] = self.tables.table("numbers by folder")
-        known = table.get(folder)
-        if known is None:
-            known = table[folder] = frozenset(self.files.by_path[path] for path in self.paths_in(folder))
-        return known
 
     def family_of(self, file_id: int) -> str | None:
         """Return the family of a file's language."""
@@ -155,6 +138,33 @@ class Sources:
             view = self.view(file.id)
             if view is not None:
                 yield view
+
+
+class Folders:
+    """The files that each folder holds itself."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def paths_in(self, folder: str) -> list[str]:
+        """Return their paths."""
+
+        def read() -> dict[str, list[str]]:
+            folders: dict[str, list[str]] = {}
+            for path in self._sources.files.by_path:
+                folders.setdefault(posixpath.dirname(path), []).append(path)
+            return folders
+
+        return self._sources.once("files by folder", read).get(folder, [])
+
+    def numbers_in(self, folder: str) -> frozenset[int]:
+        """Return their numbers."""
+        table: dict[str, frozenset[int]] = self._sources.tables.table("numbers by folder")
+        known = table.get(folder)
+        if known is None:
+            numbers = self._sources.files.by_path
+            known = table[folder] = frozenset(numbers[path] for path in self.paths_in(folder))
+        return known
 
 
 class Definers:
