@@ -106,7 +106,7 @@ class Checksums:
         """Compare the files with their checksums, once per state; raise the error of what is damaged."""
         state = self._state()
         if state is None:
-            self._require_file()
+            _require_sums(self._folder)
         if state is None or state == self._compared:
             if state is not None and self._noted != len(self._checked):
                 self._note()
@@ -135,15 +135,10 @@ class Checksums:
                         self._note()
                     return
 
-    def _require_file(self) -> None:
-        """Raise the error of an index whose checksums were removed; an older version wrote none."""
-        database = self._folder / FILE_NAME
-        if self._path.exists() or not database.exists():
-            return
-        with translated(database), contextlib.closing(sqlite.connect_reader(database)) as db:
-            expected = sqlite.version_of(db) and CHECKSUMS_NOTE in read_meta(db)
-        if expected and database.exists() and not self._path.exists():
-            raise IndexCorruptError(f"{CHECKSUMS} is missing")
+    @property
+    def are_compared(self) -> bool:
+        """Whether the files have been compared as they are; not while they are written."""
+        return self._compared is not None and self._compared == self._state()
 
     def begin(self) -> None:
         """Say that the files change from now on; only what was just compared need not be read at the end."""
@@ -264,6 +259,17 @@ class Checksums:
             return False
 
 
+def _require_sums(folder: Path) -> None:
+    """Raise the error of an index whose checksums were removed; an older version wrote none."""
+    database, sums = folder / FILE_NAME, folder / CHECKSUMS
+    if sums.exists() or not database.exists():
+        return
+    with translated(database), contextlib.closing(sqlite.connect_reader(database)) as db:
+        expected = sqlite.version_of(db) and CHECKSUMS_NOTE in read_meta(db)
+    if expected and database.exists() and not sums.exists():
+        raise IndexCorruptError(f"{CHECKSUMS} is missing")
+
+
 def _description(path: str | Path) -> Described | None:
     file = stat_of(path)
     return file and (file.st_ino, file.st_mtime_ns, file.st_ctime_ns, file.st_size)
@@ -370,6 +376,11 @@ class DamageDetector:
     def is_marked(self) -> bool:
         """Whether the index was found to be damaged."""
         return self._database.is_file() and (self._folder / MARK).exists()
+
+    @property
+    def has_checked(self) -> bool:
+        """Whether the index is as it was when it was last checked and found whole."""
+        return self._checksums.are_compared
 
     def check(self) -> None:
         """Raise the error of an index that is marked, or that is not as it was written."""

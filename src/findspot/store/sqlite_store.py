@@ -200,8 +200,10 @@ class SqliteStore:
 
     @property
     def keeps_readers_waiting(self) -> bool:
-        """Whether whoever reads may wait for a commit: so without the write-ahead log, on network drives."""
-        return self._readers.wait
+        """Whether whoever reads may wait: for a commit without a write-ahead log, as on network drives; or
+        until an index that somebody else has written is checked, made whole and loaded.
+        """
+        return self._readers.wait or not self.detector.has_checked
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,28 @@ def test_what_is_special_is_left_to_the_sdk(shop: Path, caplog: pytest.LogCaptur
     assert errors(caplog) == []
 
 
+def test_an_index_that_somebody_else_wrote_is_checked_elsewhere(shop: Path) -> None:
+    """Checking, mending and loading it takes long; meanwhile the loop answers others."""
+    request = call({"query": "total of a cart", "path": str(shop)})
+
+    async def answers() -> list[bytes | None]:
+        async with served("2025-11-25") as (ask, at_once):
+            found: list[bytes | None] = []
+            for _ in range(2):
+                await ask(request)
+                found.append(at_once.answer(json.dumps(request).encode()))
+                (shop / "more.py").write_text("total = 1\n" * (len(found) + 1))
+                with closing(KeptEngine()) as other:
+                    assert other.project(shop).update().files_indexed == 1
+                found.append(at_once.answer(json.dumps(request).encode()))
+            return found
+
+    first, changed, second, changed_again = anyio.run(answers)
+    assert first is not None
+    assert second is not None
+    assert changed is changed_again is None
+
+
 def test_a_client_that_must_be_asked_for_its_folders_is_asked(shop: Path) -> None:
     async def answers() -> tuple[bytes | None, bytes | None]:
         async with served("2025-11-25", {"roots": {}}) as (ask, at_once):
@@ -281,11 +303,12 @@ def test_an_index_whose_readers_wait_for_its_writer_is_left_to_the_sdk(
 
 
 def test_edited_files_are_answered_as_they_are_now(shop: Path) -> None:
-    async def edit(_: Ask) -> None:
+    async def edit(ask: Ask) -> None:
         engine = KeptEngine()
         (shop / "cart.py").write_text(CODE.replace("Sum up", "Count together"), "utf-8")
         engine.project(shop).update()
         engine.close()
+        await ask(call({"query": "cart", "path": str(shop)}))
 
     assert b"Count together" in (answered_after(shop, edit) or b"")
 
