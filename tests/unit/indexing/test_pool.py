@@ -206,7 +206,7 @@ def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
 
 def test_a_hang_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), file_timeout_s=1.0)
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), file_timeout_s=3.0)
     assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
     assert sorted(outcomes) == ["a.py", "b.py", "c.py", "d.py"]
 
@@ -215,7 +215,7 @@ def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str
     """What is known of the files waiting is far more than a pipe holds."""
     on_open("if name == 'f00.py': os.kill(os.getpid(), signal.SIGSTOP)")
     names = [f"f{number:02}.py" for number in range(32)]
-    outcomes = run(root, jobs(root, *names, keys=2_000), file_timeout_s=1.0)
+    outcomes = run(root, jobs(root, *names, keys=2_000), file_timeout_s=3.0)
     assert reasons(outcomes) == {"f00.py": SkipReason.WORKER_TIMEOUT}
     assert sorted(outcomes) == names
 
@@ -250,7 +250,7 @@ def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callab
 
 def test_one_is_told_while_a_file_holds_up_the_others(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    pool = WorkerPool(setup(root), 1, file_timeout_s=1.0)
+    pool = WorkerPool(setup(root), 1, file_timeout_s=3.0)
     told: list[int] = []
     outcomes = pool.run(iter(jobs(root, "a.py", "b.py")), CancelToken(), lambda: told.append(1))
     assert path_of(next(outcomes)) == "a.py"
