@@ -176,7 +176,7 @@ class Packages:
         if folder is not None or view.language.folders_are_packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             names = view.references.names_on(fact.local) if by_package else view.references.names
-            paths = self._sources.folders.paths_in(folder) if folder is not None else ()
+            paths = self._sources.folders.paths.get(folder, ()) if folder is not None else ()
             inside = self._sources.definers.with_tops(names, paths, view.language.family)
             others = (v for v in inside if v is not view and not v.package.endswith("_test"))
             return [v for v in others if _defines_one(v, names)]

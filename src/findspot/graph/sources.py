@@ -12,6 +12,7 @@ from findspot.graph.languages import language_of
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, bases_of, summary_of
+from findspot.store.fact_rows import ALL_NUMBERS
 from findspot.store.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -25,11 +26,6 @@ def _named(view: SourceView, name: str) -> list[Def]:
 def _anywhere(path: str) -> bool:
     del path
     return True
-
-
-def _ends(numbers: frozenset[int]) -> tuple[int, int]:
-    """Return the first and the last: the files of a folder are indexed one after the other."""
-    return min(numbers, default=0), max(numbers, default=-1)
 
 
 class Sources:
@@ -95,19 +91,16 @@ class Sources:
         self, name: str, at: Callable[[str], bool] = _anywhere, folder: str | None = None
     ) -> Iterator[int]:
         """Yield the numbers of the files at some paths that define a name; in one folder if one is given."""
-        files = self.files.by_id
-        if folder is None:
-            numbers = self.stored_facts.files_defining(name)
-            return (number for number in numbers if number in files and at(files[number].path))
-        here = self.folders.numbers_in(folder)
-        return (number for number in self.stored_facts.files_defining(name, *_ends(here)) if number in here)
+        files, (first, last) = self.files.by_id, self.folders.range_of(folder)
+        here = files if folder is None else self.folders.numbers_in(folder)
+        numbers = self.stored_facts.files_defining(name, first, last)
+        return (number for number in numbers if number in here and at(files[number].path))
 
     def numbers_naming(self, name: str, folder: str | None = None) -> Iterator[int]:
-        """Yield the numbers of the files that define, import or refer to a name, in the same way."""
-        if folder is None:
-            return (number for number, _, _ in self.stored_facts.files_naming(name))
-        here = self.folders.numbers_in(folder)
-        naming = self.stored_facts.files_naming(name, *_ends(here))
+        """Yield the numbers of the files that define, import or refer to a name; in one folder if given."""
+        first, last = self.folders.range_of(folder)
+        here = self.files.by_id if folder is None else self.folders.numbers_in(folder)
+        naming = self.stored_facts.files_naming(name, first, last)
         return (number for number, _, _ in naming if number in here)
 
     def family_of(self, file_id: int) -> str | None:
@@ -146,8 +139,9 @@ class Folders:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
 
-    def paths_in(self, folder: str) -> list[str]:
-        """Return their paths."""
+    @property
+    def paths(self) -> dict[str, list[str]]:
+        """Their paths, by folder."""
 
         def read() -> dict[str, list[str]]:
             folders: dict[str, list[str]] = {}
@@ -155,16 +149,23 @@ class Folders:
                 folders.setdefault(posixpath.dirname(path), []).append(path)
             return folders
 
-        return self._sources.once("files by folder", read).get(folder, [])
+        return self._sources.once("files by folder", read)
 
     def numbers_in(self, folder: str) -> frozenset[int]:
-        """Return their numbers."""
+        """Return the numbers of the files of a folder."""
         table: dict[str, frozenset[int]] = self._sources.tables.table("numbers by folder")
         known = table.get(folder)
         if known is None:
             numbers = self._sources.files.by_path
-            known = table[folder] = frozenset(numbers[path] for path in self.paths_in(folder))
+            known = table[folder] = frozenset(numbers[path] for path in self.paths.get(folder, ()))
         return known
+
+    def range_of(self, folder: str | None) -> tuple[int, int]:
+        """Return the first and the last of them, or of all: those of a folder are mostly in a row."""
+        if folder is None:
+            return ALL_NUMBERS
+        numbers = self.numbers_in(folder)
+        return min(numbers, default=0), max(numbers, default=-1)
 
 
 class Definers:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from findspot.core.facts import Facts, unpack
 from findspot.core.sqlite import Connection
 
-_LAST_NUMBER = 2**63 - 1
-"""The largest that SQLite stores."""
+_LAST = 2**63 - 1
+ALL_NUMBERS = 0, _LAST
+"""The first and the last number that a file can have."""
 
 
 class FactRows:
@@ -20,7 +21,7 @@ class FactRows:
         row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
         return unpack(row[0]) if row else None
 
-    def files_naming(self, name: str, first: int = 0, last: int = _LAST_NUMBER) -> list[tuple[int, int, int]]:
+    def files_naming(self, name: str, first: int = 0, last: int = _LAST) -> list[tuple[int, int, int]]:
         """Return each file that defines or uses a name, by number, with how often it does; those of a range
         of numbers are found without reading the others.
         """
@@ -30,7 +31,7 @@ class FactRows:
         )
         return self._db.execute(select, (name, first, last)).fetchall()
 
-    def files_defining(self, name: str, first: int = 0, last: int = _LAST_NUMBER) -> list[int]:
+    def files_defining(self, name: str, first: int = 0, last: int = _LAST) -> list[int]:
         """Return the numbers of the files that define a name, in the same way."""
         select = (
             "SELECT file_id FROM names WHERE name = ? AND file_id BETWEEN ? AND ? "

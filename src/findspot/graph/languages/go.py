@@ -57,12 +57,11 @@ class GoModules(ModuleFinder):
 
     def _find_folders(self) -> dict[str, tuple[str, ...]]:
         """Return the folders that have Go files, each with those that are no tests."""
-        found: dict[str, list[str]] = {}
-        for path in sorted(self.paths):
-            if path.endswith(".go"):
-                files = found.setdefault(posixpath.dirname(path), [])
-                files += [] if path.endswith("_test.go") else [path]
-        return {folder: tuple(files) for folder, files in found.items()}
+        found: dict[str, tuple[str, ...]] = {}
+        for folder, paths in self.sources.folders.paths.items():
+            if files := sorted(path for path in paths if path.endswith(".go")):
+                found[folder] = tuple(path for path in files if not path.endswith("_test.go"))
+        return found
 
     @property
     def _modules(self) -> list[tuple[str, str]]:
