@@ -12,7 +12,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +70,32 @@ class Later:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._ending.wait(_AFTER_S)
-            with one_moment(), _together():
-                self._do(job)
-                while not self._jobs.empty():
-                    if (job := self._jobs.get()) is None:
-                        return
-                    self._do(job)
+            with one_moment():
+                ends = self._note(job)
+            if ends:
+                return
+
+    def _note(self, first: Callable[[], None]) -> bool:
+        """Do a job and those that wait, and write their rows in one transaction; True at the end of all."""
+        job: Callable[[], None] | None = first
+        held: dict[SharedRecords, list[_Row]] = {}
+        _held.rows = held
+        while job is not None:
+            self._do(job)
+            if self._jobs.empty():
+                break
+            job = self._jobs.get()
+        _held.rows = None
+        for records, rows in held.items():
+            self._do(partial(records.write, rows))
+        return job is None
 
     @staticmethod
     def _do(job: Callable[[], None]) -> None:
         try:
             job()
         except Exception:  # noqa: BLE001 - the boundary of a thread; no answer depends on it
-            _log.exception("a record could not be written")
+            _log.exception("records could not be written")
 
     def finish(self) -> None:
         """Do what waits, without a delay."""
@@ -107,21 +120,6 @@ class _Held(threading.local):
 
 
 _held = _Held()
-
-
-@contextlib.contextmanager
-def _together() -> Iterator[None]:
-    """Collect the rows that are added, and write them in one transaction at the end."""
-    _held.rows = {}
-    try:
-        yield
-    finally:
-        held, _held.rows = _held.rows, None
-        for records, rows in held.items():
-            try:
-                records.write(rows)
-            except Exception:  # noqa: BLE001 - the boundary of one batch: the thread must write the next ones
-                _log.exception("records could not be written")
 
 
 class SharedRecords:
