@@ -121,7 +121,10 @@ class WordCounts:
 
     def words_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
         """Return the words of these chunks, one chunk after the other."""
-        spans = zip(self.starts[rows].tolist(), self.starts[rows + 1].tolist(), strict=True)
+        begins, ends = self.starts[rows], self.starts[rows + 1]
+        if (begins < 0).any() or (ends < begins).any() or (ends > self.words.size).any():
+            raise IndexError("no such words")
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return np.concatenate([self.words[begin:end] for begin, end in spans])
 
 
@@ -259,8 +262,11 @@ class LiveWords:
         hashes = np.array([_hashes[term] for term in gains], np.uint32)
         terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, self._damping
         score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
-        for part in self._parts:
-            score(part.columns, terms, wanted, scores, holding)
+        try:
+            for part in self._parts:
+                score(part.columns, terms, wanted, scores, holding)
+        except (IndexError, ValueError) as error:  # places that are not there
+            raise DerivedDamagedError(f"word counts: {error}") from error
         return wanted[holding], scores[holding]
 
     def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:

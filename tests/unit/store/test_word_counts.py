@@ -11,7 +11,14 @@ from contents import put, record
 from findspot.core.model import Corpus
 from findspot.store.records import DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
-from findspot.store.word_counts import STORED_LENGTHS, WordCounts, open_counts, step_of, write_counts
+from findspot.store.word_counts import (
+    STORED_LENGTHS,
+    LiveWords,
+    WordCounts,
+    open_counts,
+    step_of,
+    write_counts,
+)
 
 TEXTS = tuple(f"common {'rare ' * (n % 3)}{'filler ' * n}word{n}" for n in range(60))
 
@@ -140,3 +147,13 @@ def test_counts_are_merged_and_damage_is_found(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(DerivedDamagedError):
             open_counts(path, set())
+
+
+@pytest.mark.parametrize("shift", [10_000, -3])
+def test_places_that_are_not_there_are_damage(shift: int) -> None:
+    """The columns are mapped into memory: a file that is damaged meanwhile is made anew, as any other is."""
+    part = WordCounts.of([(1, "cart total"), (2, "price of a cart")])
+    moved = WordCounts(part.numbers, part.starts + shift, part.lengths, part.words, part.counts)
+    words = LiveWords([moved], np.ones(1, np.bool_), lambda numbers: numbers)
+    with pytest.raises(DerivedDamagedError):
+        words.scores(part.numbers, {"cart": 1.0}, {"cart": 2})
