@@ -138,21 +138,25 @@ def _parse_in_time(parser: Parser, source: bytes) -> Tree:
     tree-sitter 0.26 crashes the process when it is given a progress callback, so the
     clock (of this thread's own work, not of a busy machine) is read where it asks for input.
     A tree keeps the reader and asks it for the texts of nodes, until it has them: no clock stops that.
+
+    tree-sitter 0.26 never lets go of what a reader returns to a parser. So it is always the same array,
+    which is empty in the end.
     """
     deadline = time.thread_time() + PARSE_SECONDS + PARSE_SECONDS_PER_MB * len(source) / 1e6
     late = parsed = False
+    piece = bytearray()
 
-    def read(offset: int, _point: object) -> bytes:
+    def read(offset: int, _point: object) -> bytes | bytearray:
         nonlocal late
         if parsed:
             return source[offset : offset + NAME_BYTES]
-        if time.thread_time() > deadline:
-            late = True
-            return b""
-        return source[offset : offset + READ_BYTES]
+        late = time.thread_time() > deadline
+        piece[:] = b"" if late else source[offset : offset + READ_BYTES]
+        return piece
 
     tree = parser.parse(read)
     parsed = True
+    piece.clear()
     if late:
         raise ParseTimeoutError
     return tree

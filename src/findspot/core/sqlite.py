@@ -359,11 +359,12 @@ def logged_pages(db: Connection, path: Path) -> set[int] | None:
     """
     if not uses_log(db):
         return None
+    step = _FRAME_HEADER_BYTES + page_bytes(db)
     try:
-        log = path.with_name(path.name + "-wal").read_bytes()
+        with path.with_name(path.name + "-wal").open("rb") as file:
+            log = file.read(_LOG_HEADER_BYTES + step * _CHECKPOINT_PAGES)  # it may be larger than the memory
     except FileNotFoundError:
         return set()
-    step = _FRAME_HEADER_BYTES + page_bytes(db)
     frames = range(_LOG_HEADER_BYTES, len(log), step)
     if len(frames) >= _CHECKPOINT_PAGES:
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,24 @@ def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) ->
     assert sent.file.corpus is Corpus.CODE
     assert {item.chunk.chunk_type for item in sent.chunks} > {ChunkType.SYMBOLS}
     assert any(item.chunk.symbols for item in sent.chunks)
+
+
+def test_a_worker_keeps_nothing_of_the_files_it_read(tmp_path: Path) -> None:
+    source = "".join(
+        f"def helper_{n % 90}(value):\n    return value * {n}\n\n\n" for n in range(1_500)
+    ).encode()
+    file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(source), 0, 0, 0)
+    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
+    embedder = open_embedder("local:static")
+    process(Job(file), setup, embedder, source)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            process(Job(file), setup, embedder, source)
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert kept < len(source)

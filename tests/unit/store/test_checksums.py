@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -216,3 +218,19 @@ def test_the_last_user_of_a_database_closes_its_descriptors(store: SqliteStore) 
     store.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(first)
+
+
+def test_a_long_log_is_not_read_into_memory(tmp_path: Path) -> None:
+    """A first run over a very large project leaves a gigabyte of it."""
+    path = tmp_path / "long.sqlite"
+    with contextlib.closing(sqlite.connect_logged(path)) as db:
+        db.execute("CREATE TABLE pages (content BLOB)")
+        assert sqlite.logged_pages(db, path) == {1, 2}
+        db.execute("INSERT INTO pages VALUES (zeroblob(40000000))")
+        tracemalloc.start()
+        try:
+            assert sqlite.logged_pages(db, path) is None
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert most < 10_000_000
