@@ -19,6 +19,7 @@ import contextlib
 import errno
 import hashlib
 import json
+import mmap
 import os
 import shutil
 import sys
@@ -329,6 +330,17 @@ def load_array(path: Path) -> NDArray[Any]:
     with _PARSING_ARRAYS:
         loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return loaded
+
+
+def let_go(mapped: NDArray[Any]) -> None:
+    """Drop what was read of a mapped file from this process's memory; what is read again is read anew."""
+    import numpy as np
+
+    owner: object = mapped
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:

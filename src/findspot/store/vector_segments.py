@@ -27,7 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, file_checksum, make_private_dir, out_of_resources, replacing
+from findspot.core.files import (
+    TOO_MANY_OPEN,
+    file_checksum,
+    let_go,
+    make_private_dir,
+    out_of_resources,
+    replacing,
+)
 from findspot.core.platforms import native
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
 
@@ -201,6 +208,7 @@ class _Gathered:
         for segment, keep in self._kept:
             here = (wanted >= first) & (wanted < first + keep.size)
             found[here] = segment.rows[keep[wanted[here] - first]]
+            let_go(segment.rows)
             first += keep.size
         return found
 

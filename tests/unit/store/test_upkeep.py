@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from contents import DIMENSIONS, contents, put, record, words_found
 from findspot.core.model import Corpus, Skip, SkipReason
-from findspot.store.records import DerivedDamagedError
+from findspot.store.derived import Part, open_part, write_part
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.writer import Writer
 
@@ -159,3 +162,29 @@ def test_a_derived_part_that_vanished_is_rebuilt(store: SqliteStore, part: str) 
             "alpha",
             "beta",
         }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_merging_leaves_nothing_of_the_merged_parts_in_memory(tmp_path: Path) -> None:
+    live = np.ones(21, np.bool_)
+    chunks = [
+        (file << ORDINAL_BITS | at, 1.0, bytes(256), "a word or two")
+        for file in (1, 2)
+        for at in range(20_000)
+    ]
+    written = [write_part(tmp_path, [Part.of(half)], live) for half in (chunks[::2], chunks[1::2])]
+    parts = [open_part(tmp_path, name, set()) for name in written if name]
+    assert sum(part.vectors.rows.sum() + part.words.words.any() for part in parts) == 2
+    before = _mapped_kb(tmp_path)
+    assert write_part(tmp_path, parts, live)
+    assert before > 10_000
+    assert _mapped_kb(tmp_path) < before / 4
+
+
+def _mapped_kb(folder: Path) -> int:
+    """Return how much of the files in a folder lies in the memory of this process."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    of_folder = (
+        next(line for line in lines if line.startswith("Rss:")) for line in lines if str(folder) in line
+    )
+    return sum(int(line.split()[1]) for line in of_folder)
