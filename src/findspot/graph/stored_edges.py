@@ -125,7 +125,7 @@ def store_edges(
     """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
     with store.snapshot() as snapshot:
         files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
-    with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
+    with contextlib.suppress(CancelledError), few_collections(), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
         resolve_pending(
             Snapshot(edges.db, files_alone),

@@ -35,8 +35,12 @@ INSERT INTO pending SELECT file_id FROM facts
 PEND_ALL = "INSERT OR IGNORE INTO pending SELECT file_id FROM facts"
 
 
-_MANY = 50_000
-"""Rows that one transaction stores, of about 100 bytes each."""
+_MANY = 10_000
+_MOST = 200_000
+"""Rows that one transaction stores, of about 100 bytes each; the more are stored, the more at a time."""
+
+_SHARE = 4
+"""Of the rows that were stored before: with each transaction, most pages of the table are written again."""
 
 
 class EdgeRows:
@@ -44,7 +48,10 @@ class EdgeRows:
 
     def __init__(self, db: Connection) -> None:
         self.db = db
-        self._unsaved = 0
+        self._waiting: dict[int, Mapping[int, bytes]] = {}
+        """The edges of files, by target. They are stored in the order of targets, many at a time: one by one,
+        each of them would have another page of the database written."""
+        self._unsaved = self._saved = 0
 
     def pending(self) -> set[int]:
         """Return the numbers of the files whose references are not resolved."""
@@ -63,10 +70,9 @@ class EdgeRows:
     def put(self, file_id: int, sources: bytes, edges: Mapping[int, bytes]) -> None:
         """Store the edges of a file by target: the file is no longer pending."""
         self.drop(file_id)
-        rows = ((target, file_id, data) for target, data in edges.items())
-        self.db.executemany("INSERT INTO edges VALUES (?,?,?)", rows)
         targets = array("q", edges).tobytes()
         self.db.execute("INSERT INTO edge_sources VALUES (?,?,?)", (file_id, sources, targets))
+        self._waiting[file_id] = edges
         self._unsaved += 1 + len(edges)
 
     def save_many(self) -> None:
@@ -74,13 +80,27 @@ class EdgeRows:
 
         Without a log nothing can be committed while another process reads.
         """
-        if self._unsaved > _MANY and uses_log(self.db):
+        if self._unsaved <= min(max(_MANY, self._saved // _SHARE), _MOST):
+            return
+        self._store()
+        if uses_log(self.db):
             self.db.execute("COMMIT")
             self.db.execute("BEGIN IMMEDIATE")
-            self._unsaved = 0
+
+    def save(self) -> None:
+        """Commit all that was put."""
+        self._store()
+        self.db.execute("COMMIT")
+
+    def _store(self) -> None:
+        self._saved += self._unsaved
+        files, self._waiting, self._unsaved = self._waiting, {}, 0
+        rows = [(target, file_id, data) for file_id, edges in files.items() for target, data in edges.items()]
+        self.db.executemany("INSERT INTO edges VALUES (?,?,?)", sorted(rows))
 
     def drop(self, file_id: int) -> None:
         """Delete the edges of a file."""
+        self._waiting.pop(file_id, None)
         select = "SELECT targets FROM edge_sources WHERE file_id = ?"
         for (targets,) in self.db.execute(select, (file_id,)).fetchall():
             pairs = ((target, file_id) for target in array("q", targets))

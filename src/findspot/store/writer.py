@@ -43,7 +43,6 @@ class Writer:
         self._db = db
         self.files = FileRows(db)
         self.chunks = ChunkRows(db)
-        self._edges = EdgeRows(db)
         self.skips = SkipWriter(db)
         self._keywords = _KeywordChanges(folder / KEYWORDS)
         self._parts = _PartChanges(folder / VECTORS, db, checked)
@@ -167,11 +166,12 @@ class Writer:
     def storing_edges(self) -> Iterator[EdgeRows]:
         """Store resolved references. They say nothing new, so that this makes no new generation."""
         begin(self._db)
+        edges = EdgeRows(self._db)
         try:
-            yield self._edges
+            yield edges
         finally:
             if self._db.in_transaction:
-                self._db.execute("COMMIT")
+                edges.save()
 
     def close(self) -> None:
         """Roll back what is not committed, and clean up; what fails of that is left to the next writer."""

@@ -181,3 +181,20 @@ def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: p
         resolve_pending(snapshot, edges, CancelToken(), progress=progress)
     assert reported == [4, 3, 2, 1]
     store.close()
+
+
+def test_the_edges_that_were_put_last_are_stored(tmp_path: Path) -> None:
+    """Two processes may resolve the same file, where they meet."""
+    store = stored({"m.py": "x = 1\n"}, tmp_path)
+    with store.writer() as writer:
+        with writer.storing_edges() as edges:
+            edges.put(7, b"old", {3: b"a", 1: b"b"})
+            edges.put(8, b"other", {1: b"c"})
+            edges.put(7, b"new", {1: b"d", 2: b"e"})
+            edges.put(9, b"gone", {2: b"f"})
+            edges.drop(9)
+        with writer.storing_edges() as edges:
+            found = [edges.to(target) for target in (1, 2, 3)]
+            assert edges.sources(7) == b"new"
+    assert found == [[(7, b"d"), (8, b"c")], [(7, b"e")], []]
+    store.close()
