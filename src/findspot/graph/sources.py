@@ -89,19 +89,24 @@ class Sources:
 
     def numbers_defining(
         self, name: str, at: Callable[[str], bool] = _anywhere, folder: str | None = None
-    ) -> Iterator[int]:
-        """Yield the numbers of the files at some paths that define a name; in one folder if one is given."""
+    ) -> list[int]:
+        """Return the numbers of the files at some paths that define a name; in one folder if one is given."""
         files, (first, last) = self.files.by_id, self.folders.range_of(folder)
         here = files if folder is None else self.folders.numbers_in(folder)
         numbers = self.stored_facts.files_defining(name, first, last)
-        return (number for number in numbers if number in here and at(files[number].path))
+        return self._by_path(number for number in numbers if number in here and at(files[number].path))
 
-    def numbers_naming(self, name: str, folder: str | None = None) -> Iterator[int]:
-        """Yield the numbers of the files that define, import or refer to a name; in one folder if given."""
+    def numbers_naming(self, name: str, folder: str | None = None) -> list[int]:
+        """Return the numbers of the files that define, import or refer to a name; in one folder if given."""
         first, last = self.folders.range_of(folder)
         here = self.files.by_id if folder is None else self.folders.numbers_in(folder)
         naming = self.stored_facts.files_naming(name, first, last)
-        return (number for number, _, _ in naming if number in here)
+        return self._by_path(number for number, _, _ in naming if number in here)
+
+    def _by_path(self, numbers: Iterable[int]) -> list[int]:
+        """Return files in an order that depends on the project alone, not on which was indexed first."""
+        files = self.files.by_id
+        return sorted(numbers, key=lambda number: files[number].path)
 
     def family_of(self, file_id: int) -> str | None:
         """Return the family of a file's language."""

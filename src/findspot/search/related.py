@@ -135,7 +135,8 @@ class Related:
             return ()
         files = [self.snapshot.files.by_id.get(number) for number, _, used in naming if used]
         ordered = sorted(
-            filter(None, files), key=lambda f: (role_of(f.path) is not Role.SOURCE, f.path != hit.path)
+            filter(None, files),
+            key=lambda f: (role_of(f.path) is not Role.SOURCE, f.path != hit.path, f.path),
         )
         calls: list[CodeReference] = []
         for file in ordered:

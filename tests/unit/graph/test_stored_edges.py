@@ -141,6 +141,27 @@ def test_what_follows_from_a_changed_name_is_resolved_again(tmp_path: Path) -> N
     store.close()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_edges_do_not_depend_on_the_order_of_indexing(language: str, tmp_path: Path) -> None:
+    """Workers hand in files as they finish, and an edited file is the newest: its number says nothing.
+
+    Each file has a copy beside it, so that every name is defined twice in its folder.
+    """
+    files = _files(language)
+    for path, text in _files(language).items():
+        stem, dot, ending = path.rpartition(".")
+        files[f"{stem}_copy{dot}{ending}" if dot else f"{path}_copy"] = text
+    orders = [
+        sorted(files),
+        sorted(files, reverse=True),
+        random.Random(language).sample(sorted(files), len(files)),
+    ]
+    found = [
+        _anew({path: files[path] for path in order}, tmp_path / str(n)) for n, order in enumerate(orders)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.fixture
 def few_objects() -> Iterator[None]:
     """Let collections look only at what a test makes: this one collects after every reference."""
