@@ -139,8 +139,8 @@ def _parse_in_time(parser: Parser, source: bytes) -> Tree:
     clock (of this thread's own work, not of a busy machine) is read where it asks for input.
     A tree keeps the reader and asks it for the texts of nodes, until it has them: no clock stops that.
 
-    tree-sitter 0.26 never lets go of what a reader returns to a parser. So it is always the same array,
-    which is empty in the end.
+    tree-sitter 0.26 keeps every object that a reader returns to a parser, for good. So this one returns the
+    same array each time, and empties it at the end.
     """
     deadline = time.thread_time() + PARSE_SECONDS + PARSE_SECONDS_PER_MB * len(source) / 1e6
     late = parsed = False

@@ -332,8 +332,8 @@ def load_array(path: Path) -> NDArray[Any]:
     return loaded
 
 
-def let_go(mapped: NDArray[Any]) -> None:
-    """Drop what was read of a mapped file from this process's memory; what is read again is read anew."""
+def release_pages(mapped: NDArray[Any]) -> None:
+    """Free the memory that a mapped file takes in this process. Its content stays readable."""
     import numpy as np
 
     owner: object = mapped

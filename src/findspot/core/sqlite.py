@@ -362,7 +362,7 @@ def logged_pages(db: Connection, path: Path) -> set[int] | None:
     step = _FRAME_HEADER_BYTES + page_bytes(db)
     try:
         with path.with_name(path.name + "-wal").open("rb") as file:
-            log = file.read(_LOG_HEADER_BYTES + step * _CHECKPOINT_PAGES)  # it may be larger than the memory
+            log = file.read(_LOG_HEADER_BYTES + step * _CHECKPOINT_PAGES)  # all of it may not fit into memory
     except FileNotFoundError:
         return set()
     frames = range(_LOG_HEADER_BYTES, len(log), step)

@@ -115,11 +115,12 @@ def importing_files(snapshot: Snapshot, package: Dependency) -> int:
     name = package.folder.stem if package.ecosystem == PYPI and package.folder else package.name
     word = max(_IDENTIFIER.findall(name), key=len, default="")
     count = 0
-    for number, _, _ in snapshot.facts.files_naming(word)[:_MOST_COUNTED] if word else ():
-        file, facts = snapshot.files.by_id.get(number), snapshot.facts.of_file(number)
-        if file is not None and facts is not None:
-            modules = {fact.module for fact in facts.imports}
-            count += any(providing([package], file.language, module) for module in modules)
+    naming = (number for number, _, _ in snapshot.facts.files_naming(word)) if word else ()
+    for number in snapshot.files.sorted_by_path(naming)[:_MOST_COUNTED]:
+        facts = snapshot.facts.of_file(number)
+        if facts is not None:
+            language, modules = snapshot.files.by_id[number].language, {fact.module for fact in facts.imports}
+            count += any(providing([package], language, module) for module in modules)
     return count
 
 

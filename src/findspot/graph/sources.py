@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar, cast
 
 from findspot.core.facts import Facts
@@ -13,7 +13,6 @@ from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, bases_of, summary_of
 from findspot.store.fact_rows import ALL_NUMBERS
-from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -27,11 +26,6 @@ def _named(view: SourceView, name: str) -> list[Def]:
 def _anywhere(path: str) -> bool:
     del path
     return True
-
-
-def _in_path_order(numbers: Iterable[int], files: Mapping[int, StoredFile]) -> list[int]:
-    """Return files in an order that depends on the project alone, not on which was indexed first."""
-    return sorted(numbers, key=lambda number: files[number].path)
 
 
 class Sources:
@@ -100,14 +94,14 @@ class Sources:
         files, (first, last) = self.files.by_id, self.folders.range_of(folder)
         here = files if folder is None else self.folders.numbers_in(folder)
         numbers = self.stored_facts.files_defining(name, first, last)
-        return _in_path_order((n for n in numbers if n in here and at(files[n].path)), files)
+        return self.files.sorted_by_path(n for n in numbers if n in here and at(files[n].path))
 
     def numbers_naming(self, name: str, folder: str | None = None) -> list[int]:
         """Return the numbers of the files that define, import or refer to a name; in one folder if given."""
         first, last = self.folders.range_of(folder)
         here = self.files.by_id if folder is None else self.folders.numbers_in(folder)
         naming = self.stored_facts.files_naming(name, first, last)
-        return _in_path_order((number for number, _, _ in naming if number in here), self.files.by_id)
+        return self.files.sorted_by_path(number for number, _, _ in naming if number in here)
 
     def family_of(self, file_id: int) -> str | None:
         """Return the family of a file's language."""

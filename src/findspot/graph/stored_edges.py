@@ -158,7 +158,7 @@ def resolve_pending(
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
     done: set[int] = set()
     resolver = FileResolver(snapshot)
-    with _helping(second, beside, waiting) as helper, few_collections():
+    with _helping(second, beside, waiting) as helper:
         for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
             cancel.check()
             for answer in helper.resolved() if helper else ():

@@ -133,11 +133,9 @@ class Related:
         naming = self.snapshot.facts.files_naming(name)
         if sum(defined for _, defined, _ in naming) != 1 or len(naming) > MAX_FILES:
             return ()
-        files = [self.snapshot.files.by_id.get(number) for number, _, used in naming if used]
-        ordered = sorted(
-            filter(None, files),
-            key=lambda f: (role_of(f.path) is not Role.SOURCE, f.path != hit.path, f.path),
-        )
+        table = self.snapshot.files
+        files = (table.by_id[n] for n in table.sorted_by_path(number for number, _, used in naming if used))
+        ordered = sorted(files, key=lambda f: (role_of(f.path) is not Role.SOURCE, f.path != hit.path))
         calls: list[CodeReference] = []
         for file in ordered:
             calls += self._calls(file, name, hit)

@@ -102,6 +102,11 @@ class FileTable:
         """Return the files that were numbered after all of these."""
         return FileRows(db).numbered_above(self._size - 1)
 
+    def sorted_by_path(self, numbers: Iterable[int]) -> list[int]:
+        """Return those of these files that are live, by path: a number only says which was indexed first."""
+        live = [number for number in numbers if number in self.by_id]
+        return sorted(live, key=lambda number: self.by_id[number].path)
+
     def in_order(self, numbers: Numbers) -> Numbers:
         """Return numbers that order chunks by the paths of their files and their places in them."""
         ids, homes = np.unique(numbers >> ORDINAL_BITS, return_inverse=True)

@@ -35,12 +35,11 @@ INSERT INTO pending SELECT file_id FROM facts
 PEND_ALL = "INSERT OR IGNORE INTO pending SELECT file_id FROM facts"
 
 
-_MANY = 10_000
+_LEAST = 10_000
 _MOST = 200_000
-"""Rows that one transaction stores, of about 100 bytes each; the more are stored, the more at a time."""
-
 _SHARE = 4
-"""Of the rows that were stored before: with each transaction, most pages of the table are written again."""
+"""A transaction stores a quarter as many rows as were stored before it, but no fewer and no more than this.
+Each one writes most pages of the table again. A row has about 100 bytes."""
 
 
 class EdgeRows:
@@ -49,8 +48,8 @@ class EdgeRows:
     def __init__(self, db: Connection) -> None:
         self.db = db
         self._waiting: dict[int, Mapping[int, bytes]] = {}
-        """The edges of files, by target. They are stored in the order of targets, many at a time: one by one,
-        each of them would have another page of the database written."""
+        """The edges of files that are not stored yet, by target. They are stored in the order of their
+        targets, so that neighbours are on the same page."""
         self._unsaved = self._saved = 0
 
     def pending(self) -> set[int]:
@@ -80,7 +79,7 @@ class EdgeRows:
 
         Without a log nothing can be committed while another process reads.
         """
-        if self._unsaved <= min(max(_MANY, self._saved // _SHARE), _MOST):
+        if self._unsaved <= min(max(_LEAST, self._saved // _SHARE), _MOST):
             return
         self._store()
         if uses_log(self.db):

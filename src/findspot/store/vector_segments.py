@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from findspot.core.files import (
     TOO_MANY_OPEN,
     file_checksum,
-    let_go,
     make_private_dir,
     out_of_resources,
+    release_pages,
     replacing,
 )
 from findspot.core.platforms import native
@@ -208,7 +208,7 @@ class _Gathered:
         for segment, keep in self._kept:
             here = (wanted >= first) & (wanted < first + keep.size)
             found[here] = segment.rows[keep[wanted[here] - first]]
-            let_go(segment.rows)
+            release_pages(segment.rows)
             first += keep.size
         return found
 

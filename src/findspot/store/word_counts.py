@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, file_checksum, let_go, out_of_resources, replacing
+from findspot.core.files import TOO_MANY_OPEN, file_checksum, out_of_resources, release_pages, replacing
 from findspot.core.platforms import native
 from findspot.store.records import DerivedDamagedError
 from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
@@ -174,7 +174,7 @@ def _blocks(
             here = np.flatnonzero((wanted >= first) & (wanted < first + rows.size))
             taken = _spans(part.starts[rows[wanted[here] - first]], wide[here])
             block[_spans(places[here], wide[here])] = getattr(part, field)[taken]
-            let_go(part.words)
+            release_pages(part.words)
             first += rows.size
         yield block
 

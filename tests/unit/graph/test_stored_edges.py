@@ -188,7 +188,7 @@ def test_edges_do_not_depend_on_when_tables_are_emptied(
 
 def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """speed 7: many edges are committed in parts, which other processes see."""
-    monkeypatch.setattr(edge_rows, "_MANY", 0)
+    monkeypatch.setattr(edge_rows, "_LEAST", 0)
     files = {f"m{number}.py": f"def f{number}():\n    pass\n\n\nf{number}()\n" for number in range(4)}
     store = stored(files, tmp_path)
     reported: list[int] = []

@@ -164,7 +164,7 @@ def test_a_derived_part_that_vanished_is_rebuilt(store: SqliteStore, part: str) 
         }
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much of a mapped file is in memory")
 def test_merging_leaves_nothing_of_the_merged_parts_in_memory(tmp_path: Path) -> None:
     live = np.ones(21, np.bool_)
     chunks = [
