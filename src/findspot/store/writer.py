@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from findspot.core.errors import FindspotError
+from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
@@ -164,14 +164,22 @@ class Writer:
 
     @contextlib.contextmanager
     def storing_edges(self) -> Iterator[EdgeRows]:
-        """Store resolved references. They say nothing new, so that this makes no new generation."""
+        """Store resolved references. They say nothing new, so that this makes no new generation.
+
+        A run that is cancelled has stored whole files. After any other error, the last ones stay pending.
+        """
         begin(self._db)
         edges = EdgeRows(self._db)
         try:
             yield edges
-        finally:
+        except CancelledError:
+            edges.save()
+            raise
+        except BaseException:
             if self._db.in_transaction:
-                edges.save()
+                self._db.execute("ROLLBACK")
+            raise
+        edges.save()
 
     def close(self) -> None:
         """Roll back what is not committed, and clean up; what fails of that is left to the next writer."""

@@ -7,6 +7,7 @@ import gc
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,4 +219,27 @@ def test_the_edges_that_were_put_last_are_stored(tmp_path: Path) -> None:
             found = [edges.to(target) for target in (1, 2, 3)]
             assert edges.sources(7) == b"new"
     assert found == [[(7, b"d"), (8, b"c")], [(7, b"e")], []]
+    store.close()
+
+
+def test_files_whose_edges_could_not_be_stored_are_resolved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Ctrl-C, or no memory, while many are stored at once."""
+    monkeypatch.setattr(edge_rows, "_LEAST", 0)
+    store = stored({"m.py": "def f():\n    pass\n\n\nf()\n"}, tmp_path)
+    with store.snapshot() as snapshot:
+        (pending,) = snapshot.edges.pending()
+
+    class Stopped(dict[int, bytes]):
+        def items(self) -> Any:
+            raise KeyboardInterrupt
+
+    with store.writer() as writer:
+        with contextlib.suppress(KeyboardInterrupt), writer.storing_edges() as edges:
+            edges.put(pending, b"", Stopped({1: b"a"}))
+            edges.save_many()
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert snapshot.edges.pending() == {pending}
     store.close()
