@@ -56,7 +56,7 @@ check: $(STAMP)  ## Lint, types, the layers of the architecture, and the limits 
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tidy/house.py --check
 
-house: $(READY)  ## Count modules, lines, repeated names, small modules and large classes
+house: $(READY)  ## Count modules, lines, repeated names and small modules
 	$(BIN)/python tests/tidy/house.py
 
 mutants: $(STAMP)  ## Change the code in small ways and count what the tests notice (takes long)

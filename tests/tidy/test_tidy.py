@@ -25,8 +25,6 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "findspot"
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
-MOST_LINES = 500
-
 COMMAND = re.compile(r"(?<!from )(?<![\w/.-])findspot ((?:[a-z]+\b|--?[a-z])[^`\n|&;)]*)")
 VARIABLE = re.compile(r"\b(?:FINDSPOT|CORTEX)_[A-Z0-9_]*[A-Z0-9]\b")
 OTHER_VARIABLES = {"FINDSPOT_NATIVE", "FINDSPOT_HOME", "FINDSPOT_INPUT_ID", "FINDSPOT_TEST_STARTS"}
@@ -139,12 +137,6 @@ class TestPages:
 
 
 class TestTree:
-    def test_no_module_is_too_long(self) -> None:
-        for path in SOURCE.rglob("*.py"):
-            name = path.relative_to(SOURCE).as_posix()
-            lines = path.read_text().count("\n")
-            assert lines <= MOST_LINES, f"{name}: {lines} lines"
-
     def test_no_paths_or_hosts_of_one_machine(self) -> None:
         elsewhere = re.compile(
             r"/wor[k]/|/far[m]/|/root/|/Users/[a-z]|(?:extra-)?index-url|artifactory|\bregistry\.[a-z-]+\.(?:com|org|net|io)\b"
