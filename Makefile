@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality same-answers soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality same-answers world soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ bench-peers: $(STAMP)  ## Measure Findspot beside other tools (PROJECT=folder, S
 
 bench-quality: $(STAMP)  ## Measure answers (SETS=folder of query sets, MIRRORS=folder of git mirrors)
 	$(BIN)/python -m benchmarks.quality --sets $(SETS) $(if $(MIRRORS),--mirrors $(MIRRORS))
+
+world: $(STAMP)  ## Index and ask every repository of a folder of git mirrors (MIRRORS=folder)
+	$(BIN)/python -m benchmarks.world $(MIRRORS)
 
 soak: $(STAMP)  ## Measure reliability (REPOSITORY=a git repository with a history)
 	$(BIN)/python -m benchmarks.soak $(if $(REPOSITORY),--repository $(REPOSITORY))
