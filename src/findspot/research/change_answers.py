@@ -15,7 +15,7 @@ from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read
 from findspot.research.findings import Aim, FoundNode, Inquiry, PossiblePlace
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
 from findspot.research.related_tests import Candidate, rank_tests
-from findspot.research.relations import meant, unknown_symbol
+from findspot.research.relations import answer_by_name, meant, unknown_symbol, unread
 from findspot.research.research_view import ResearchView, flat
 
 MOST_TESTS = 20
@@ -42,7 +42,10 @@ def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> 
     """Return what depends on a change, or the tests that most likely notice it."""
     change, note = _asked_about(view, inquiry, aim, name)
     if change is None:
-        return ChangeAnswer(unknown_symbol(view, name), unknown=True)
+        by_name = answer_by_name(view, name, include_tests=inquiry.include_tests)
+        if by_name is None:
+            return ChangeAnswer(unknown_symbol(view, name), unknown=True)
+        return ChangeAnswer(by_name.summary, by_name.possible)
     if not change.files:
         return ChangeAnswer(f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
     subjects = _about(change, name)
@@ -65,6 +68,9 @@ def _asked_about(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> t
         inside = [node for outline in graph.outline(file.path) for node in flat(outline)]
         return Change((FileChange(file.path),), (file, *inside)), ""
     _, starts, note = meant(view, name, aim)
+    if not starts and aim is Aim.TESTS:  # which have more to go by than the graph
+        files = dict.fromkeys(node.path for node in unread(view, name))
+        return (Change(tuple(map(FileChange, files))) if files else None), ""
     files = dict.fromkeys(node.path for node in starts)
     return (Change(tuple(map(FileChange, files)), tuple(starts)) if starts else None), note
 

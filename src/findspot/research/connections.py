@@ -93,7 +93,8 @@ class Connections:
     with_tests: bool
     found: dict[str, Found] = field(default_factory=dict)
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
-    _nearest: float = 0.0
+    nearest: float = 0.0
+    """Of the results to the question, 0 to 1."""
     _outgoing: dict[str, list[Edge]] = field(default_factory=dict)
 
     @classmethod
@@ -185,7 +186,7 @@ class Connections:
         hits = self._search(text)
         shown = [(node, hit) for hit in hits for node in self._definitions(hit)]
         own = {node.id: self.near.of(node) for node, _ in shown}
-        self._nearest = self._nearest or max(own.values(), default=0.0)
+        self.nearest = self.nearest or max(own.values(), default=0.0)
         for node, hit in shown:
             focus = hit.focus if hit.focus and node.start_line <= hit.focus <= node.end_line else None
             sure = hit.relative if focus or _is_described(self.view, node, hit) else BESIDE * hit.relative
@@ -222,7 +223,7 @@ class Connections:
         return kept or [self.view.node_of(hit)]
 
     def _share(self, nearness: float) -> float:
-        return min(1.0, nearness / self._nearest) if self._nearest else 0.0
+        return min(1.0, nearness / self.nearest) if self.nearest else 0.0
 
     def _expand(self, hop: int) -> None:
         best: dict[str, tuple[float, Node]] = {}

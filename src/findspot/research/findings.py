@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -50,6 +50,9 @@ class Aim(StrEnum):
 
 RELATIONS = tuple(str(aim) for aim in Aim if aim is not Aim.OPEN)
 """What can be asked about a symbol without a sentence."""
+
+FORWARD = (Aim.CALLEES, Aim.SUPERTYPES, Aim.IMPORTS, Aim.PATH)
+"""Relations that are followed from what refers to what is referred to; the others, the other way round."""
 
 
 OF_A_CHANGE = (Aim.IMPACT, Aim.TESTS)
@@ -240,6 +243,19 @@ class Findings:
     def files(self) -> tuple[str, ...]:
         """The files of the nodes, in their order."""
         return tuple(dict.fromkeys(node.path for node in self.nodes if node.kind != FOLDER))
+
+    def steps(self) -> Iterator[tuple[FoundNode, FoundNode, FoundEdge]]:
+        """Yield the edges that lead from a node to one of the next hop, and those between starts.
+
+        Each cycle has an edge that leads back; that one is no answer to the question.
+        """
+        nodes = {node.id: node for node in self.nodes}
+        for edge in self.edges:
+            near, far = nodes[edge.source], nodes[edge.target]
+            if self.relation not in FORWARD:
+                near, far = far, near
+            if far.hop == near.hop + 1 or near.hop == far.hop == 0:
+                yield near, far, edge
 
 
 FOLDER = "folder"

@@ -24,8 +24,10 @@ MOST_SUBJECTS = 200
 
 MOST_LEFTOVERS = 100
 
-_CARRIES = frozenset({Relation.CALL, Relation.DECORATE, Relation.INHERIT, Relation.OVERRIDE})
-"""Relations by which a change reaches further than to the next definition."""
+_CARRIES = frozenset({Relation.CALL, Relation.DECORATE, Relation.INHERIT, Relation.OVERRIDE, Relation.VALUE})
+"""Relations by which a change reaches further than to the next definition. A function that is registered is
+called by whoever it was given to.
+"""
 
 _ENDS = frozenset({Relation.IMPORT, Relation.TYPE_USE})
 

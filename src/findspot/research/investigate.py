@@ -36,10 +36,11 @@ from findspot.research.graph_walks import (
     record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.open_questions import OpenAnswer, answer_open, symbol
+from findspot.research.open_questions import NOTHING_FITS, OpenAnswer, answer_open, symbol
 from findspot.research.question_parser import ParsedQuestion, is_code, read_question
 from findspot.research.relations import (
     MOST_STARTS,
+    answer_by_name,
     answer_relation,
     in_packages,
     meant,
@@ -144,6 +145,8 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
         aim, starts, note = meant(view, asked.name, asked.aim)
         if starts:
             return _relation(view, inquiry, aim, starts, note)
+        if by_name := answer_by_name(view, asked.name, include_tests=inquiry.include_tests):
+            return WalkAnswer(by_name.summary, possible=by_name.possible, relation=aim)
         missing = unknown_symbol(view, asked.name)
         if inquiry.relation or not asked.plain or asked.aim is not Aim.USES:
             return WalkAnswer(missing, unknown=True, relation=asked.aim)
@@ -176,7 +179,7 @@ def _flow_from(view: ResearchView, query: str, missing: str) -> WalkAnswer:
     """Flow without an end: what the question's first answers set off."""
     starts = _find_by_search(view, query)[:MOST_STARTS]
     if not starts:
-        return WalkAnswer(" ".join(filter(None, (missing, sentences.of_search((), 0)))))
+        return WalkAnswer(" ".join(filter(None, (missing, NOTHING_FITS))))
     chains, count = follow(Aim.CALLEES, starts, view.trail)
     summary = " ".join(filter(None, (missing, sentences.of_relation(Aim.CALLEES, starts, view.trail))))
     topics = related_names(view, starts)

@@ -27,6 +27,7 @@ from findspot.research.findings import Aim, Inquiry, PossiblePlace
 from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk
+from findspot.text.tokens import tokens
 
 MOST_STARTS = 20
 """Definitions of one name that are followed; a name with more of them needs a type before it."""
@@ -92,6 +93,42 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     close = f" Did you mean {sentences.named(near)}?" if near else ""
     missing = f"No indexed file {name}." if _names_file(name) else f"No definition named {name} in the index."
     return f"{missing}{in_packages(view, name) or close}"
+
+
+def answer_by_name(view: ResearchView, name: str, *, include_tests: bool = True) -> RelationAnswer | None:
+    """Return the lines with a name that the index has and the graph does not; None where neither has it."""
+    starts = unread(view, name)
+    if not starts:
+        return None
+    languages = {file_language(node.path) for node in starts}
+    unknown = f"The graph does not read {' and '.join(sorted(map(_titled, languages)))}"
+    if starts[0].kind == FILE_KIND:
+        return RelationAnswer(f"{name} is indexed. {unknown}, so what refers to it is not known.")
+    known = {(node.path, node.start_line) for node in starts}
+    places = [use for use in mentions(view, starts, known) if include_tests or not use.in_test]
+    found = (
+        f"{sentences.counted(len(places), 'line')} with its name, listed below" if places else "no other line"
+    )
+    return RelationAnswer(
+        f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
+        possible=tuple(_shown(view, use) for use in places),
+    )
+
+
+def unread(view: ResearchView, name: str) -> list[Node]:
+    """Return the file or the definitions of a name, in languages that the graph does not read."""
+    snapshot = view.reader.snapshot
+    if snapshot.files.find(name) is not None:
+        return [Node(name, 1, 1, name, name, FILE_KIND, name)] if view.graph.node(name) is None else []
+    last = re.split(r"[.:#/]+", name.strip())[-1]
+    files = {file.id: file for file in snapshot.files.files}
+    places = [place for place in snapshot.symbols.places(last.lower()) if place.name == last]
+    homes = ((files[place.file_id], place) for place in places if place.file_id in files)
+    return [
+        Node(file.path, place.line, place.line, last, last, place.kind, f"{file.path}:{place.line}")
+        for file, place in sorted(homes, key=lambda home: (reading_order(home[0].path), home[0].path))
+        if view.graph.node(file.path) is None
+    ][:MOST_STARTS]
 
 
 def _names_file(name: str) -> bool:
@@ -268,7 +305,7 @@ def mentions(
     defined = {(d.path, d.start_line) for node in nodes for d in view.graph.find(node.name)}
     found = (
         use
-        for name in view.graph.doubts.called_names(nodes)
+        for name in view.graph.doubts.called_names(nodes) or sorted({node.name for node in nodes})
         for chunk in _chunks(view, name)
         for use in _in_chunk(view, chunk, name, families)
         if (use.path, use.line) not in defined and (use.path, use.line) not in known
@@ -279,7 +316,7 @@ def mentions(
 def _chunks(view: ResearchView, name: str) -> list[StoredChunk]:
     """Return the passages of code with a name, production code first."""
     snapshot = view.reader.snapshot
-    hits = snapshot.keywords[Corpus.CODE].search({name.lower(): 1.0}, MOST_CHUNKS)
+    hits = snapshot.keywords[Corpus.CODE].search(dict.fromkeys(tokens(name)[:1], 1.0), MOST_CHUNKS)
     chunks = snapshot.chunks.by_number([number for number, _ in hits]).values()
     written = (chunk for chunk in chunks if chunk.kind != "outline")
     return sorted(written, key=lambda chunk: (reading_order(chunk.path), chunk.path, chunk.start_line))

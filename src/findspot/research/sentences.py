@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from findspot.graph import Edge, Node, Relation
 from findspot.graph.possible_uses import PossibleUses
@@ -117,9 +118,16 @@ def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
 def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
     """Return how control passes from one end to the other."""
     if not chains:
-        return f"No chain of calls leads from {ends[0]} to {ends[1]} within {steps} steps."
+        return (
+            f"No chain of calls or of functions passed on leads from {ends[0]} to {ends[1]} "
+            f"within {steps} steps."
+        )
     way = chains[0]
-    passed = " → ".join(placed(trail.nodes[node][0]) for node in way)
+    passes = {(e.source.id, e.target.id) for e in trail.edges if e.relation is Relation.VALUE}
+    passed = placed(trail.nodes[way[0]][0])
+    for near, far in pairwise(way):
+        verb = "passes " if (near, far) in passes else ""
+        passed += f" → {verb}{placed(trail.nodes[far][0])}"
     return f"{ends[0]} reaches {ends[1]} in {counted(len(way) - 1, 'step')}: {passed}."
 
 
@@ -155,13 +163,6 @@ def of_patterns(patterns: Sequence[Pattern]) -> str:
         for p in patterns
     )
     return f"{counted(len(patterns), 'pattern')}: {'; '.join(told)}."
-
-
-def of_search(seeds: Sequence[Node], reached: int) -> str:
-    if not seeds:
-        return "Nothing in the index answers this."
-    around = f"; {reached} more around them" if reached else ""
-    return f"Begins at {named(seeds)}{around}."
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, reading_order, role_of
-from findspot.research.findings import MAX_DEPTH, Aim, Findings, FoundEdge
+from findspot.research.findings import FORWARD, MAX_DEPTH, Aim, Findings, FoundEdge
 from findspot.research.impact import CERTAIN
 
 MOST_CHAINS = 10
@@ -30,7 +30,6 @@ _MARKED = {"decorate": " (as a decorator)", "value": " (as a value)", "type_use"
 """What is said of a line whose relation is not the one that was asked for."""
 
 _LIKELY, _DISPATCHED, _TESTS = "Likely", "Through a method that it overrides", "Tests"
-_FORWARD = (Aim.CALLEES, Aim.SUPERTYPES, Aim.IMPORTS)
 
 
 def relation_lines(findings: Findings) -> Iterator[str]:
@@ -138,12 +137,10 @@ def _label(findings: Findings, relation: str) -> str:
 
 def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
     """Yield the edges by the hop that they reach, production code first; a line once."""
-    hops = {node.id: node.hop for node in findings.nodes}
     reached: dict[int, dict[tuple[str, str, str, int], FoundEdge]] = {}
-    for edge in findings.edges:
-        near, far = sorted((hops[edge.source], hops[edge.target]))
-        if far == near + 1 or near == far == 0:
-            reached.setdefault(max(far, 1), {})[edge.source, edge.target, edge.path, edge.line] = edge
+    for _, far, edge in findings.steps():
+        place = edge.source, edge.target, edge.path, edge.line
+        reached.setdefault(max(far.hop, 1), {})[place] = edge
     for hop in sorted(reached):
         yield hop, sorted(reached[hop].values(), key=lambda e: (reading_order(e.path), e.path, e.line))
 
@@ -151,7 +148,7 @@ def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
 def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
     """Return a line of the code, with who stands there and, where that is not clear, what it leads to."""
     source, target = _name(findings, edge.source), _name(findings, edge.target)
-    forward = findings.relation in _FORWARD
+    forward = findings.relation in FORWARD
     who = target if forward else source
     if not alone:
         who = f"{source} → {target}"

@@ -214,14 +214,10 @@ def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> 
 def _show_tree(findings: Findings) -> None:
     """Print each node below the one that led to it, with the line of the reference."""
     starts = [node for node in findings.nodes if node.hop == 0]
-    if not starts:
-        output.note(findings.summary)
-        return
     hop = {node.id: node.hop for node in findings.nodes}
     below: dict[str, list[tuple[str, str]]] = {}
-    for edge in findings.edges:
-        near, far = sorted((edge.source, edge.target), key=lambda node: hop[node])
-        below.setdefault(near, []).append((far, f"{edge.path}:{edge.line}"))
+    for near, far, edge in findings.steps():
+        below.setdefault(near.id, []).append((far.id, f"{edge.path}:{edge.line}"))
     for start in starts:
         location = "" if start.id == start.path else f"  {start.path}:{start.start_line}"
         output.line(f"{findings.names.get(start.id, start.id)}{location}", bold=True)

@@ -55,12 +55,9 @@ _DESCRIPTION = (
 
 async def _code_research(call: Call, arguments: Arguments) -> Answer:
     target = await indexed_project(call, arguments["path"])
-    project, client = target.project, call.client.sampler()
-    hops = _each_hop(call.client)
+    project, hops = target.project, _each_hop(call.client)
     findings = await call.long(
-        lambda _, cancel: project.research(
-            _inquiry(arguments, target.under), client=client, progress=hops, cancel=cancel
-        ),
+        lambda _, cancel: project.research(_inquiry(arguments, target.under), progress=hops, cancel=cancel),
         reports=False,
     )
     serve = project.settings.serve
