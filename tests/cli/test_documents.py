@@ -51,6 +51,24 @@ def test_a_file_and_standard_input(findspot: Program, notes: Path) -> None:
     assert found["results"][0]["doc_id"] == "typed"
 
 
+def test_metadata_comes_back_with_the_results(findspot: Program, notes: Path) -> None:
+    about = '{"author": {"name": "Li"}}'
+    findspot("documents", "add", notes / "black.md", "--index", "notes", "--metadata", about)
+    found = findspot("documents", "search", "black", "--index", "notes", "--json").json
+    assert found["results"][0]["metadata"] == {"author": {"name": "Li"}}
+    for wrong in ("{", "[1]"):
+        assert findspot("documents", "add", notes, "--index", "notes", "--metadata", wrong).code == 2
+
+
+def test_several_documents_are_removed_at_once(findspot: Program, notes: Path) -> None:
+    findspot("documents", "add", notes, "--index", "notes")
+    done = findspot(
+        "documents", "remove", "black.md", "tea/green.md", "none.md", "--index", "notes", "--json"
+    )
+    assert done.code == 1
+    assert [one["status"] for one in done.json["documents"]] == ["removed", "removed", "not_found"]
+
+
 def test_documents_are_removed_and_indexes_dropped(findspot: Program, notes: Path) -> None:
     findspot("documents", "add", notes, "--index", "notes")
     assert findspot("documents", "remove", "black.md", "--index", "notes").code == 0

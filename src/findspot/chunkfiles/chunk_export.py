@@ -60,7 +60,8 @@ def export_chunks(
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.chunks.vector(chunk.number)
                 vector = [round(float(value), DIGITS) for value in row.astype(np.float64) * scale]
-                writers[ChunkType(chunk.chunk_type)].add(describer.describe(chunk).as_object(), vector)
+                for kind in describer.types_of(chunk.number, chunk.chunk_type, chunk.tags):
+                    writers[kind].add(describer.describe(chunk, kind).as_object(), vector)
             for writer in writers.values():
                 writer.end()
             for writer in writers.values():
@@ -157,13 +158,14 @@ class Describer:
         counts = Counter(_slug(file.path) for file in self._files.values())
         self._shared = {slug for slug, count in counts.items() if count > 1}
 
-    def describe(self, chunk: StoredChunk) -> ContextChunk:
+    def describe(self, chunk: StoredChunk, kind: ChunkType) -> ContextChunk:
+        """Return a chunk as one of its types."""
         file = self._files[chunk.number >> ORDINAL_BITS]
         written = utc_time(file.mtime_ns)
         return ContextChunk(
-            id=self._id(chunk),
-            chunk_type=chunk.chunk_type,
-            title=_title(chunk),
+            id=self._id(chunk, kind),
+            chunk_type=kind,
+            title=_title(chunk, kind),
             text=chunk.text,
             tags=self.tags(chunk.number, chunk.tags),
             metadata=_metadata(chunk),
@@ -175,24 +177,30 @@ class Describer:
         """Return the tags of a chunk, with the tag of constants if it defines one."""
         return (*tags, CONSTANT) if number in self._constants and CONSTANT not in tags else tags
 
-    def _id(self, chunk: StoredChunk) -> str:
+    def types_of(self, number: int, chunk_type: str, tags: tuple[str, ...]) -> tuple[ChunkType, ...]:
+        """Return the types of a chunk: constants are data too, where they stand beside functions."""
+        kind = ChunkType(chunk_type)
+        is_both = kind is ChunkType.DEFINITIONS and CONSTANT in self.tags(number, tags)
+        return (kind, ChunkType.DATA) if is_both else (kind,)
+
+    def _id(self, chunk: StoredChunk, kind: ChunkType) -> str:
         """Return an id such as `code-symbols-src-a-go`; other chunks of a file are numbered."""
         slug = _slug(chunk.path)
         if slug in self._shared:
             slug += "-" + sha256(chunk.path.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
-        kind = "doc" if chunk.chunk_type == ChunkType.DOCUMENTATION else f"code-{chunk.chunk_type}"
+        prefix = "doc" if kind is ChunkType.DOCUMENTATION else f"code-{kind}"
         ordinal = chunk.number & OUTLINE_ORDINAL
-        return f"{kind}-{slug}" if ordinal == OUTLINE_ORDINAL else f"{kind}-{slug}-{ordinal + 1}"
+        return f"{prefix}-{slug}" if ordinal == OUTLINE_ORDINAL else f"{prefix}-{slug}-{ordinal + 1}"
 
 
 def _slug(path: str) -> str:
     return _NO_WORD.sub("-", path).strip("-").lower()
 
 
-def _title(chunk: StoredChunk) -> str:
+def _title(chunk: StoredChunk, kind: ChunkType) -> str:
     about = _about(chunk)
-    title = f"{chunk.path} {chunk.chunk_type}"
-    return f"{title}: {about}" if about and chunk.chunk_type != ChunkType.SYMBOLS else title
+    title = f"{chunk.path} {kind}"
+    return f"{title}: {about}" if about and kind is not ChunkType.SYMBOLS else title
 
 
 def _about(chunk: StoredChunk) -> str:

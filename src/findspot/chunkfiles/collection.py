@@ -25,9 +25,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.chunkfiles.chunk_reader import CONSTANT, ContextChunk, FileHead, SearchOptions, SearchResult
+from findspot.chunkfiles.chunk_reader import ContextChunk, FileHead, SearchOptions, SearchResult
 from findspot.core.files import PRIVATE_FILE_MODE, load_arrays, make_private_dir, translated_os_errors
-from findspot.core.model import ChunkType
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Vectors
 from findspot.store.vector_segments import Segment, VectorReader
@@ -44,11 +43,10 @@ class Facets:
         self._types: dict[str, array[int]] = {}
         self._tags: dict[str, array[int]] = {}
 
-    def add(self, chunk_type: str, tags: Iterable[str]) -> None:
-        """Add a row; constants count as data even where their chunk also holds functions."""
-        self._types.setdefault(chunk_type, array("I")).append(self.count)
-        if chunk_type == ChunkType.DEFINITIONS and CONSTANT in tags:
-            self._types.setdefault(ChunkType.DATA, array("I")).append(self.count)
+    def add(self, chunk_types: Iterable[str], tags: Iterable[str]) -> None:
+        """Add a row of one or several types."""
+        for chunk_type in chunk_types:
+            self._types.setdefault(chunk_type, array("I")).append(self.count)
         for tag in {tag.lower() for tag in tags}:
             self._tags.setdefault(tag, array("I")).append(self.count)
         self.count += 1
@@ -228,6 +226,12 @@ def decoded(data: bytes) -> ContextChunk:
     return ContextChunk(**{**value, "tags": tuple(value["tags"])})
 
 
+def _place(result: SearchResult) -> object:
+    """Return what two chunks of the same lines share: constants beside functions are written twice."""
+    lines = [result.chunk.metadata.get(name) for name in ("file_path", "start_line", "end_line")]
+    return result.chunk.id if None in lines else (*map(str, lines), result.chunk.text)
+
+
 RESCORED = 32
 """Rows beyond the limit whose exact cosine is computed: the int8 scan is off by up to 0.01, which may change
 the order of the last rows."""
@@ -258,7 +262,7 @@ class Collection:
         near = [(score, data) for score, data in scored if score >= max(least, options.min_score)]
         results = [SearchResult(decoded(data), score) for score, data in near]
         results.sort(key=lambda result: (-result.combined_score, result.chunk.id))
-        return results[: options.limit]
+        return list({_place(result): result for result in reversed(results)}.values())[::-1][: options.limit]
 
     def _scored(self, rows: Sequence[int], vector: Vectors) -> list[tuple[float, bytes]]:
         dimensions = self.head.dimensions

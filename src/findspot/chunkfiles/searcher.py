@@ -34,6 +34,7 @@ from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode, model_name
 from findspot.embed.http_embedder import HttpEmbedder
 from findspot.embed.provider_registry import PROVIDERS, require_chosen, two_speeds
+from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 
@@ -111,8 +112,15 @@ class _Generation:
         numbers = array("q")
         for number, chunk_type, tags in snapshot.chunks.facets():
             numbers.append(number)
-            self.facets.add(chunk_type, self.describer.tags(number, tags))
+            types = self.describer.types_of(number, chunk_type, tags)
+            self.facets.add(types, self.describer.tags(number, tags))
         self.numbers: Rows = np.array(numbers, np.int64)
+
+    def described(self, chunk: StoredChunk, options: SearchOptions) -> ContextChunk:
+        """Return a chunk as the type of it that was asked for."""
+        types = self.describer.types_of(chunk.number, chunk.chunk_type, chunk.tags)
+        wanted = [kind for kind in types if kind in options.chunk_types]
+        return self.describer.describe(chunk, (wanted or types)[0])
 
 
 class IndexedChunks:
@@ -138,7 +146,7 @@ class IndexedChunks:
             chunks = snapshot.chunks.by_number(numbers.tolist())
             scale = float(question.scales[0])
             results = [
-                SearchResult(state.describer.describe(chunks[number]), _cosine(score * scale))
+                SearchResult(state.described(chunks[number], options), _cosine(score * scale))
                 for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)
             ]
         near = [result for result in results if result.combined_score >= options.min_score]

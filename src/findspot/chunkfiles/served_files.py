@@ -90,7 +90,7 @@ class _Loader:
                     continue
                 ids.add(identity)
                 self.spool.append(chunk, vector)
-                self._facets.add(chunk.chunk_type, chunk.tags)
+                self._facets.add((chunk.chunk_type,), chunk.tags)
             head = file.head()
         except BaseException:
             self._facets.truncate(before)
@@ -204,6 +204,10 @@ def _prune(home: Path) -> None:
         remove_folder(stored_folder)
 
 
+def _names(seen: Signature) -> frozenset[str]:
+    return frozenset(name for name, *_ in seen)
+
+
 class ServedFiles:
     """The collection of a folder. If a reload fails, the old state stays."""
 
@@ -216,6 +220,7 @@ class ServedFiles:
         self._watch: FolderWatch | None = None
         self._reloads = 0
         self._failure: str | None = None
+        self._names: frozenset[str] = frozenset()
 
     @property
     def exist(self) -> bool:
@@ -227,6 +232,7 @@ class ServedFiles:
         with self._guard:
             if self._collection is None:
                 seen = signature(self.folder)
+                self._names = _names(seen)
                 self._collection = read_stored(self._spool_folder, self.folder, seen) or self._load(
                     True, seen
                 )
@@ -237,13 +243,15 @@ class ServedFiles:
     def reload(self) -> None:
         """Read the files again; searches use the old collection until the new one is complete."""
         started = time.monotonic()
+        seen = signature(self.folder)
         try:
-            fresh = self._load(False, signature(self.folder))
+            self._check_complete(seen)
+            fresh = self._load(False, seen)
         except FindspotError as error:
             _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
             self._failure = error.user_message
             return
-        self._collection, self._failure = fresh, None
+        self._collection, self._failure, self._names = fresh, None, _names(seen)
         self._reloads += 1
         took_ms = (time.monotonic() - started) * 1000
         _log.info("chunk files reloaded: %d chunks in %.0f ms", fresh.segment.numbers.size, took_ms)
@@ -280,6 +288,17 @@ class ServedFiles:
         _log.warning("the stored chunk files are damaged and read again")
         remove_stored(self._spool_folder, self.folder)
         self.reload()
+
+    def _check_complete(self, seen: Signature) -> None:
+        """Raise an error if a file is gone, as one is for a moment while the set is being replaced.
+
+        After all of them were gone, any set is a new one.
+        """
+        gone = sorted(self._names - _names(seen))
+        if not seen:
+            self._names = frozenset()
+        elif gone:
+            raise ChunkFilesError(f"{', '.join(gone)} is missing. Restart the server if that is intended.")
 
     def _load(self, skip_malformed: bool, seen: Signature) -> Collection:
         fresh = load(self.folder, self._spool_folder, self._dimensions, skip_malformed=skip_malformed)

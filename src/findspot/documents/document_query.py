@@ -6,6 +6,7 @@ A query has plain terms, `+must`, `-must_not` and `"phrases"`.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain, filterfalse
@@ -16,6 +17,11 @@ from findspot.core.errors import InvalidArgumentError
 _WORD = re.compile(r"\w+")
 
 MAX_MIN_LENGTH = 100
+
+
+def composed(text: str) -> str:
+    """Return a text with each accented letter as one character: decomposed, it would end a word."""
+    return unicodedata.normalize("NFC", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
     """
     terms: list[str] = []
     operated: dict[str, list[Phrase]] = {"+": [], "-": [], "": []}
-    for quoted_sign, quoted, word in _PART.findall(query[:MAX_QUERY_CHARS]):
+    for quoted_sign, quoted, word in _PART.findall(composed(query[:MAX_QUERY_CHARS])):
         found = _OPERATED.fullmatch(word) if word else None
         if word and not found:
             terms.extend(tokenizer.words(word))

@@ -19,7 +19,9 @@ from findspot.core.settings import Settings
 from findspot.discover.file_content import document_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
-from findspot.documents.document_query import ParsedQuery, Tokenizer
+from findspot.documents.document_query import ParsedQuery, Tokenizer, composed
+
+_MOST_NAMED = 20
 
 
 class UnknownIndexError(FindspotError):
@@ -27,8 +29,11 @@ class UnknownIndexError(FindspotError):
 
     code = "INDEX_NOT_FOUND"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Index not found: {name}", hint="Create it first, or check its name.")
+    def __init__(self, name: str, known: Sequence[str] = ()) -> None:
+        shown = ", ".join(known[:_MOST_NAMED])
+        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+        there = f" There are: {shown}{more}." if known else ""
+        super().__init__(f"Index not found: {name}", hint=f"Create it first, or check its name.{there}")
 
 
 class IndexExistsError(InvalidArgumentError):
@@ -143,8 +148,8 @@ class IndexInfo:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which cannot be stored or sent, by question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Compose accents, and replace halves of surrogate pairs, which cannot be stored, by question marks."""
+    return composed(text).encode("utf-8", "replace").decode("utf-8")
 
 
 MAX_HIGHLIGHTS = 3

@@ -179,7 +179,7 @@ class NamedIndexes:
         with self._guard:
             index = self._memory.get(name) or (self._on_disk(name) if _NAME.fullmatch(name) else None)
         if index is None:
-            raise UnknownIndexError(name)
+            raise UnknownIndexError(name, [info.name for info in self.listing()])
         return index
 
     def _on_disk(self, name: str) -> DiskIndex | None:

@@ -73,6 +73,14 @@ def test_changed_files_are_served_after_a_while(served: ProjectChunks, root: Pat
     assert served.stats()["reloads"] == 1
 
 
+def test_a_file_that_is_gone_keeps_the_old_state_and_is_named(served: ProjectChunks, root: Path) -> None:
+    before = ids(served)
+    (root / ".cortex" / "chunks" / "code-data.json").unlink()
+    options = SearchOptions()
+    eventually(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))  # type: ignore[attr-defined]
+    assert ids(served) == before
+
+
 def test_a_bad_file_keeps_the_old_state_and_is_named(
     served: ProjectChunks, root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -229,11 +237,11 @@ def test_constants_are_data_wherever_they_stand(engine: Engine, root: Path) -> N
         chunks = engine.chunks(root)
         found = chunks.query("max attempts", SearchOptions(chunk_types=("data",), min_score=-1))
         (limits,) = (item.chunk for item in found if item.chunk.metadata["file_path"] == "limits.go")
-        assert limits.chunk_type == "definitions"
-        assert limits.title == "limits.go definitions: Retry, MaxAttempts, MinAttempts"
+        assert (limits.id, limits.chunk_type) == ("code-data-limits-go-1", "data")
+        assert limits.title == "limits.go data: Retry, MaxAttempts, MinAttempts"
         assert "constant" in limits.tags
         both = chunks.query("max attempts", SearchOptions(chunk_types=("data", "definitions"), min_score=-1))
-        assert len({item.chunk.id for item in both}) == len(both)
+        assert [item.chunk.metadata["file_path"] for item in both].count("limits.go") == 1
         with engine.project(root).store.snapshot() as snapshot:
             export_chunks(snapshot, root / ".cortex" / "chunks")
 

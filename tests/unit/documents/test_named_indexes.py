@@ -15,6 +15,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
 from findspot.documents import postings as postings_module
 from findspot.documents.document_query import Phrase, parse
+from findspot.documents.document_record import UnknownIndexError
 
 Put = Callable[..., None]
 
@@ -242,3 +243,17 @@ def _plain(held: dict[str, str], query: str) -> dict[str, float]:
         ):
             scores[doc_id] = score
     return scores
+
+
+def test_an_accent_is_the_same_however_it_is_written(indexes: NamedIndexes) -> None:
+    composed, decomposed = "r\u00e9sum\u00e9", "re\u0301sume\u0301"
+    indexes.add([Document.checked("a", f"my {decomposed}"), Document.checked("b", f"your {composed}")])
+    for query in (composed, decomposed, f'"my {composed}"', f"+{decomposed}"):
+        assert "a" in ids(indexes.search(query))
+
+
+def test_an_unknown_index_is_an_error_that_names_those_there_are(indexes: NamedIndexes) -> None:
+    indexes.create("notes")
+    with pytest.raises(UnknownIndexError, match="Index not found: note") as raised:
+        indexes.search("tea", index_name="note")
+    assert raised.value.hint.endswith("There are: default, notes.")

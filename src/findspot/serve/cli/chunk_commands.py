@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.model import ChunkType
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.options import (
-    Choice,
     Group,
     Reply,
     common,
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from findspot.chunkfiles import ExportReport
     from findspot.core.progress import CancelToken
     from findspot.project import Project
+
+
+_UNLIMITED = 1_000_000_000
+"""Tokens of an answer that another program reads, unless it says otherwise."""
 
 
 @click.group(cls=Group)
@@ -61,30 +65,53 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
 @click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
 @click.option(
     "--chunk-types",
-    type=Choice([str(kind) for kind in ChunkType]),
-    multiple=True,
-    help="Only chunks of this type; repeatable.",
+    metavar="A,B",
+    default="",
+    help=f"Only chunks of one of these types: {', '.join(ChunkType)}.",
 )
 @click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest similarity. Default: 0.")
+@click.option("--include-stats", is_flag=True, help="Also show what is searched.")
+@click.option("--max-tokens", type=click.IntRange(MIN_TOKENS), help="The most tokens of the answer.")
 @project_option
 @common
-def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
+def search(
+    reply: Reply,
+    words: tuple[str, ...],
+    project: str | None,
+    *,
+    tags: str,
+    chunk_types: str,
+    include_stats: bool,
+    max_tokens: int | None,
+    **options: Any,
+) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
     from findspot.chunkfiles import SearchOptions
-    from findspot.serve.chunk_answers import chunk_results_object
+    from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, FoundContext, context_text, context_values
 
-    chosen = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
-    narrowed = SearchOptions(tags=chosen, **options)
+    kinds = _listed(chunk_types)
+    if unknown := [kind for kind in kinds if kind not in list(ChunkType)]:
+        raise click.UsageError(f"'{unknown[0]}' is no chunk type. There are: {', '.join(ChunkType)}.")
+    query = " ".join(words)
+    narrowed = SearchOptions(tags=_listed(tags), chunk_types=kinds, **options)
     with open_engine() as engine:
         root = engine.detect("." if project is None else project).root
-        results = engine.chunks(root).query(" ".join(words), narrowed)
+        searched = engine.chunks(root)
+        results = searched.query(query, narrowed)
+        stats = searched.stats() if include_stats else None
+    found = FoundContext(results, query, getattr(results, "warning", None), stats)
+    limit = max_tokens or (_UNLIMITED if reply.json else MAX_CONTEXT_TOKENS)
     if reply.json:
-        output.emit({"results": chunk_results_object(results), "total": len(results)})
+        output.emit(context_values(found, limit))
         return
-    for result in results:
-        output.line(f"{result.combined_score:.2f}  {result.chunk.title}")
-        output.line(f"      {result.chunk.id}", dim=True)
-    output.note(output.count(len(results), "result"), dim=True)
+    for line in context_text(found, limit).split("\n"):
+        output.line(line)
+    if stats is not None:
+        output.note(", ".join(f"{name}: {value}" for name, value in stats.items()), dim=True)
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in names.split(","))))
 
 
 def _update(project: Project, reply: Reply, cancel: CancelToken) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,16 +106,23 @@ def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: i
 @_index_option
 @click.option("--doc-id", help="The document's id. Default: the file's path; needed for standard input.")
 @click.option("--glob", "pattern", default="**/*", help="Which files of a folder. Default: all.")
+@click.option("--metadata", metavar="JSON", help="An object that search returns with each document.")
 @common
-def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
+def add(
+    reply: Reply, source: str, index_name: str, *, doc_id: str | None, pattern: str, metadata: str | None
+) -> None:
     """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
 
     If adding one fails, none is added. Files that are not text, contain a secret or match the folder's ignore
     files are skipped and listed. `secretScan` decides about secrets, as in projects.
     """
+    from findspot.documents import Document
+
     left_out: list[tuple[str, str]] = []
     with open_engine() as engine:
-        documents = _read(source, doc_id, pattern, engine.settings, left_out)
+        about = _parsed(metadata)
+        read = _read(source, doc_id, pattern, engine.settings, left_out)
+        documents = (Document.checked(one.doc_id, one.content, about) for one in read)
         added = engine.documents.add(documents, index_name)
     if reply.json:
         listed = list(map(shapes.added_document_object, added))
@@ -170,16 +178,17 @@ def list_(reply: Reply) -> None:
 
 
 @documents.command()
-@click.argument("doc_id")
+@click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
 @_index_option
 @common
-def remove(reply: Reply, doc_id: str, index_name: str) -> None:
-    """Remove one document from an index."""
+def remove(reply: Reply, doc_ids: tuple[str, ...], index_name: str) -> None:
+    """Remove documents from an index."""
     with open_engine() as engine:
-        removed = engine.documents.remove(doc_id, index_name)
-    result = {"status": "removed" if removed else "not_found", "doc_id": doc_id}
-    reply.give(result, f"Removed {doc_id}." if removed else f"There is no document {doc_id}.")
-    if not removed:
+        removed = {doc_id: engine.documents.remove(doc_id, index_name) for doc_id in doc_ids}
+    results = [{"status": "removed" if ok else "not_found", "doc_id": one} for one, ok in removed.items()]
+    lines = [f"Removed {one}." if ok else f"There is no document {one}." for one, ok in removed.items()]
+    reply.give(results[0] if len(results) == 1 else {"documents": results}, "\n".join(lines))
+    if not all(removed.values()):
         raise click.exceptions.Exit(1)
 
 
@@ -194,6 +203,13 @@ def drop(reply: Reply, name: str, yes: bool) -> None:
         confirm(f"Delete the index '{name}' with all its documents?", yes, reply)
         engine.documents.drop(name)
     reply.give({"status": "dropped", "index_name": name}, f"Dropped the index {name}.")
+
+
+def _parsed(metadata: str | None) -> object:
+    try:
+        return None if metadata is None else json.loads(metadata)
+    except ValueError as error:
+        raise click.UsageError(f"--metadata is not valid JSON: {error}.") from None
 
 
 def _read(
