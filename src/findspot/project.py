@@ -228,7 +228,7 @@ class Project:
         return paths[: min(limit, MAX_PATH_RESULTS)], len(paths)
 
     def skipped(self, reason: str | None = None) -> list[Skip]:
-        """Return files that are not in the index, and why."""
+        """Return files that are not in the index, or not all of them, and why."""
         with self.store.snapshot() as snapshot:
             return snapshot.skips.all(reason)
 

@@ -34,7 +34,7 @@ def test_the_summary_says_what_was_done_and_where(findspot: Program, make_projec
     assert "\x1b" not in done.out + done.err
 
 
-def test_files_with_secrets_are_named_with_the_remedy(findspot: Program, make_project: Make) -> None:
+def test_files_with_masked_secrets_are_named(findspot: Program, make_project: Make) -> None:
     key = 'KEY = "AKIA' + 'QZ3XK7WV5RT2MNPL"\n'
     root = make_project(**{f"keys{n}.py": key for n in range(5)})
     declined = findspot.on_terminal(answers={"[y/N]": "n\n"}, whole=True, cwd=root)
@@ -42,11 +42,12 @@ def test_files_with_secrets_are_named_with_the_remedy(findspot: Program, make_pr
     assert "Commands" not in declined.err
 
     done = findspot("index", cwd=root)
-    remedy = "run `findspot config set secretScan mask`"
-    assert "Left out because of a secret: keys0.py, keys1.py, keys2.py and 2 more." in done.err
-    assert remedy in done.err
-    assert findspot("config", "set", "secretScan", "mask", cwd=root).code == 0
-    assert "secret" not in findspot("index", cwd=root).err
+    assert "Indexed with their secrets masked: keys0.py, keys1.py, keys2.py and 2 more." in done.err
+    assert "keys3.py" in findspot("status", "--skipped", "masked", cwd=root).out
+    assert findspot("config", "set", "secretScan", "skip", cwd=root).code == 0
+    again = findspot("index", cwd=root)
+    assert "secret 5" in again.out
+    assert "masked" not in again.err
 
 
 def test_the_second_run_finds_nothing_to_do(findspot: Program, make_project: Make) -> None:

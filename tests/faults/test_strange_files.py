@@ -46,7 +46,8 @@ def test_but_secrets_stay_secrets_by_any_name(make_project: MakeProject, tmp_pat
     (tmp_path / "id_ed25519").write_text(f"{key}-----END OPENSSH PRIVATE KEY-----\n")
     (project.root / "notes.txt").hardlink_to(tmp_path / "id_ed25519")
     project.update()
-    assert skips(project) == {"notes.txt": "secret"}
+    assert skips(project) == {"notes.txt": "masked"}
+    assert not project.search(Query("b3BlbnNzaC1rZXk", mode=Mode.REGEX)).hits
 
 
 @needs_root

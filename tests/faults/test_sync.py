@@ -15,7 +15,7 @@ import pytest
 
 from contents import contents, fresh_contents, write_files
 from findspot import Project, Query
-from findspot.core.model import IndexState, Mode
+from findspot.core.model import IndexState, Mode, Skip, SkipReason
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import Stats
 from findspot.sync.supervisor import LOCK_NAME
@@ -249,11 +249,12 @@ def test_what_an_index_holds_is_its_owners_alone(project: Project, home: Path) -
 def test_secrets_in_files_are_not_in_the_index(make_project: MakeProject) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     secret = f"def login():\n    return '{token}'\n"
-    skipping = make_project({**FILES, "login.py": secret})
+    skipping = make_project({**FILES, "login.py": secret}, secretScan="skip")
     skipping.update()
     assert [(skip.path, skip.reason) for skip in skipping.skipped()] == [("login.py", "secret")]
-    masking = Project(skipping.root, {"secretScan": "mask"})
-    masking.update()
+    masking = Project(skipping.root)
+    assert masking.update().files_skipped == 0
+    assert masking.skipped() == [Skip("login.py", SkipReason.MASKED, "secrets in line 2")]
     assert holds(masking, "login.py", "def login")
     assert not holds(masking, "login.py", token)
     for text in ("return", "ghp_\\w+"):

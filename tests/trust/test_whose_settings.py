@@ -46,7 +46,7 @@ def test_a_repository_cannot_switch_off_a_guard(findspot: Program, make: MakeFol
     assert not (project / "started").exists()
     listed = pipe.values("search_by_path", pattern="**", limit=100)["matches"]
     assert "src/a.py" in listed
-    for hidden in ("local_settings.py", "keys.py", "b.js", ".git"):
+    for hidden in ("local_settings.py", "b.js", ".git"):
         assert not [path for path in listed if path.endswith(hidden) or path.startswith(f"{hidden}/")]
     assert TOKEN not in json.dumps(pipe.values("search_code", query="github token"))
 

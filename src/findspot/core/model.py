@@ -91,7 +91,7 @@ class ChunkType(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why a file is not in the index; the value is what users see and filter by."""
+    """Why a file, or a part of it, is not in the index; the value is what users see and filter by."""
 
     DENIED = "denied"
     EXCLUDED = "excluded"
@@ -117,6 +117,9 @@ class SkipReason(StrEnum):
     WORKER_CRASHED = "worker_crashed"
     WORKER_TIMEOUT = "worker_timeout"
     CHUNK_LIMIT = "chunk_limit"
+    """Indexed up to a limit."""
+    MASKED = "masked"
+    """Indexed without the secrets in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -434,8 +434,8 @@ KEYS: tuple[Key, ...] = (
     Key("dependencies", "sync", "dependencies", "on-demand", one_of("on-demand", EAGER),
         "When [packages](dependencies.md) are indexed: 'on-demand' (when one is first asked about), or "
         "'eager' (servers that watch the project index those that it names itself, in the background)."),
-    Key("secretScan", "discover", "secret_scan", "skip", one_of("skip", "mask", "off"),
-        "Files with private keys or tokens: 'skip' leaves them out, 'mask' indexes them without the secret, "
+    Key("secretScan", "discover", "secret_scan", "mask", one_of("mask", "skip", "off"),
+        "Files with private keys or tokens: 'mask' indexes them without the secret, 'skip' leaves them out, "
         "'off' does not look for secrets."),
     Key("roots", "discover", "roots", [], strings,
         "Folders to put into one index, relative to the project."),

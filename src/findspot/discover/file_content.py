@@ -56,6 +56,8 @@ LONG_LINE_BYTES = 5_000
 """For other languages only data in one line is left out, such as a table in base64."""
 MINIFIED_BYTES = 10_000
 
+_MOST_LINES = 5
+
 _LFS_HEAD = b"version https://git-lfs.github.com/spec/v1\n"
 _LFS_BYTES = 1_024
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -125,6 +127,18 @@ def _scanned(path: str, data: bytes, secret_scan: str) -> str | Skip:
         return masked(text)
     found = find_secrets(text)
     return Skip(path, SkipReason.SECRET, f"it holds {found[0].kind}") if found else text
+
+
+def masked_part(path: str, data: bytes, text: str) -> Skip | None:
+    """Return which lines of a file hold secrets that its readable text does not; None if there are none."""
+    whole = decode(data)
+    if text == whole:
+        return None
+    pairs = enumerate(zip(whole.split("\n"), text.split("\n"), strict=True), 1)
+    lines = [str(number) for number, (before, after) in pairs if before != after]
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    where = f"line{'s' if len(lines) > 1 else ''} {', '.join(lines[:_MOST_LINES])}{more}"
+    return Skip(path, SkipReason.MASKED, f"secrets in {where}")
 
 
 def _is_binary(data: bytes) -> bool:

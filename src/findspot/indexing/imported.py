@@ -22,7 +22,7 @@ from findspot.core.model import ChunkType, Skip, SourceFile, Stamp
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
-from findspot.discover.file_content import readable_text
+from findspot.discover.file_content import masked_part, readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
 from findspot.store.edge_rows import EdgeRows
@@ -124,7 +124,7 @@ def _is_confirmed(
     if isinstance(data, Skip) or content_hash(data) != sha256:
         return False
     text = readable_text(file.path, data, settings.discover.secret_scan)
-    if isinstance(text, Skip):
+    if isinstance(text, Skip) or masked_part(file.path, data, text):  # read again, to note what is masked
         return False
     source = _Source(file.path, text)
     try:

@@ -77,8 +77,8 @@ _BYTES_PER_BYTE = 3
 _COMMIT_CHUNKS = 16_000
 """A commit at least this often, so that what waits for it takes some tens of megabytes."""
 
-_NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET)
-"""Reasons whose files are named: somebody may wonder why these are missing."""
+_NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET, SkipReason.MASKED)
+"""Reasons whose files are named: somebody may wonder what is missing."""
 
 _MAX_LOGGED_PATHS = 20
 

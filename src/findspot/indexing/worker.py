@@ -21,7 +21,7 @@ from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.core.platforms import answers_on_stdout, memory_given_back
-from findspot.discover.file_content import readable_text
+from findspot.discover.file_content import masked_part, readable_text
 from findspot.discover.root_folder import read_file
 from findspot.embed.chunk_vectors import (
     QuantisedVectors,
@@ -62,7 +62,8 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     records = _records(chunked.chunks, job, embedder)
-    return Indexed(_file_record(file, sha256, records, chunked.facts), chunked.skip)
+    left_out = chunked.skip or masked_part(file.path, data, text)
+    return Indexed(_file_record(file, sha256, records, chunked.facts), left_out)
 
 
 def _file_record(

@@ -41,7 +41,7 @@ class Setup:
     max_file_bytes: int
     revision: str | None = None
     """Of a model that embeds in the indexing process; None where each worker opens its own."""
-    secret_scan: str = "skip"
+    secret_scan: str = "mask"
     gives_way: bool = True
     """Whether other programs go first: not where somebody waits for the run, or for a file just saved."""
 

@@ -50,18 +50,13 @@ class Disk:
         self._max_bytes = max_bytes
         self._secret_scan = secret_scan
 
-    @property
-    def masks(self) -> bool:
-        """Whether secrets are struck out rather than their files left out."""
-        return self._secret_scan == "mask"
-
     def has(self, path: str) -> bool:
         """Return whether a file of that path is there, whatever it holds by now."""
         return os.path.lexists(self.roots / path)
 
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         """Return none for a file that is as indexed; else its lines, or why it has none."""
-        if self._looks_the_same(file):
+        if self.looks_the_same(file):
             return None
         data = self._read(file)
         if isinstance(data, Skip):
@@ -83,7 +78,8 @@ class Disk:
         text = readable_text(file.path, data, self._secret_scan)
         return text if isinstance(text, Skip) else text.split("\n")
 
-    def _looks_the_same(self, file: StoredFile) -> bool:
+    def looks_the_same(self, file: StoredFile) -> bool:
+        """Return whether a file's size and times are those of the indexed one."""
         try:
             info = os.lstat("/".join(map(str, self.roots.holding(file.path))))
         except (OSError, ValueError):
@@ -94,14 +90,15 @@ class Disk:
 class IndexedText(Disk):
     """In place of the files of a project that are not here: the texts that its index holds."""
 
-    masks = True  # so that a regular expression sees the lines of the index
-
     def __init__(self, roots: Roots, snapshot: Snapshot) -> None:
         self.roots = roots
         self._snapshot = snapshot
 
     def has(self, path: str) -> bool:
         return self._snapshot.files.find(path) is not None
+
+    def looks_the_same(self, file: StoredFile) -> bool:
+        return False
 
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         return None

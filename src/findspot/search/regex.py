@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import subprocess
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -59,15 +58,15 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     """Return the chunks that hold a matching line, in order of path and line.
 
     ripgrep follows links, and a link may be made at any moment. So what it prints is only a hint: an answer
-    shows text of the index, or a line that was read again in the careful way. Where secrets are masked,
+    shows text of the index, or a line that was read again in the careful way. Of a file with secrets,
     ripgrep sees the masked text alone; otherwise patterns could guess a secret character by character.
     """
     started = time.perf_counter()
     check_pattern(query.text)
     files = allowed_files(snapshot, query).files
     warning = None if files else nothing_to_search(snapshot, query)
-    matching = _masked_lines if disk.masks else _matching_lines
-    found = list(islice(matching(disk, query.text, files), MAX_MATCHING_LINES + 1))
+    search = _Search(disk, files, frozenset(snapshot.skips.files_read()))
+    found = search.first_lines(query.text, MAX_MATCHING_LINES + 1)
     if len(found) > MAX_MATCHING_LINES:
         found.pop()
         warning = f"Stopped after {MAX_MATCHING_LINES:,} matching lines."
@@ -78,7 +77,7 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
         hits = by_file(hits)
     if not hits and files and any(map(str.isalpha, query.text)):
         with contextlib.suppress(InvalidArgumentError):  # it took too long, or is too large with that
-            if next(matching(disk, f"(?i:{query.text})", files), None):
+            if search.first_lines(f"(?i:{query.text})", 1):
                 warning = _CASE_HINT
     return Results(
         query=query.text,
@@ -91,11 +90,30 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     )
 
 
-def _matching_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> Iterator[Line]:
-    """Yield the matching lines that ripgrep sees at the files' paths, in order of path and line."""
-    deadline = time.monotonic() + TIMEOUT_S
-    roots = disk.roots
-    for folder, held in groupby(_regular(roots, files), key=lambda path: roots.holding(path)[0]):
+class _Search:
+    """The files of one search: those that ripgrep may read itself, and those whose text it is given."""
+
+    def __init__(self, disk: Disk, files: Sequence[StoredFile], partial: Set[str]) -> None:
+        """`partial` are the paths of files of which the index does not hold all."""
+        self._disk = disk
+        self._order = {file.path: place for place, file in enumerate(files)}
+        self._as_indexed = _as_indexed(disk, [file for file in files if file.path not in partial])
+        whole = frozenset(self._as_indexed)
+        self._others = [file for file in files if file.path not in whole]
+
+    def first_lines(self, pattern: str, count: int) -> list[Line]:
+        """Return the first matching lines, in order of path and line."""
+        deadline = time.monotonic() + TIMEOUT_S
+        found = [
+            *islice(_lines_on_disk(self._disk.roots, pattern, self._as_indexed, deadline), count),
+            *islice(_lines_given(self._disk, pattern, self._others, deadline), count),
+        ]
+        return sorted(found, key=lambda line: (self._order[line.path], line.number))[:count]
+
+
+def _lines_on_disk(roots: Roots, pattern: str, paths: Sequence[str], deadline: float) -> Iterator[Line]:
+    """Yield the matching lines that ripgrep sees at some paths, in order of path and line."""
+    for folder, held in groupby(paths, key=lambda path: roots.holding(path)[0]):
         listed = list(held)
         prefix = listed[0].removesuffix(roots.holding(listed[0])[1])
         for first in range(0, len(listed), _PATHS_PER_RUN):
@@ -106,8 +124,10 @@ def _matching_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> It
                 yield _line(prefix + inside, *_numbers(rest))
 
 
-def _masked_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> Iterator[Line]:
-    """Yield the matching lines of the files' masked texts, which are fed to ripgrep as one text."""
+def _lines_given(disk: Disk, pattern: str, files: Sequence[StoredFile], deadline: float) -> Iterator[Line]:
+    """Yield the matching lines of files as they may be shown, which are fed to ripgrep as one text."""
+    if not files:
+        return
     firsts: list[int] = []
     """The number of the first line of each file in that text."""
     paths: list[str] = []
@@ -123,7 +143,6 @@ def _masked_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> Iter
             number += len(lines)
             target.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
 
-    deadline = time.monotonic() + TIMEOUT_S
     for output in _ripgrep(["-"], deadline, pattern, feed=feed):
         number, text, column = _numbers(output.partition(b"\0")[2])
         at = bisect_right(firsts, number) - 1
@@ -197,24 +216,17 @@ def _line(path: str, number: int, line: bytes, at: int) -> Line:
         return Line(path, number, line.decode("latin-1"), at)
 
 
-def _regular(roots: Roots, files: Sequence[StoredFile]) -> list[str]:
-    """Return the paths that are files still: ripgrep would follow a link, and wait for a pipe."""
+def _as_indexed(disk: Disk, files: Sequence[StoredFile]) -> list[str]:
+    """Return the paths whose files are as indexed: ripgrep would follow a link, and wait for a pipe."""
     inside: dict[str, bool] = {}
-    regular = []
+    same = []
     for file in files:
         folder = file.path.rpartition("/")[0]
         if folder not in inside:
-            inside[folder] = _is_inside(roots, folder)
-        if inside[folder] and _is_file(roots / file.path):
-            regular.append(file.path)
-    return regular
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except (OSError, ValueError):
-        return False
+            inside[folder] = _is_inside(disk.roots, folder)
+        if inside[folder] and disk.looks_the_same(file):
+            same.append(file.path)
+    return same
 
 
 def _is_inside(roots: Roots, path: str) -> bool:

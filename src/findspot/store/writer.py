@@ -211,8 +211,9 @@ class SkipWriter(SkipRows):
     """Whether this transaction changed more than the skip of a file that it stored."""
 
     def count(self) -> int:
-        """Return how many skips there are."""
-        return sum(self.counts().values())
+        """Return how many files and folders are left out; files of which a part is are not."""
+        absent = "SELECT COUNT(*) FROM skips WHERE path NOT IN (SELECT path FROM files)"
+        return int(self._db.execute(absent).fetchone()[0])
 
     def add(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
         """Store what was left out; with the file that was read, so that it is not read again."""

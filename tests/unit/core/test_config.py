@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "publishedAgreed": ([ADDRESS[0]], (ADDRESS[1],), [ADDRESS[0], ["x"], [5]]),
     "publishTo": ADDRESS,
     "integrityIntervalHours": NUMBER,
-    "secretScan": ("mask", "mask", ["sometimes"]),
+    "secretScan": ("skip", "skip", ["sometimes"]),
     "roots": STRINGS,
     "defaultFormat": ("toon", "toon", ["xml"]),
     "structuredResults": ("slim", "slim", ["none"]),
@@ -259,6 +259,7 @@ def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, com
     ("name", "own", "committed", "together"),
     [
         ("secretScan", "off", "mask", "mask"),
+        ("secretScan", "mask", "skip", "skip"),
         ("respectGitignore", False, True, True),
         ("indexDocs", True, False, False),
         ("maxFiles", 100, 99, 99),

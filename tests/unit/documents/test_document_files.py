@@ -92,8 +92,10 @@ def test_why_a_file_was_skipped(skip: Skip, words: str) -> None:
     assert in_words(skip) == words
 
 
-def test_bytes_with_a_secret_are_no_document(settings: Settings) -> None:
-    found = bytes_document("a.md", f"key = '{KEY}'\n".encode(), settings)
+def test_bytes_with_a_secret_are_masked_or_no_document(settings: Settings) -> None:
+    data = f"key = '{KEY}'\n".encode()
+    assert bytes_document("a.md", data, settings) == Document("a.md", f"key = '{'*' * len(KEY)}'\n")
+    found = bytes_document("a.md", data, load_settings(flags={"secretScan": "skip"}))
     assert isinstance(found, Skip)
     assert found.reason is SkipReason.SECRET
     assert KEY not in in_words(found)

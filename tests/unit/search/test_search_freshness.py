@@ -149,10 +149,6 @@ class TestDisk:
         (root / "a.py").symlink_to(root / "moved.py")
         assert isinstance(Disk(root, 10_000, "skip").lines_if_changed(file), Skip)
 
-    @pytest.mark.parametrize(("scan", "masks"), [("mask", True), ("skip", False), ("off", False)])
-    def test_secrets_are_masked_where_the_settings_say_so(self, root: Path, scan: str, masks: bool) -> None:
-        assert Disk(root, 10_000, scan).masks is masks
-
     def test_hits_are_checked_file_by_file(self, root: Path) -> None:
         files = {f"{name}.py": self.stored(root, f"{name}.py") for name in "abcde"}
         (root / "b.py").write_text("\n".join(["# new", *LINES]))

@@ -113,8 +113,8 @@ def add(
 ) -> None:
     """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
 
-    If adding one fails, none is added. Files that are not text, contain a secret or match the folder's ignore
-    files are skipped and listed. `secretScan` decides about secrets, as in projects.
+    If adding one fails, none is added. Files that are not text, hold credentials or match the folder's ignore
+    files are skipped and listed. `secretScan` decides about secrets in others, as in projects.
     """
     from findspot.documents import Document
 

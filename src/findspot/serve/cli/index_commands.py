@@ -157,10 +157,8 @@ def _index(
     else:
         status = project.status(check_disk=False)
         summarise(report, status, _questions(project) if report.created else ())
-        if SkipReason.SECRET in status.skipped:
-            output.note(
-                _about_secrets([skip.path for skip in project.skipped(SkipReason.SECRET)], project.root)
-            )
+        if SkipReason.MASKED in status.skipped:
+            output.note(_about_secrets([skip.path for skip in project.skipped(SkipReason.MASKED)]))
     _read_again(project, reply)
 
 
@@ -354,13 +352,11 @@ def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str]
         output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
 
 
-def _about_secrets(paths: Sequence[str], root: Path) -> str:
-    """Return which files were left out because of a secret, and how to index them."""
+def _about_secrets(paths: Sequence[str]) -> str:
+    """Return in which files secrets are masked."""
     rest = len(paths) - _MOST_SECRETS
     named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
-    elsewhere = "" if Path.cwd() == root else f" --path {shlex.quote(str(root))}"
-    command = f"findspot config set secretScan mask{elsewhere}"
-    return f"Left out because of a secret: {named}. To index them without it: run `{command}`, index again."
+    return f"Indexed with their secrets masked: {named}. `findspot status --skipped masked` names the lines."
 
 
 def _headline(report: IndexReport) -> str:

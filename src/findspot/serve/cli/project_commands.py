@@ -40,7 +40,7 @@ _DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
     flag_value=_EVERY_REASON,
     type=Choice([_EVERY_REASON, *map(str, SkipReason)]),
     metavar="[REASON]",
-    help="List each file that is not in the index, and why; all of them, or those of one reason.",
+    help="List the files that are left out, wholly or in part, and why; all of them, or those of one reason.",
 )
 @common
 def status(reply: Reply, project: str | None, skipped: str | None) -> None:
