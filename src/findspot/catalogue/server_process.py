@@ -46,13 +46,13 @@ class ProcessNotes:
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
 
     def about(self, message: str) -> str:
-        """Return a message with the exit status and the last line that the server wrote, secrets masked."""
-        from findspot.discover.secrets import masked
+        """Return a message with the exit status and the last line that the server wrote, without secrets."""
+        from findspot.discover.secrets import redacted
 
         lines = self._tail.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"exit status {self.status}" if self.status else ""
-        parts = "; ".join(filter(None, (ended, last and f"it wrote: {masked(last)}")))
+        parts = "; ".join(filter(None, (ended, last and f"it wrote: {redacted(last)}")))
         return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
 
 

@@ -14,6 +14,7 @@ import math
 import re
 import string
 import tomllib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -49,14 +50,46 @@ class Secret:
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in order, without overlaps."""
-    hits = [Secret(start, end, "a private key") for start, end in private_keys(text)]
-    hits += _matches(text)
+    hits = _hits(text, _MOST_ESCAPED)
     hits.sort(key=lambda secret: (secret.start, -secret.end))
     apart: list[Secret] = []
     for secret in hits:
         if not apart or secret.start >= apart[-1].end:
             apart.append(secret)
     return apart
+
+
+def _hits(text: str, escaped: int) -> list[Secret]:
+    """Return what is found in a text, and in the one that its escapes stand for, so many times over."""
+    hits = [Secret(start, end, "a private key") for start, end in private_keys(text)]
+    hits += _matches(text)
+    if escaped and ('\\"' in text or "\\'" in text):
+        plain, removed = _unescaped(text)
+
+        def place(at: int) -> int:
+            return at + bisect_left(removed, at)
+
+        inside = _hits(plain, escaped - 1)
+        hits += [Secret(place(secret.start), place(secret.end), secret.kind) for secret in inside]
+    return hits
+
+
+_MOST_ESCAPED = 2
+"""Code is a string in a notebook, and a string in that code is escaped once more."""
+_ESCAPE = re.compile(r"""\\(["'`/\\nrt])""")
+_MEANT = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def _unescaped(text: str) -> tuple[str, list[int]]:
+    """Return what a string in JSON or code stands for, and the places in it where a backslash was removed."""
+    parts: list[str] = []
+    removed: list[int] = []
+    last = 0
+    for number, escape in enumerate(_ESCAPE.finditer(text)):
+        removed.append(escape.start() - number)
+        parts += text[last : escape.start()], _MEANT.get(escape[1], escape[1])
+        last = escape.end()
+    return "".join((*parts, text[last:])), removed
 
 
 def masked(text: str) -> str:
@@ -103,9 +136,15 @@ def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]
     for match in found:
         if not rule.joined and _inside_word(text, match.start()):
             continue
-        value = match[rule.group]
-        if CHECKS[rule.check](value):
-            yield Secret(match.start(rule.group), match.end(rule.group), rule.kind)
+        start, stop = match.span(rule.group)
+        if rule.check == "block":
+            yield from (Secret(*line.span(1), rule.kind) for line in _BLOCK_LINE.finditer(text, start, stop))
+        elif CHECKS[rule.check](match[rule.group]):
+            yield Secret(start, stop, rule.kind)
+
+
+_BLOCK_LINE = re.compile(r"(?:^[ \t]+[\w.-]+:[ \t]*)?(\S[^\r\n]*)", re.MULTILINE)
+"""A line of a block of secrets, or the value in it: the names of values are none."""
 
 
 _NAME_WORDS = {"assigned-secret": ("key", "token", "secret", "passw", "passphrase", "pwd", "credential")}
@@ -187,6 +226,12 @@ _MARK = "PRIVATE KEY"
 _MARKS = re.compile(r"-----(?:(?P<begin>BEGIN)|END) (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
 
+_BREAK = r"""(?:["'\s,+.]|\\[nr])"""
+_LAST_LINE = re.compile(
+    rf"{_BREAK}{{1,24}}([A-Za-z0-9+/]{{0,31}}={{0,2}}(?:{_BREAK}{{0,24}}=[A-Za-z0-9+/]{{4}})?){_BREAK}{{0,24}}\Z"
+)
+"""The last line is shorter; in PGP's form, a checksum follows."""
+
 _MAX_CHARS = 20_000
 _MAX_HEAD = 400
 """Between the mark and the key: headers such as `Proc-Type` and comments."""
@@ -200,7 +245,10 @@ _MIN_KEY_DISTINCT = 20
 
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where private keys begin and end. The header alone is no key: code mentions it."""
+    """Yield where the lines of private keys begin and end. The header alone is no key: code mentions it.
+
+    What stands between the lines is none either: in a command, it may be another command.
+    """
     if _MARK not in text:
         return
     marks = list(_MARKS.finditer(text))
@@ -210,8 +258,10 @@ def private_keys(text: str) -> Iterator[tuple[int, int]]:
         stop = min(after.start() if after else len(text), mark.end() + _MAX_CHARS)
         lines = _key_lines(text, mark.end(), stop)
         if lines and _is_key(text, lines):
-            ended = after is not None and not after["begin"] and stop == after.start()
-            yield mark.start(), after.end() if after and ended else lines[-1][1]
+            yield from lines
+            last = _LAST_LINE.match(text, lines[-1][1], stop)
+            if last and last[1]:
+                yield last.span(1)
 
 
 def _key_lines(text: str, start: int, stop: int) -> list[tuple[int, int]]:
@@ -236,7 +286,8 @@ WORDS = re.compile(r"(?:[_/+~-]++|[A-Z]*+[a-z]{2,}+|[A-Z]{2,15}+(?![A-Z]))*+")
 """Identifiers, paths and rules of dashes: whole words without digits. Possessive, so linear."""
 
 _WORDS_AND_NUMBERS = re.compile(
-    r"(?:[^A-Za-z0-9]++|[A-Z]*+[a-z]{2,}+|[A-Z]{2,15}+(?![A-Z])|(?<!\d)\d{1,4}+(?!\d))*+"
+    r"(?:[^A-Za-z0-9]++|(?:As|At|By|Db|Id|In|Ip|Is|No|Of|On|Or|To|Up)(?![a-z])|"
+    r"[A-Z]*+[a-z]{2,}+|[A-Z]{2,15}+(?![A-Z])|(?<!\d)\d{1,4}+(?!\d))*+"
 )
 _PLACEHOLDER = re.compile(
     r"example|sample|placeholder|dummy|redacted|your[_-]|change_?me|insecure|x{6}|\*{4}|\.{3}|0{8}",
@@ -244,6 +295,7 @@ _PLACEHOLDER = re.compile(
 )
 _REFERENCE = re.compile(r"^\$\w+$|[$%#]\{|\$\(|\{\{|^\{[^}]*\}$|^%\w+%$|^%[sdr]|^<|^@\w+@$|://")
 """`${TOKEN}`, `{{ token }}`, `%TOKEN%`, `<token>`: the name of a value that is defined elsewhere."""
+_FILE_PATH = re.compile(r"(?:[\w.@-]+/)++[\w@-]+(?:\.\w{1,8})+")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 # fmt: off
 _EXAMPLE_PASSWORDS = frozenset({
@@ -288,6 +340,8 @@ def is_random(value: str) -> bool:
     """Return whether a value was generated at random rather than written by a person."""
     if not is_token(value) or _REFERENCE.search(value) or _entropy(value) < _MIN_ENTROPY:
         return False
+    if _FILE_PATH.fullmatch(value):
+        return False
     kinds = [_kind(char) for char in value.rstrip("=")]
     pairs = [pair for pair in pairwise(kinds) if "" not in pair]
     changes = sum(one != other for one, other in pairs) / max(1, len(pairs))
@@ -322,7 +376,6 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "random": is_random,
     "password": is_password,
     "jwt": is_jwt,
-    "block": bool,
 }
 """The names that the table uses."""
 

@@ -249,4 +249,6 @@ def test_the_last_words_of_a_server_hold_no_secret() -> None:
     notes = ProcessNotes()
     token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0xLrUoI"
     notes.add(f"starting\nbad token {token}\n".encode())
-    assert notes.about("failed") == f"failed (it wrote: bad token {'*' * len(token)})"
+    assert notes.about("failed") == "failed (it wrote: bad token [removed])"
+    notes.add(b"login refused: password=hunter2\n")
+    assert notes.about("failed") == "failed (it wrote: login refused: password=[removed])"

