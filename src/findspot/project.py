@@ -230,7 +230,7 @@ class Project:
     def skipped(self, reason: str | None = None) -> list[Skip]:
         """Return files that are not in the index, or not all of them, and why."""
         with self.store.snapshot() as snapshot:
-            return snapshot.skips.all(reason)
+            return snapshot.skips.all(*filter(None, [reason]))
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """Return what the index holds and, with `check_disk`, how many files changed since."""

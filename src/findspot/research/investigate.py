@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Progress
+from findspot.core.model import Progress, Query
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.values import FLOOR
@@ -112,7 +112,7 @@ def investigate(
         unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
     )
-    return replace(findings, warning=reader.warning_about(findings.files))
+    return replace(findings, warning=reader.warning_about(findings.files, Query(query, under=inquiry.under)))
 
 
 def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Focus | None) -> WalkAnswer:

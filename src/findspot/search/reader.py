@@ -15,7 +15,8 @@ from findspot.embed.embedder import Embedder, model_name
 from findspot.rank.intent import read_query
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
-from findspot.search.query_filters import allowed_files, with_changed_paths
+from findspot.search.left_out import fitting_pattern, fitting_question
+from findspot.search.query_filters import allowed_files, is_filtered, with_changed_paths
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
@@ -57,6 +58,9 @@ class IndexReader:
         """Return the results of a query, each with the lines that its file has on disk now."""
         results, checked = self._search(query)
         hits = checked.hits[: query.limit]
+        if not query.offset and query.similar_to is None and not is_filtered(replace(query, under=None)):
+            left_out = fitting_question(self.snapshot, query)
+            results = replace(results, warning=_joined(results.warning, left_out))
         if query.related and query.corpus is Corpus.CODE:
             hits = Related(self.snapshot, self.disk).add(hits)
             results = replace(results, suggestions=self._suggestions(query, hits))
@@ -76,11 +80,16 @@ class IndexReader:
             return paths
         return [path for path in paths if not path.isascii() or self.disk.has(path)]
 
-    def warning_about(self, paths: Iterable[str]) -> str | None:
-        """Return what to say of an answer from these files: an unfinished index, moved lines."""
+    def warning_about(self, paths: Iterable[str], query: Query | None = None) -> str | None:
+        """Return what to say of an answer from these files: what changed, or fits and is left out."""
         stored = filter(None, map(self.snapshot.files.find, paths))
         changed = changed_since_indexed(stored, self.disk)
-        return _joined(self._unfinished(), changed, self.store.notice)
+        left_out = fitting_question(self.snapshot, query) if query else None
+        return _joined(self._unfinished(), changed, left_out, self.store.notice)
+
+    def left_out(self, pattern: str) -> str | None:
+        """Return which files that are left out match a glob."""
+        return fitting_pattern(self.snapshot, compile_glob(pattern).match)
 
     def lacks(self, path: str) -> bool:
         """Return whether the file of a path is new or has changed since it was indexed."""

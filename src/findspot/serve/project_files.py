@@ -92,7 +92,7 @@ def find_files(project: Project, under: str | None, pattern: str) -> tuple[list[
     """Return the indexed paths below a folder that match a glob, in order, and what to know about them."""
     with project.reader() as reader:
         paths = _files_in(reader, under, pattern)
-        hint = None if paths else _pattern_hint(reader, under, pattern)
+        hint = None if paths else _pattern_hint(reader, under, pattern) or reader.left_out(pattern)
         return paths, " ".join(filter(None, [reader.warning_about(()), hint])) or None
 
 

@@ -125,16 +125,17 @@ class SkipRows:
     def __init__(self, db: Connection) -> None:
         self._db = db
 
-    def all(self, reason: str | None = None) -> list[Skip]:
-        """Return every skip, or those of one reason, by path."""
-        return self._select("?1 IS NULL OR reason = ?1 ORDER BY path", reason)
+    def all(self, *reasons: str) -> list[Skip]:
+        """Return every skip, or those of some reasons, by path."""
+        among = f"reason IN ({','.join('?' * len(reasons))})" if reasons else "TRUE"
+        return self._select(f"{among} ORDER BY path", *reasons)
 
     def of_walk(self, path: str) -> list[Skip]:
         """Return what the walk left out at a path and below it."""
         return self._select(f"mtime_ns IS NULL AND {_BELOW}", path)
 
-    def _select(self, condition: str, value: str | None) -> list[Skip]:
-        rows = self._db.execute(f"SELECT path, reason, detail FROM skips WHERE {condition}", (value,))
+    def _select(self, condition: str, *values: str) -> list[Skip]:
+        rows = self._db.execute(f"SELECT path, reason, detail FROM skips WHERE {condition}", values)
         return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
     def counts(self) -> dict[str, int]:
