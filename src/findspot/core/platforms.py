@@ -188,6 +188,56 @@ def start_python(code: str) -> subprocess.Popen[bytes]:
     )
 
 
+_LAST_WORDS_S = 60.0
+_LAST_WORDS_CHARS = 300
+
+
+def last_words(code: str, given: bytes) -> str:
+    """Run such a Python once more, to its end, and return the last line it writes to standard error."""
+    try:
+        ended = subprocess.run(
+            python_command("-c", code),
+            input=given,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_LAST_WORDS_S,
+            creationflags=NO_WINDOW,
+            env=python_environment(),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = ended.stderr.decode(errors="replace").strip().splitlines() if ended.returncode else []
+    return lines[-1][:_LAST_WORDS_CHARS] if lines else ""
+
+
+def processor_s(process: subprocess.Popen[bytes]) -> float | None:
+    """Return the processor time that a process has used so far; None where the system does not tell."""
+    if sys.platform == "win32":
+        times = [ctypes.c_ulonglong() for _ in range(4)]  # created, ended, in the system, in the program
+        told = ctypes.windll.kernel32.GetProcessTimes(int(process._handle), *map(ctypes.byref, times))  # type: ignore[attr-defined]
+        return (times[2].value + times[3].value) / 1e7 if told else None
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except FileNotFoundError:  # of systems without such files
+        return _processor_s_by_ps(process.pid)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _processor_s_by_ps(pid: int) -> float | None:
+    """Return what `ps` says: minutes and seconds with hundredths on macOS, hours and days before them."""
+    try:
+        told = subprocess.run(["/bin/ps", "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
+        seconds = 0.0
+        for part in told.stdout.decode("ascii").strip().replace("-", ":").split(":"):
+            seconds = seconds * 60 + float(part)
+        return seconds
+    except (OSError, ValueError):
+        return None
+
+
 def answers_on_stdout() -> BinaryIO:
     """Return the standard output for answers alone: a stray `print` goes to standard error from now on."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

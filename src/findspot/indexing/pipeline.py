@@ -165,6 +165,8 @@ def _apply(run: Run) -> IndexReport:
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
         writer.skips.drop(SkipReason.UNREADABLE)
+        if run.asked:  # memory that was short may be there now
+            writer.skips.drop(SkipReason.WORKER_CRASHED)
         delta = compare(found.files, writer.known_files(), scanned_ns(writer.meta()), force=force)
         run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)

@@ -8,7 +8,6 @@ Ray is imported when a run is spread, and here only.
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import re
 import socket
@@ -27,13 +26,13 @@ from findspot.core.model import Skip, SkipReason
 from findspot.core.progress import CancelToken
 from findspot.discover.root_folder import read_file
 from findspot.indexing.workers import (
-    FILE_TIMEOUT_S,
     Job,
     Outcome,
     Rejected,
     Setup,
     Unchanged,
     batches_of,
+    file_limit_s,
     nothing,
 )
 
@@ -207,7 +206,7 @@ def _task_failed(error: Exception) -> FindspotError:
 
 def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
     """Return what runs on the cluster: the outcome of each file of a batch."""
-    from findspot.indexing.worker import outcome
+    from findspot.indexing.worker import limit_time, outcome
 
     if wanted != _version():
         raise RuntimeError(f"this node ({_address()}) has Findspot {_version()}, the indexer has {wanted}")
@@ -215,11 +214,13 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
     outcomes = []
     for job, content in batch:
         # A parser that hangs cannot be interrupted; its process ends, and Ray starts another.
-        faulthandler.dump_traceback_later(FILE_TIMEOUT_S, exit=True)
+        limit_time(file_limit_s(len(content)))
         try:
             outcomes.append(outcome(job, setup, embedder, content))
+        except MemoryError:
+            outcomes.append(outcome(replace(job, sparing=True), setup, embedder, content))
         finally:
-            faulthandler.cancel_dump_traceback_later()
+            limit_time(0)
     return outcomes
 
 

@@ -31,16 +31,22 @@ from findspot.embed.chunk_vectors import (
 )
 from findspot.embed.embedder import Embedder, LaterEmbedder
 from findspot.embed.provider_registry import open_embedder
-from findspot.indexing.workers import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
+from findspot.indexing.workers import (
+    NO_MEMORY,
+    READY,
+    Indexed,
+    Job,
+    Outcome,
+    Rejected,
+    Setup,
+    Unchanged,
+    file_limit_s,
+)
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.tokens import keyword_text
 
 _NICE = 5
 """The priority of work that nobody waits for."""
-
-_FILE_CPU_S = 10.0
-_FILE_CPU_S_PER_MB = 10.0
-"""Ten times what a slow machine needs. Unlike time on a clock, it does not depend on other programs."""
 
 _FEW = 4
 """Chunks embedded at a time where memory ran out before: a few kilobytes of text."""
@@ -134,10 +140,13 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
             continue
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
-                _limit_time(_FILE_CPU_S + _FILE_CPU_S_PER_MB * job.file.size / 1e6)
-                pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+                limit_time(file_limit_s(job.file.size))
+                try:
+                    pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+                except MemoryError:
+                    os._exit(NO_MEMORY)  # a fresh process tries it again, with fewer beside it
                 sink.flush()
-            _limit_time(0)
+            limit_time(0)
 
 
 @cache
@@ -147,7 +156,7 @@ def _give_way() -> None:
         os.nice(_NICE)
 
 
-def _limit_time(seconds: float) -> None:
+def limit_time(seconds: float) -> None:
     """End this process after so much processor time; 0 lifts the limit.
 
     The signal has no handler: Python would call it only after a parser or a query that does not end.
@@ -164,10 +173,15 @@ def embedder_of(setup: Setup) -> Embedder:
 
 
 def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
-    """Index one file, or report why it was skipped: one bad file never fails a run."""
+    """Index one file, or report why it was skipped: one bad file never fails a run.
+
+    `MemoryError` is for the caller, who tries the file again with `sparing`.
+    """
     try:
         return process(job, setup, embedder, content)
     except MemoryError:
+        if not job.sparing:
+            raise
         skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, "there is not enough memory for this file")
         return Rejected(skip, job.file)
     except Exception as error:  # noqa: BLE001  the boundary of one file of a run

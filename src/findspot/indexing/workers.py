@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import pickle
 import queue
@@ -14,21 +13,35 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import IO, Protocol
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.platforms import start_python
+from findspot.core.platforms import last_words, processor_s, start_python
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.store.records import FileRecord
+
+_log = get_logger("pool")
 
 READY = b"findspot worker ready\n"
 """The line after which a worker's output is nothing but pickled outcomes."""
 
 TIME_IS_UP = 27
 """The number of SIGPROF, by which a worker ends that spent too much processor time on one file."""
+
+NO_MEMORY = 12
+"""The exit status of a worker that had too little memory for a file."""
+
+
+def file_limit_s(size: int) -> float:
+    """Return the processor time that a file of so many bytes may take: ten times what a slow machine needs.
+
+    Unlike time on a clock, it does not depend on other programs.
+    """
+    return 10.0 + 10.0 * size / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,7 @@ class Job:
     known_sha256: str | None = None
     known_keys: frozenset[bytes] = frozenset()
     sparing: bool = False
-    """Memory ran out at it once: a few chunks are embedded at a time."""
+    """Memory ran out at it once: it is tried again last, and a few chunks are embedded at a time."""
     unparsed: bool = False
     """Parsing this file, or several others, did not end in time: it is cut without a parser."""
 
@@ -113,9 +126,50 @@ Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 
 _CODE = "from findspot.indexing.worker import main; main()"
 
-_SIGKILL = 9
+_KILLED = (-9, -15, NO_MEMORY)
+"""How a worker ends where memory is short: by the system, by a guard such as earlyoom, or by itself."""
+
 _DYING_S = 5.0
 """Its pipes are closed before the process is gone, not long before."""
+
+_LOOKS = 10
+"""How often a worker that says nothing is looked at before it counts as blocked."""
+
+
+class Death(Enum):
+    """Why a worker ended."""
+
+    MEMORY = auto()
+    TIME = auto()
+    CRASH = auto()
+
+
+class Watch:
+    """Since the last answer of a process: whether it goes on, by the processor time it spends.
+
+    A process that a busy machine holds up spends little, and is waited for. Where there are timers of
+    processor time, a worker that spends too much ends by itself (`worker.limit_time`).
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._moved = self._looked = time.monotonic()
+        self._spent: float | None = None
+        self._first: float | None = None
+        """At the first look, for which few answers take long enough."""
+
+    def is_stuck(self, limit_s: float, blocked_s: float) -> bool:
+        """Return whether it spent more than `limit_s`, or nothing at all for `blocked_s` on the clock."""
+        now = time.monotonic()
+        if now < self._looked + blocked_s / _LOOKS:
+            return False
+        self._looked, before, self._spent = now, self._spent, processor_s(self._process)
+        if self._spent is None or self._spent == before:
+            return now - self._moved >= blocked_s
+        self._moved = now
+        if self._first is None:
+            self._first = self._spent
+        return self._spent - self._first > limit_s
 
 
 class WorkerProcess:
@@ -129,12 +183,11 @@ class WorkerProcess:
         self._process = start_python(_CODE)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._killed = False
+        self._is_stuck = False
         self.jobs: deque[Job] = deque()
         self.ready = False
         self._given = 0
-        self.since = time.monotonic()
-        """When it last gave a sign of life, or began to have something to do."""
+        self._watch = Watch(self._process)
         self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._outbox.put(setup)
         self._threads = (
@@ -159,24 +212,28 @@ class WorkerProcess:
 
     def give(self, jobs: list[Job]) -> None:
         if not self.jobs:
-            self.since = time.monotonic()
+            self._watch = Watch(self._process)
         self.jobs.extend(jobs)
         self._given += len(jobs)
         self._outbox.put(jobs)
 
+    def end_if_stuck(self, blocked_s: float) -> None:
+        """Kill a process that has something to do and does not get on with it."""
+        if self.jobs and self._watch.is_stuck(file_limit_s(self.jobs[0].file.size), blocked_s):
+            _log.warning("a worker made no progress and is ended")
+            self._is_stuck = True
+            self._process.kill()
+
     def kill(self) -> None:
-        self._killed = True
         self._process.kill()
 
-    def was_killed_by_the_system(self) -> bool:
-        """Of a worker that is dying: whether it was killed as systems do that are short of memory."""
+    def death(self) -> Death:
+        """Return why a worker ended that says no more."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_DYING_S)
-        return not self._killed and self._process.returncode == -_SIGKILL
-
-    def ran_out_of_time(self) -> bool:
-        """Of a worker that is dead: whether it ended because one file took too much processor time."""
-        return self._process.returncode == -TIME_IS_UP
+        if self._is_stuck or self._process.returncode == -TIME_IS_UP:
+            return Death.TIME
+        return Death.MEMORY if self._process.returncode in _KILLED else Death.CRASH
 
     def close(self) -> None:
         """End the process; it holds nothing that would have to be put in order first."""
@@ -199,25 +256,23 @@ class WorkerProcess:
                 if not line:
                     break
                 self.ready = line == READY
-                self.since = time.monotonic()
+                self._watch = Watch(self._process)
             while self.ready:
                 outcome = pickle.load(pipe)
-                self.since = time.monotonic()
+                self._watch = Watch(self._process)
                 answers.put((self, outcome))
         answers.put((self, None))
 
 
-_log = get_logger("pool")
-
-FILE_TIMEOUT_S = 60.0
-"""Parsing a megabyte takes well under a second; what takes a minute will not end."""
+BLOCKED_S = 600.0
+"""A worker that spends no processor time at all for so long waits for something that will not come."""
 
 MAX_TIMEOUTS = 3
 """Files that do not end in time before the rest of a run is cut without a parser."""
 
-START_TIMEOUT_S = 60.0
 _MAX_FAILED_STARTS = 3
-"""A worker that dies before it is ready has not seen a file: no file may be blamed for it."""
+_MAX_KILLED_STARTS = 20
+"""In a row. A worker that dies before it is ready has not seen a file: no file may be blamed for it."""
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 256 * 1024
@@ -233,10 +288,10 @@ _TICK_S = 0.1
 class WorkerPool:
     """As many workers as there is work for, ended with the pool."""
 
-    def __init__(self, setup: Setup, size: int, file_timeout_s: float = FILE_TIMEOUT_S) -> None:
+    def __init__(self, setup: Setup, size: int, blocked_s: float = BLOCKED_S) -> None:
         self.setup = setup
         self._size = max(1, size)
-        self._file_timeout_s = file_timeout_s
+        self._blocked_s = blocked_s
         self._answers: Answers = queue.SimpleQueue()
         self.workers: list[WorkerProcess] = []
         self._failed_starts = 0
@@ -256,7 +311,8 @@ class WorkerPool:
             if not any(worker.jobs for worker in self.workers) and not waiting:
                 return
             if self._answers.empty():  # else it is this process that is behind, embedding perhaps
-                self._end_hanging()
+                for worker in self.workers:
+                    worker.end_if_stuck(self._blocked_s)
             try:
                 worker, outcome = self._answers.get(timeout=_TICK_S)
             except queue.Empty:
@@ -265,10 +321,10 @@ class WorkerPool:
             waiting = True
             if outcome is not None:
                 worker.jobs.popleft()
+                self._failed_starts = 0
                 yield outcome
             elif worker in self.workers:
-                yield from self._bury(worker, work.retry)
-                work.retry.extend(worker.jobs)
+                yield from self._bury(worker, work)
 
     def start_one(self) -> None:
         """Start a worker before there is anything to do for it."""
@@ -303,37 +359,45 @@ class WorkerPool:
             worker.close()
         self.workers.clear()
 
-    def _bury(self, worker: WorkerProcess, retry: deque[Job]) -> Iterator[Outcome]:
-        """Close a worker that died: the file it was at is lost, the others are for the next one.
+    def _bury(self, worker: WorkerProcess, work: _Work) -> Iterator[Outcome]:
+        """Close a worker that died: the file it was at is to blame, the others are for the next one.
 
-        If the system killed it, for want of memory as a rule, the file is tried once more with less; if
-        it took too much processor time, once more without a parser.
+        Where memory was short there are fewer workers from now on. The file is tried once more then, and
+        so is one that took too much processor time, without a parser: both last, as they may do it again.
         """
         self.workers.remove(worker)
-        hung = time.monotonic() - worker.since >= self._file_timeout_s
-        killed = worker.was_killed_by_the_system()
+        death = worker.death()
         worker.close()
-        hung = hung or worker.ran_out_of_time()
-        if worker.ready and worker.jobs:
+        if death is Death.MEMORY:
+            _log.warning("a worker was killed or had too little memory; going on with fewer")
+            self._size = max(1, self._size // 2)
+        if not worker.ready:
+            self._count_failed_start(death)
+        elif worker.jobs:
             job = worker.jobs.popleft()
-            self._timeouts += hung
-            if killed and not job.sparing:
-                _log.warning("the system killed a worker; going on with one and smaller batches")
-                self._size = 1
-                retry.append(replace(job, sparing=True))
-            elif worker.ran_out_of_time() and not job.unparsed:
+            self._timeouts += death is Death.TIME
+            if death is Death.MEMORY and not job.sparing:
+                work.last.append(replace(job, sparing=True))
+            elif death is Death.TIME and not job.unparsed:
                 _log.warning("parsing a file did not end in time; it is cut without a parser")
-                retry.append(replace(job, unparsed=True))
+                work.last.append(replace(job, unparsed=True))
             else:
-                yield _lost(job, hung)
-        elif not worker.ready:
-            self._failed_starts += 1
-            if self._failed_starts >= _MAX_FAILED_STARTS:
-                raise FindspotError(
-                    "The processes that read files could not be started. Nothing was changed.",
-                    f"{self._failed_starts} workers ended before they were ready",
-                    hint="If Findspot was just upgraded, start it again; else reinstall it.",
-                )
+                yield _lost(job, death)
+        work.again.extend(worker.jobs)
+
+    def _count_failed_start(self, death: Death) -> None:
+        self._failed_starts += 1
+        if self._failed_starts < (_MAX_KILLED_STARTS if death is Death.MEMORY else _MAX_FAILED_STARTS):
+            return
+        why = last_words(_CODE, pickle.dumps(self.setup))
+        if death is Death.MEMORY and not why:
+            why = "the system killed them, as a rule because memory is short"
+        raise FindspotError(
+            f"The processes that read files could not be started{': ' + why if why else ''}."
+            " Nothing was changed.",
+            f"{self._failed_starts} workers in a row ended before they were ready",
+            hint="If Findspot was just upgraded, start it again; else reinstall it.",
+        )
 
     def _fill(self, work: _Work) -> bool:
         """Give work to workers that have little; False when there is no more to give."""
@@ -354,13 +418,6 @@ class WorkerPool:
             self.start_one()
         return min(self.workers, key=lambda worker: len(worker.jobs))
 
-    def _end_hanging(self) -> None:
-        for worker in self.workers:
-            limit_s = self._file_timeout_s if worker.ready else START_TIMEOUT_S
-            if worker.jobs and time.monotonic() - worker.since >= limit_s:
-                _log.warning("a worker made no progress for %.0f s and is ended", limit_s)
-                worker.kill()
-
 
 class _Work:
     """What is still to be given to workers, the next batches of it known beforehand."""
@@ -368,25 +425,29 @@ class _Work:
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._batches = batches_of(jobs)
         self._coming: deque[list[Job]] = deque()
-        self.retry: deque[Job] = deque()
-        """What a worker that died was given, and did not do."""
+        self.again: deque[Job] = deque()
+        """What a worker that died was given, and did not come to."""
+        self.last: deque[Job] = deque()
+        """What workers died at."""
 
     def files_at_hand(self, workers: int) -> int:
         """Return the number of files with which a worker needs no more for now."""
-        wanted = _MOST_AHEAD * workers - len(self._coming)
-        self._coming.extend(itertools.islice(self._batches, wanted))
+        while len(self._coming) < _MOST_AHEAD * workers and (batch := next(self._batches, None)):
+            self._coming.append(batch)
         ahead = max(_AHEAD, len(self._coming) // workers)
         return (ahead - 1) * _BATCH_FILES // 2
 
     def next(self) -> list[Job] | None:
         """Return the next batch, a single file where one is tried again; None when there is no more."""
-        if self.retry:
-            return [self.retry.popleft()]
-        return self._coming.popleft() if self._coming else None
+        if self.again:
+            return [self.again.popleft()]
+        if self._coming:
+            return self._coming.popleft()
+        return [self.last.popleft()] if self.last else None
 
 
-def _lost(job: Job, hung: bool) -> Rejected:
-    if hung:
+def _lost(job: Job, death: Death) -> Rejected:
+    if death is Death.TIME:
         reason, detail = SkipReason.WORKER_TIMEOUT, "parsing this file did not end in time"
     elif job.sparing:
         reason, detail = SkipReason.WORKER_CRASHED, "the system killed the worker twice: too little memory"

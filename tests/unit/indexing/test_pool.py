@@ -7,7 +7,9 @@ an audit hook, which sees each file as it is opened.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +18,10 @@ import pytest
 
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
+from findspot.core.platforms import processor_s
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
+from findspot.indexing import workers
 from findspot.indexing.workers import (
     Indexed,
     Job,
@@ -197,16 +201,74 @@ def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
     pids = tmp_path / "pids"
     on_open(
         f"if name in ('a.py', 'c.py'): open({str(pids)!r}, 'a').write(f'{{os.getpid()}} ')\n"
-        "        if name == 'b.py': raise MemoryError('no more')"
+        "        if name == 'b.py': raise ValueError('of the parser')"
     )
     outcomes = run(root, jobs(root, "a.py", "b.py", "c.py"))
     assert reasons(outcomes) == {"b.py": SkipReason.WORKER_CRASHED}
     assert len(set(pids.read_text().split())) == 1
 
 
+def test_too_little_memory_is_tried_again_in_a_fresh_process(
+    root: Path, on_open: Callable[[str], None], tmp_path: Path
+) -> None:
+    """The first process has too little; a file for which there is never enough is told."""
+    once = tmp_path / "once"
+    on_open(
+        f"if name == 'b.py' and not os.path.exists({str(once)!r}):\n"
+        f"            os.mkdir({str(once)!r}); raise MemoryError\n"
+        "        if name == 'c.py': raise MemoryError"
+    )
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"))
+    assert reasons(outcomes) == {"c.py": SkipReason.WORKER_CRASHED}
+    assert isinstance(lost := outcomes["c.py"], Rejected)
+    assert lost.skip.detail == "there is not enough memory for this file"
+
+
+def test_a_worker_on_a_busy_machine_is_waited_for(
+    root: Path, on_open: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hours may pass on the clock while it gets a little processor time; blocked, it is not waited for."""
+    on_open("if name == 'b.py':\n            while True: pass")
+    pool = WorkerPool(setup(root), 1)
+    outcomes = pool.run(jobs(root, "a.py", "b.py"), CancelToken())
+    assert path_of(next(outcomes)) == "a.py"
+    process = pool.workers[0]._process
+    hours = 0
+    monkeypatch.setattr(workers.time, "monotonic", lambda: hours * 3_600.0)
+    watch = workers.Watch(process)
+    for _ in range(20):
+        hours += 1
+        spent = processor_s(process)
+        while processor_s(process) == spent:
+            pass
+        assert not watch.is_stuck(limit_s=60, blocked_s=600)
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    watch.is_stuck(limit_s=60, blocked_s=600)
+    hours += 1
+    assert watch.is_stuck(limit_s=60, blocked_s=600)
+    pool.close()
+
+
+def test_a_worker_that_spends_too_much_on_a_file_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no timer of processor time ends it."""
+    hours = 0
+    monkeypatch.setattr(workers.time, "monotonic", lambda: hours * 3_600.0)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.PIPE) as process:
+        watch = workers.Watch(process)
+        hours += 1
+        assert not watch.is_stuck(limit_s=0.1, blocked_s=600)
+        until = (processor_s(process) or 0.0) + 0.2
+        while (processor_s(process) or 0.0) < until:
+            pass
+        hours += 1
+        assert watch.is_stuck(limit_s=0.1, blocked_s=600)
+        process.kill()
+
+
 def test_a_hang_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), file_timeout_s=3.0)
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), blocked_s=3.0)
     assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
     assert sorted(outcomes) == ["a.py", "b.py", "c.py", "d.py"]
 
@@ -215,7 +277,7 @@ def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str
     """What is known of the files waiting is far more than a pipe holds."""
     on_open("if name == 'f00.py': os.kill(os.getpid(), signal.SIGSTOP)")
     names = [f"f{number:02}.py" for number in range(32)]
-    outcomes = run(root, jobs(root, *names, keys=2_000), file_timeout_s=3.0)
+    outcomes = run(root, jobs(root, *names, keys=2_000), blocked_s=3.0)
     assert reasons(outcomes) == {"f00.py": SkipReason.WORKER_TIMEOUT}
     assert sorted(outcomes) == names
 
@@ -250,7 +312,7 @@ def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callab
 
 def test_one_is_told_while_a_file_holds_up_the_others(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    pool = WorkerPool(setup(root), 1, file_timeout_s=3.0)
+    pool = WorkerPool(setup(root), 1, blocked_s=3.0)
     told: list[int] = []
     outcomes = pool.run(iter(jobs(root, "a.py", "b.py")), CancelToken(), lambda: told.append(1))
     assert path_of(next(outcomes)) == "a.py"
@@ -276,8 +338,8 @@ def test_cancelling_ends_a_run_at_once(root: Path, on_open: Callable[[str], None
 def test_workers_that_cannot_start_are_no_fault_of_the_files(
     root: Path, on_open: Callable[..., None]
 ) -> None:
-    on_open("pass", "os._exit(3)")
-    with pytest.raises(FindspotError, match="could not be started"):
+    on_open("pass", "sys.stderr.write('there is no disk left'); os._exit(3)")
+    with pytest.raises(FindspotError, match="could not be started: there is no disk left"):
         run(root, jobs(root, "a.py", "b.py"))
 
 
