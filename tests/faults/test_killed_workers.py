@@ -42,7 +42,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def test_killed_from_outside_at_any_moment(make_project: Callable[..., Project]) -> None:
-    """All workers at once, where they happen to be. What they were at is tried again last, and not missing."""
+    """All workers at once, where they happen to be: what they were at is tried again last."""
     body = "\n\n".join(f"def area_{n}(width, height):\n    return width * height + {n}" for n in range(60))
     project = make_project({f"part_{n:03}.py": f"# part {n}\n{body}\n" for n in range(240)})
     project.index.workers = SparePool()

@@ -21,7 +21,7 @@ MAX_IMPORTS = 12
 _OPENING = re.compile(
     r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?[!:]?|--+\s?[|^!]?|;+|%+|\*(?!/))\s?"
 )
-_CLOSING = re.compile(r"\s*(?:\*+/|\*+\)|-\}|-->|\]=*\]|=end\b)\s*$")
+_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+[/)]|-\}|-->|\]=*\]|=end\b)\s*$")
 _QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")
 _SIDE_NOTE = re.compile(r"(?:\n[ \t]*|[ \t]+)(?:#|//|--)[ \t!][^\n]*")
 _XML = re.compile(r"</?(?:summary|remarks|para|returns|value|c|see)\b[^<>]*>")

@@ -24,27 +24,26 @@ def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
     """Drafts of whole top-level entries, small neighbours packed, large ones cut deeper."""
     indents = _indents(lines.lines)
     entries = _entries(lines, language, indents)
+    keys = [_key(first, last, lines) for first, last in entries]
     units = [part for entry in entries for part in _within(entry, lines, indents)]
     drafts = []
     index = 0
     for first, last in pack(units, lines):
         while index < len(entries) - 1 and entries[index][1] < first:
             index += 1
-        drafts.append(Draft(first, last, kind="data", breadcrumb=_only_key(entries, index, last, lines)))
+        drafts.append(Draft(first, last, kind="data", breadcrumb=_only_key(entries, keys, index, last)))
     return drafts
 
 
-def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) -> str | None:
+def _only_key(entries: list[Rows], keys: list[str | None], index: int, last: int) -> str | None:
     """Return the key of the entries from `index` up to row `last`, where they have just one."""
     found: str | None = None
     for place in range(index, len(entries)):
-        start, end = entries[place]
-        if start > last:
+        if entries[place][0] > last:
             break
-        key = _key(start, end, lines)
-        if key and found:
+        if keys[place] and found:
             return None
-        found = key or found
+        found = keys[place] or found
     return found
 
 

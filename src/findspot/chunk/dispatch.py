@@ -42,7 +42,7 @@ BLOB_LINE_CHARS = 2_000
 _UNPARSED_DETAIL = "cut as plain text: parsing it, or other files of the project, did not end in time"
 
 _CPP = re.compile(
-    r"^\s*(?:namespace\s+\w|template\s*<|class\s+\w+|public:|private:|using\s+\w)", re.MULTILINE
+    r"^[ \t]*(?:namespace\s+\w|template\s*<|class\s+\w+|public:|private:|using\s+\w)", re.MULTILINE
 )
 """What only a C++ header says; the suffix `.h` says nothing."""
 

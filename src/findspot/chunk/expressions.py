@@ -31,7 +31,7 @@ _ANGLES = re.compile(r"=>|->|[<>]")
 _SKIPPED = re.compile(r"\s(?=\s*[{.])|!$")
 _EITHER = re.compile(r"\s*(?:\bor\b|\|\||\?\?|\?:)\s*")
 _IF_ELSE = re.compile(r"\s+if\s.*\selse\s+", re.DOTALL)
-_AS = re.compile(r"\s+(?:as[?!]?|satisfies)\s+(?!const\b)(.+)\Z", re.DOTALL)
+_AS = re.compile(r"(?<!\s)\s+(?:as[?!]?|satisfies)\s+(?!const\b)(.+)\Z", re.DOTALL)
 _CAST = re.compile(r"\s*(?!(?:if|else|or|and|in|is|not|as|of|instanceof|satisfies)\b)[A-Za-z_$\"]|\s\(")
 """What follows `(Type)`: a value that is cast to it."""
 _BRACKETS = re.compile(r"[()\[\]{}]|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,14 +13,14 @@ from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack
 FENCED = ("markdown", "mdx")
 """Languages whose code stands between fences."""
 
-_ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?\s*$")
+_ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _BLOCK_START = re.compile(r"^\s*(?:[-*+>|]\s|\d+[.)]\s|#{1,6}\s|<)")
 _UNDERLINE = re.compile(r"^([=\-`:.'\"~^_*+#<>])\1{2,}\s*$")
 _MARKED = {
-    "asciidoc": re.compile(r"^(={1,6})\s+(\S.*?)\s*$"),
-    "org": re.compile(r"^(\*{1,8})\s+(\S.*?)\s*$"),
+    "asciidoc": re.compile(r"^(={1,6})\s+(\S.*)$"),
+    "org": re.compile(r"^(\*{1,8})\s+(\S.*)$"),
 }
 _LATEX = re.compile(r"^\s*\\(part|chapter|section|subsection|subsubsection)\*?\{(.*?)\}")
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
@@ -84,14 +85,20 @@ def _markdown(lines: SourceLines, fences: list[tuple[int, int]]) -> list[Heading
         if row in hidden:
             continue
         line = lines.lines[row]
-        if line.lstrip(" ")[:1] == "#" and (atx := _ATX.match(line)):
-            headings.append(Heading(row, len(atx[1]), (atx[2] or "").strip()))
+        if line.lstrip(" ")[:1] == "#" and (atx := _ATX.match(line.rstrip())):
+            headings.append(Heading(row, len(atx[1]), _without_closing_marks(atx[2] or "")))
         elif line.lstrip(" ")[:1] in ("=", "-") and row and _SETEXT.match(line) and row - 1 not in hidden:
             title = lines.lines[row - 1]
             taken = headings and headings[-1].row == row - 1
             if not taken and not lines.blank(row - 1) and not _BLOCK_START.match(title):
                 headings.append(Heading(row - 1, 1 if "=" in line else 2, title.strip()))
     return headings
+
+
+def _without_closing_marks(title: str) -> str:
+    """Return a Markdown title without the `#` that may follow it, after a blank."""
+    bare = title.rstrip("#")
+    return (bare if bare[-1:] in ("", " ", "\t") else title).strip()
 
 
 def _underlined(lines: SourceLines) -> list[Heading]:
@@ -116,7 +123,7 @@ def _underlined(lines: SourceLines) -> list[Heading]:
 
 
 def _marked(lines: SourceLines, pattern: re.Pattern[str]) -> list[Heading]:
-    found = ((row, pattern.match(line)) for row, line in enumerate(lines.lines))
+    found = ((row, pattern.match(line.rstrip())) for row, line in enumerate(lines.lines))
     return [Heading(row, len(match[1]), match[2]) for row, match in found if match]
 
 
@@ -195,9 +202,9 @@ def _rows(section: _Section, fences: list[Rows], lines: SourceLines) -> list[Row
         return [(section.first, section.last)]
     units: list[Rows] = []
     row = section.first
-    for first, last in fences:
-        if first < row or first > section.last:
-            continue
+    for first, last in fences[bisect_left(fences, (section.first, 0)) :]:
+        if first > section.last:
+            break
         units.extend(_prose_units(row, first - 1, lines))
         units.append((first, min(last, section.last)))
         row = min(last, section.last) + 1

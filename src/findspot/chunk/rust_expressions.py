@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TRIED = re.compile(r"(?:\s*\?|\s*\.\s*await)+\Z")
 _FIELD = re.compile(r"(?<=[A-Za-z_)\]])\.(\d+)(?!\w)")
 """A field without a name: `.0` is read as `._0`."""
-_DEREFERENCED = re.compile(r"\s*\(?\s*\*\s*\*")
+_DEREFERENCED = re.compile(r"\(?\s*\*\s*\*")
 """What a reference to a reference refers to: not the type that `self` has in an implementation."""
 _HELD = re.compile(
     r"(?:(?:\w+::)*(?:Box|Rc|Arc|Cell|RefCell|Mutex|RwLock|ManuallyDrop|Pin)(?:::<[^()]*>)?::(?:new|from|pin)"
@@ -33,9 +33,10 @@ def expression(text: str) -> str:
     """Return a receiver or value in the notation of `core.facts`."""
     if text.isidentifier():
         return expressions.expression(text)
-    if _DEREFERENCED.match(text):
+    text = text.strip()
+    if len(text) > expressions.MAX_CHARS or _DEREFERENCED.match(text):
         return UNKNOWN
-    text = _FIELD.sub(r"._\1", _TRIED.sub("", text.strip()))
+    text = _FIELD.sub(r"._\1", _TRIED.sub("", text))
     held = _HELD.match(text)
     if held is not None and closing(text, held.end() - 1) == len(text):
         return expression(text[held.end() : -1])

@@ -18,7 +18,9 @@ from findspot.graph import Node
 _FIRST_LINE_CHARS = 120
 _MAX_BASES = 4
 """Packages through which a method that is inherited is followed."""
-_IMPORT = re.compile(r"^\s*from\s+([.\w]+)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_MAX_IMPORTS = 50
+"""Of one name from another module, followed to the line that assigns it."""
+_IMPORT = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,5000}\)|[^\n]*)", re.MULTILINE)
 
 
 class ExternalSymbol(NamedTuple):
@@ -81,24 +83,33 @@ def _symbol(files: PackageFiles, node: Node) -> ExternalSymbol:
     return ExternalSymbol(files.package.label, node.path, node.start_line, "", "")
 
 
-def _constant(files: PackageFiles, module: str, names: Sequence[str], hops: int = 0) -> ExternalSymbol | None:
-    """Return the line that assigns a name of a Python module or declares its type; stubs first."""
+def _constant(
+    files: PackageFiles, module: str, names: Sequence[str], tried: set[tuple[str, str]] | None = None
+) -> ExternalSymbol | None:
+    """Return the line that assigns a name of a Python module or declares its type; stubs first.
+
+    `tried` are the modules and names that led here, each of them once: imports may go in circles.
+    """
+    tried = set() if tried is None else tried
     for path, inner in sorted(_places(files, module, names), key=lambda each: not each[0].endswith(".pyi")):
         text = files.text(path) if len(inner) == 1 else ""
-        assigned = re.search(rf"^{re.escape(inner[0])}\s*(?::[^=\n]|=(?!=))[^\n]*", text, re.MULTILINE)
+        assigned = re.search(rf"^{re.escape(inner[0])}[ \t]*(?::[^=\n]|=(?!=))[^\n]*", text, re.MULTILINE)
         if assigned is not None:
             line, shown = text.count("\n", 0, assigned.start()) + 1, assigned[0].strip()
             return ExternalSymbol(files.package.label, path, line, shown[:_FIRST_LINE_CHARS], "")
-        for source, listed in _IMPORT.findall(text) if hops < _MAX_BASES else ():
+        for source, listed in _IMPORT.findall(text):
             for part in listed.strip("()").split(","):
                 original, _, alias = part.partition("#")[0].strip().partition(" as ")
                 if (alias or original).strip() == inner[0]:
                     target = _absolute(path, source)
+                    if (target, original) in tried or len(tried) >= _MAX_IMPORTS:
+                        continue
+                    tried.add((target, original))
                     for other in files.module_files(target):
                         node = files.graph.exported(other, [original.strip()])
                         if node is not None:
                             return _symbol(files, node)
-                    found = _constant(files, target, [original.strip()], hops + 1)
+                    found = _constant(files, target, [original.strip()], tried)
                     if found is not None:
                         return found
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
@@ -20,11 +20,14 @@ GIT = ".git"
 
 MARKERS = (GIT, "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 """In the order in which they are looked for."""
-_SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
-_SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
-_GITDIR = re.compile(r"gitdir:\s*(.+?)\s*$")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_BYTES = 1024 * 1024
+_MAX_LINES = 20_000
+_MAX_LINE_CHARS = 1_000
+"""Of a file with settings; what is beyond is not read: `.gitmodules` is a stranger's."""
+
+_NAMED_SUBMODULES = 5
+_NAME_CHARS = 80
 
 
 def find_root(start: Path) -> Path | None:
@@ -62,8 +65,8 @@ def git_folder(checkout: Path) -> Path | None:
     here = checkout / GIT
     if here.is_dir():
         return here
-    pointer = _GITDIR.match(_text(checkout, GIT))
-    return Path(os.path.normpath(checkout / pointer[1])) if pointer else None
+    label, _, place = _text(checkout, GIT).partition(":")
+    return Path(os.path.normpath(checkout / place.strip())) if label == "gitdir" and place.strip() else None
 
 
 def common_folder(git: Path) -> Path:
@@ -101,12 +104,30 @@ def git_configuration(checkout: Path) -> str:
 def checkout_notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
     """Return what a reader of the index should know about the checkout at one of its roots."""
     found: list[str] = []
-    if _SPARSE.search(git_configuration(checkout)):
+    if any(value.lower() in _TRUE for value in _values("sparsecheckout", git_configuration(checkout))):
         found.append(f"Sparse checkout in {prefix or './'}: only the files on disk are indexed.")
-    for path in _SUBMODULE_PATH.findall(_text(checkout, ".gitmodules")):
-        if not _is_checked_out(here, path):
-            found.append(f"Submodule {spelled_out(prefix + path)} is not checked out.")
+    paths = _values("path", _text(checkout, ".gitmodules"))
+    missing = [path for path in paths if path and not _is_checked_out(here, path)]
+    for path in missing[:_NAMED_SUBMODULES]:
+        found.append(f"Submodule {_shortened(spelled_out(prefix + path))} is not checked out.")
+    if (more := len(missing) - _NAMED_SUBMODULES) > 0:
+        found.append(f"{more:,} more {'submodule is' if more == 1 else 'submodules are'} not checked out.")
     return found
+
+
+_TRUE = ("true", "yes", "on", "1")
+
+
+def _values(name: str, settings: str) -> Iterator[str]:
+    """Yield the values that a text in git's notation gives to a name, of any section."""
+    for line in islice(settings.split("\n"), _MAX_LINES):
+        found, _, value = line[:_MAX_LINE_CHARS].partition("=")
+        if found.strip().lower() == name:
+            yield value.strip().strip('"')
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…"
 
 
 def _text(folder: Path, name: str) -> str:

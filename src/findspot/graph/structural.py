@@ -12,7 +12,7 @@ from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
 
-_PACKAGE = re.compile(r"[\w?]+\.(?=\w)")
+_PACKAGE = re.compile(r"(?<![\w?])[\w?]+\.(?=\w)")
 MAX_CANDIDATES = 2_000
 """Types compared with one interface, and interfaces with one type."""
 

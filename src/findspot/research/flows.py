@@ -25,7 +25,9 @@ MOST_OF_END = 0.5
 _SURE = 0.6
 """Of the best result's value: ends of a flow that are less likely would make it begin everywhere."""
 
-_THROUGH_ELEMENT = re.compile(r"((?:[A-Za-z_$@][\w$]*(?:\.|::|->))*[A-Za-z_$@][\w$]*\[[^\]\n]+\])\)?\s*\(")
+_THROUGH_ELEMENT = re.compile(
+    r"(?<![\w$])((?:[A-Za-z_$@][\w$]*(?:\.|::|->)){0,8}[A-Za-z_$@][\w$]*\[[^\]\n]{1,200}\])\)?\s*\("
+)
 """A call of what a container holds: `handlers[name](…)`."""
 
 

@@ -33,10 +33,10 @@ _LEAD = re.compile(
 )
 """How a line begins that belongs to the definition below it: a comment, a decorator, an attribute."""
 
-_COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|\*+/|\*|///?!?|#[:!]?|--+|%+|;+|<!--)\s?|\s*\*+/\s*$")
+_COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|\*+/|\*|///?!?|#[:!]?|--+|%+|;+|<!--)\s?|(?<!\s)\s*(?<!\*)\*+/\s*$")
 _DOC_STRING = re.compile(r"""^\s*[rbuRBU]{0,2}(\"\"\"|''')""")
 _OPEN, _CLOSED = re.compile(r"[(\[]"), re.compile(r"[)\]]")
-_BODY = re.compile(r"\s*(?:\{|:|=>|\bdo|\bthen|=)\s*$")
+_BODY = re.compile(r"(?<!\s)\s*(?:\{|:|=>|\bdo|\bthen|=)\s*$")
 _SEPARATOR = " > "
 
 _LICENCE = re.compile(r"copyright|licen[cs]e|spdx|warrant", re.IGNORECASE)

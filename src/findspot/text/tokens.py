@@ -31,8 +31,8 @@ _UNSPACED = (
 """Thai, Lao, Burmese, Khmer, Chinese and Japanese: no spaces between words. Korean has spaces, but its
 words end in particles."""
 
-_ASCII_WORD = re.compile(r"_*[a-zA-Z0-9]\w*", re.ASCII)
-_WORD = re.compile(rf"_*[^\W_][\w{_MARKS}]*")
+_ASCII_WORD = re.compile(r"(?<!_)_*[a-zA-Z0-9]\w*", re.ASCII)
+_WORD = re.compile(rf"(?<!_)_*[^\W_][\w{_MARKS}]*")
 """A run of letters, digits and underscores that holds at least one letter or digit."""
 
 _OTHERS_TO_SPACES = bytes(
