@@ -57,7 +57,7 @@ class Unresolved:
     path: str
     line: int
     reason: str
-    """`external`, `unknown` or `ambiguous`."""
+    """`external`, `unknown`, `ambiguous` or `given up`."""
     candidates: tuple[Node, ...] = ()
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, root_of, split_outside, steps_of
 from findspot.graph.members import Members
+from findspot.graph.memo import Memo
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Exports, Names
-from findspot.graph.shared_tables import Memo
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
@@ -35,7 +35,7 @@ _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
 
 MAX_PLACES = 100
-"""Places that define one type which are looked into."""
+"""Values that one expression may have, and places that define one type, which are looked into."""
 
 
 class Evaluator:
@@ -49,11 +49,14 @@ class Evaluator:
         self.names = Names(self)
         self.exports = Exports(self)
         self.members = Members(self)
-        self.types = Types(sources, self.named_types)
+        self.types = Types(sources, self.named_types, self.memo)
         self.fixtures = Fixtures(sources, self.types, self.names.lookup)
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
         """Return what an expression may be: nothing where that is unknown."""
+        return self.memo.step([], self._value_of, expression, view, owner)
+
+    def _value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
         is_type = expression[:1] == ":"
         read = self._declared if is_type else self._chain
         if "|" not in expression:
@@ -91,7 +94,8 @@ class Evaluator:
             if len(values) == 1:
                 values = self._step(values[0], step)
             else:
-                values = [after for value in values for after in self._step(value, step)]
+                found = dict.fromkeys(after for value in values for after in self._step(value, step))
+                values = list(found)[:MAX_PLACES]
         return values
 
     def reopened(self, values: Values) -> Values:
@@ -139,6 +143,9 @@ class Evaluator:
 
     def named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return the types that a (qualified) name means."""
+        return self.memo.step([], self._named_types, name, view, owner)
+
+    def _named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
         if name in ("Self", "self", "static", "this"):
             around = self.types.around(owner)
             return [Value(What.TYPE, around)] if around is not None else []

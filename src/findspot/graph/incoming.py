@@ -93,10 +93,12 @@ class Incoming:
         """Return the edges of one relation that lead to a definition or a file."""
         key = (target.id_of_node, relation)
         if key not in self._edges:
-            stored = self._stored.to(target.node, relation)
-            fresh = self._of_pending(target, relation) if self._stored.pending else ()
-            self._edges[key] = (*stored, *fresh)
+            return self._outgoing.evaluator.memo.gather(self._edges, key, self._to, target, relation)
         return self._edges[key]
+
+    def _to(self, target: Target, relation: Relation) -> tuple[Edge, ...]:
+        fresh = self._of_pending(target, relation) if self._stored.pending else ()
+        return (*self._stored.to(target.node, relation), *fresh)
 
     def _of_pending(self, target: Target, relation: Relation) -> Iterator[Edge]:
         """Resolve what may lead to a target in the files that are pending."""
@@ -158,13 +160,18 @@ class Incoming:
         """Return a file's references to a name by what they refer to, resolved once for all of that name."""
         key = (name, relation, view.id)
         if key not in self._named_edges:
-            table: dict[Target, list[Edge]] = {}
-            for reference in view.references.to(name):
-                if reference.relation == relation:
-                    for target, edge in self._outgoing.resolved(view, reference):
-                        table.setdefault(target, []).append(edge)
-            self._named_edges[key] = table
+            return self._outgoing.evaluator.memo.gather(
+                self._named_edges, key, self._find_named, *key[:2], view
+            )
         return self._named_edges[key]
+
+    def _find_named(self, name: str, relation: Relation, view: SourceView) -> dict[Target, list[Edge]]:
+        table: dict[Target, list[Edge]] = {}
+        for reference in view.references.to(name):
+            if reference.relation == relation:
+                for target, edge in self._outgoing.resolved(view, reference):
+                    table.setdefault(target, []).append(edge)
+        return table
 
     def _own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
         """Return the pending files in which `cls`, `super` and their like may mean a definition."""

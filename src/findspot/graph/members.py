@@ -57,8 +57,8 @@ class Members:
         """Return a member of a value."""
         if value.what in _OF_TYPES and isinstance(value.of, Def):
             if self._evaluator.types.opening:
-                return self._of_type(value, value.of, name)
-            return self._evaluator.memo.kept((value, name), self._of_type, value, value.of, name)
+                return self._evaluator.memo.step(_NOTHING, self._of_type, value, value.of, name)
+            return self._evaluator.memo.kept((value, name), _NOTHING, self._of_type, value, value.of, name)
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return _through(self._of_module(value.of, name), value.trust)
         if value.what is What.PACKAGE and isinstance(value.of, str):
@@ -66,7 +66,8 @@ class Members:
         if value.what is What.FOLDER and isinstance(value.of, str):
             return _in_folder(self._evaluator, value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
-            return [v for made in self.called(value) for v in self.attribute(made, name)]
+            of_result = ("result", value, name)
+            return self._evaluator.memo.once(of_result, _NOTHING, self._of_result, value, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def):
             given = self._evaluator.types.satellites(value.of)  # functions assigned to its properties
             member = next((part for part in given if part.name == name), None)
@@ -80,6 +81,10 @@ class Members:
         if value.what is What.WRAPPED and value.shape.startswith("[]"):
             return _of_container(value, name)
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
+
+    def _of_result(self, value: Value, name: str) -> Values:
+        """Return a member of what a function gives that is called by its name alone."""
+        return [v for made in self.called(value) for v in self.attribute(made, name)]
 
     def _of_record(self, record: Record, name: str) -> Values:
         """Return a field; of an object literal also a method, which stands in the function around it."""
@@ -163,7 +168,7 @@ class Members:
         if value.what is What.PARENT:
             return [value]
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return [v for each in self._evaluator.exports.whole(value.of) for v in self.called(each)]
+            return self._evaluator.memo.once(("called", value), _NOTHING, self._called_whole, value.of)
         if value.what is What.TYPE:
             return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
         if value.what is What.FUNCTION and isinstance(value.of, Def):
@@ -186,6 +191,10 @@ class Members:
                 return self._unwrapped(value, RETURNED) if result == RETURNED else []
             return self._returned(method, value)
         return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def _called_whole(self, view: SourceView) -> Values:
+        """Return what calling gives that which a module exports as a whole."""
+        return [v for each in self._evaluator.exports.whole(view) for v in self.called(each)]
 
     def parameter(self, value: Value, place: int, hops: int = 0) -> Values:
         """Return what a function is given for a parameter, by its declared type."""

@@ -13,9 +13,6 @@ from findspot.graph.values import DISPATCHED, EXTERNAL, IMPORTED, MEMBER, SHARED
 if TYPE_CHECKING:
     from findspot.graph.evaluate import Evaluator
 
-MAX_HOPS = 6
-"""Re-exports after re-exports that are followed to a constant."""
-
 _ROOT = re.compile(r"[.(\[|]")
 
 
@@ -180,7 +177,7 @@ class Names:
         found = self._evaluator.packages.visible(name, view)
         return self._evaluator.members.variants(found, SHARED) if found else None
 
-    def holder(self, name: str, view: SourceView, owner: Def | None, hops: int = 0) -> Def | None:
+    def holder(self, name: str, view: SourceView, owner: Def | None) -> Def | None:
         """Return the constant of a name, here or where it is imported from; a local variable hides it."""
         for scope in (owner, *owner.around) if owner is not None else ():
             inside = scope.children.get(name)
@@ -188,15 +185,18 @@ class Names:
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None
+        return self._evaluator.memo.once(("holder", view.id, name), None, self._holder, name, view)
+
+    def _holder(self, name: str, view: SourceView) -> Def | None:
         if name in view.tops and name not in view.imports and not view.language.is_library_name(name):
             return view.tops[name][-1]
         if name == DEFAULT and name in view.bindings:
-            return self.holder(view.bindings[name][0][1], view, None, hops + 1)
-        for fact in view.imports.get(name, ()) if hops < MAX_HOPS else ():
+            return self.holder(view.bindings[name][0][1], view, None)
+        for fact in view.imports.get(name, ()):
             for path in self._evaluator.modules.resolve(view, fact.module):
                 other = self._evaluator.sources.at(path)
                 original = DEFAULT if fact.original == WHOLE else fact.original
-                found = self.holder(original, other, None, hops + 1) if other is not None else None
+                found = self.holder(original, other, None) if other is not None else None
                 if found is not None:
                     return found
         return None
@@ -243,36 +243,44 @@ class Exports:
         what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
         return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
 
-    def definers(self, fact: ImportFact, view: SourceView, hops: int = 0) -> list[Def | SourceView]:
+    def definers(
+        self, fact: ImportFact, view: SourceView, *, handed_on: bool = False
+    ) -> list[Def | SourceView]:
         """Return what defines an imported name: definitions, or the file that binds it."""
         modules, sources = self._evaluator.modules, self._evaluator.sources
         found: list[Def | SourceView] = []
         for path in modules.resolve(view, fact.module):
             other = sources.at(path)
             if other is not None:
-                found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other, hops)
+                found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other)
         inner = modules.inner(view, fact) if not found and fact.original != WHOLE else None
         module = sources.at(inner) if inner else None
         if module is not None:
             return [module]
-        if not found and hops and fact.local != WHOLE:  # bound in a way that facts do not tell
+        if not found and handed_on and fact.local != WHOLE:  # bound in a way that facts do not tell
             paths = modules.resolve(view, fact.module)
             return [other for path in paths if (other := sources.at(path)) is not None]
         return found
 
-    def _definers_in(self, name: str, view: SourceView, hops: int) -> list[Def | SourceView]:
+    def _definers_in(self, name: str, view: SourceView) -> list[Def | SourceView]:
+        nothing: list[Def | SourceView] = []
+        return self._evaluator.memo.once(
+            ("definers", view.id, name), nothing, self._find_definers, name, view
+        )
+
+    def _find_definers(self, name: str, view: SourceView) -> list[Def | SourceView]:
         named = [d for d in view.tops.get(name, ()) if d.kind not in SATELLITE_KINDS]
         if named:
             return list(bodies(named)[-2:])
         if name == DEFAULT and name in view.bindings:
             value = view.bindings[name][0][1]
             known = value in view.tops or value in view.imports
-            return self._definers_in(value, view, hops + 1) if known and hops < MAX_HOPS else [view]
+            return self._definers_in(value, view) if known else [view]
         if name in view.bindings:
             return [view]
-        for fact in (*view.imports.get(name, ()), *view.imports.get(WHOLE, ())) if hops < MAX_HOPS else ():
+        for fact in (*view.imports.get(name, ()), *view.imports.get(WHOLE, ())):
             wanted = fact._replace(original=name) if fact.local == WHOLE else fact
-            found = self.definers(wanted, view, hops + 1)
+            found = self.definers(wanted, view, handed_on=True)
             if found:
                 return found
         inside = self._evaluator.modules.submodule(view, name)

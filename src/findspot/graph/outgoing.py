@@ -10,7 +10,7 @@ from typing import NamedTuple
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolution, Resolver, Target, is_method
+from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, GIVEN_UP, Resolution, Resolver, Target, is_method
 from findspot.graph.source_view import SATELLITE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.structural import Structural
@@ -27,7 +27,7 @@ class Outgoing:
         self.evaluator = Evaluator(sources)
         self.resolver = Resolver(self.evaluator)
         self.types = self.evaluator.types
-        self.conformance = Structural(sources, self.types)
+        self.conformance = Structural(sources, self.types, self.evaluator.memo)
 
     def edges(self, view: SourceView, reference: ReferenceFact) -> Iterator[Edge]:
         yield from (edge for _, edge in self.resolved(view, reference))
@@ -64,8 +64,9 @@ class Outgoing:
 
     def overridden(self, method: Def) -> list[tuple[Def, float, str]]:
         """Return all that a method overrides, the nearest first, each with a confidence and a mark."""
-        if not is_method(method):
-            return []
+        return self.evaluator.memo.step([], self._overridden, method) if is_method(method) else []
+
+    def _overridden(self, method: Def) -> list[tuple[Def, float, str]]:
         around = self.types.around(method)
         if around is None or not (method.scope or self.types.ancestors(around)):
             return []
@@ -105,6 +106,10 @@ class Outgoing:
 
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         """Return what defines that which an import brings in."""
+        nothing: list[Target] = []
+        return self.evaluator.memo.step(nothing, self._find_imported, fact, view)
+
+    def _find_imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         exports = self.evaluator.exports
         packages = self.evaluator.packages
         if view.language.imports_packages:
@@ -143,6 +148,8 @@ class Doubt(IntEnum):
     """Nothing defines or imports the name there."""
     EXTERNAL = 4
     """The receiver looks external."""
+    GIVEN_UP = 5
+    """Finding out what it means would take too long."""
 
 
 class Doubtful(NamedTuple):
@@ -165,6 +172,8 @@ def doubt_about(
         return None
     if resolution.reason == AMBIGUOUS:
         return Doubt.SEVERAL
+    if resolution.reason == GIVEN_UP:
+        return Doubt.GIVEN_UP
     if resolution.reason != EXTERNAL:
         return Doubt.RECEIVER
     if _is_imported(outgoing, view, reference):

@@ -22,7 +22,6 @@ from findspot.graph.edges import Node, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.members import is_property
-from findspot.graph.names import MAX_HOPS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
 from findspot.graph.source_view import Def, SourceView
@@ -52,6 +51,7 @@ _REASONS = {
     Doubt.RECEIVER: "the type of the receiver is unknown",
     Doubt.UNBOUND: "not defined or imported there",
     Doubt.EXTERNAL: "the receiver looks external",
+    Doubt.GIVEN_UP: "too involved to follow",
 }
 
 
@@ -312,18 +312,20 @@ class Leftovers:
             return same and not evaluator.packages.named(fact, view)
         return self._leads_to(view, fact, gone) and not evaluator.exports.definers(fact, view)
 
-    def _leads_to(self, view: SourceView, fact: ImportFact, gone: Node, hops: int = 0) -> bool:
+    def _leads_to(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
         """Return whether an import asks the file of a definition, or a module that hands its names on."""
-        paths = self._outgoing.evaluator.modules.resolve(view, fact.module)
-        if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
-            return True
-        between = [other for path in paths if (other := self._sources.at(path))] if hops < MAX_HOPS else []
-        return any(
-            self._leads_to(other, each, gone, hops + 1)
-            for other in between
-            for each in (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
-            if each.original in (WHOLE, gone.name)
-        )
+        waiting, seen = [(view, fact)], set()
+        while waiting:
+            view, fact = waiting.pop()
+            paths = self._outgoing.evaluator.modules.resolve(view, fact.module)
+            if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
+                return True
+            for other in filter(None, map(self._sources.at, paths)):
+                if (other.id, fact.original) not in seen:
+                    seen.add((other.id, fact.original))
+                    facts = (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
+                    waiting += [(other, each) for each in facts if each.original in (WHOLE, gone.name)]
+        return False
 
     def _asks_lost_file(self, view: SourceView, receiver: str, path: str) -> bool:
         """Return whether a receiver is imported from a file that is gone, or from its package."""

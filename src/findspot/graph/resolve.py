@@ -48,7 +48,7 @@ _ABSTRACT = frozenset({"abstractmethod", "NotImplementedError"})
 MAX_CANDIDATES = 40
 """Definitions of one name compared; a name that more things have says nothing."""
 
-EXTERNAL, UNKNOWN, AMBIGUOUS = "external", "unknown", "ambiguous"
+EXTERNAL, UNKNOWN, AMBIGUOUS, GIVEN_UP = "external", "unknown", "ambiguous", "given up"
 
 Target = Def | SourceView
 
@@ -61,7 +61,7 @@ class Resolution(NamedTuple):
     candidates: tuple[Def, ...] = ()
 
 
-_EXTERNAL, _UNKNOWN = Resolution(reason=EXTERNAL), Resolution(reason=UNKNOWN)
+_EXTERNAL, _UNKNOWN, _GIVEN_UP = (Resolution(reason=each) for each in (EXTERNAL, UNKNOWN, GIVEN_UP))
 _OUTSIDE = (NOTHING,)
 """The receivers of a chain that leads out of the project."""
 _CALL, _VALUE, _DECORATE = Relation.CALL, Relation.VALUE, Relation.DECORATE
@@ -88,11 +88,16 @@ class Resolver:
         key = (view.id, scope, name, on, relation, arguments)
         known = self._done.get(key)
         if known is None:
-            known = self._done[key] = self.resolve_at(view, reference, scope)
+            known = self.resolve_at(view, reference, scope)
+            if known is not _GIVEN_UP:
+                self._done[key] = known
         return known
 
     def resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
         """Return what a reference refers to in a scope, as `scope` gives it."""
+        return self.evaluator.memo.step(_GIVEN_UP, self._resolve_at, view, reference, scope)
+
+    def _resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
         owner = view.owner(reference.owner) if scope != -1 else None
         if owner is not None and reference.relation in _LOOKED_UP_AROUND:
             owner = owner.parent
@@ -262,9 +267,12 @@ class Resolver:
             parents = self.evaluator.types.parents(value.of)[0]
             return parents[0] if parents else None
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            exported = self.evaluator.exports.whole(value.of)
-            return next((found for each in exported if (found := self._target(each)) is not None), None)
+            return self.evaluator.memo.once(("target", value.of.id), None, self._whole_target, value.of)
         return None
+
+    def _whole_target(self, view: SourceView) -> Target | None:
+        exported = self.evaluator.exports.whole(view)
+        return next((found for each in exported if (found := self._target(each)) is not None), None)
 
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""

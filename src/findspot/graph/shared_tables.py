@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from findspot.graph.summaries import Summaries
 from findspot.store.snapshot import Snapshot
@@ -146,55 +145,3 @@ def project_table(snapshot: Snapshot) -> dict[Any, Any]:
         table = {}
         room.held = files.shape, settings, now, table
     return table
-
-
-T = TypeVar("T")
-
-MAX_DEPTH = 24
-"""Answers within answers that are followed; real code needs a handful."""
-
-MAX_STEPS = 2_000
-"""Answers worked out for one question; more means that code goes round in circles."""
-
-
-class Memo:
-    """Remembers whole answers; what would go in a circle, or on for too long, is cut short."""
-
-    def __init__(self, known: dict[Any, Any]) -> None:
-        """Keep finished answers in `known`, which other threads may share."""
-        self._known = known
-        self._running: set[Hashable] = set()
-        self._cuts = 0
-        self._steps = 0
-
-    def once(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
-        """Return what `work` makes of what is given, or `otherwise` where it is being worked out already."""
-        if key in self._known:
-            return cast(T, self._known[key])
-        running = self._running
-        if not running:
-            self._cuts = self._steps = 0
-        if key in running or len(running) > MAX_DEPTH or self._steps > MAX_STEPS:
-            self._cuts += 1
-            return otherwise
-        self._steps += 1
-        cuts = self._cuts
-        running.add(key)
-        try:
-            answer = work(*given)
-        finally:
-            running.discard(key)
-        if self._cuts == cuts or not running:  # an answer that was cut short holds for this question only
-            self._known[key] = answer
-        return answer
-
-    def kept(self, key: Hashable, work: Callable[..., T], *given: Any) -> T:
-        """Return what `work` makes of what is given, which never leads back to the same question directly."""
-        known = self._known
-        if key in known:
-            return cast(T, known[key])
-        cuts = self._cuts
-        answer = work(*given)
-        if self._cuts == cuts:
-            known[key] = answer
-        return answer

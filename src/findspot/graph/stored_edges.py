@@ -6,6 +6,7 @@ import contextlib
 import gc
 import hashlib
 import json
+import logging
 import zlib
 from array import array
 from collections.abc import Container, Hashable, Iterator, Sequence
@@ -20,8 +21,9 @@ from findspot.core.model import LINKING, Progress
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
+from findspot.graph.memo import NOT_OURS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
-from findspot.graph.resolve import Target
+from findspot.graph.resolve import GIVEN_UP, Target
 from findspot.graph.second_resolver import SecondResolver, few_collections, start_second
 from findspot.graph.shared_tables import (
     MEMBERS,
@@ -42,6 +44,8 @@ from findspot.store.store_protocol import Store
 from findspot.store.vector_segments import VectorReader
 from findspot.store.writer import Writer
 
+_log = logging.getLogger(__name__)
+
 Kind = tuple[Relation, str]
 """A relation and a mark."""
 
@@ -53,13 +57,15 @@ _KINDS: tuple[Kind, ...] = (
 """What edges are stored as, by number: their relation and mark."""
 _CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KINDS)}
 _ALL_CODES = range(len(_KINDS))
-_COLUMNS = 4
+_COLUMNS, _VALUE = 4, 2
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
 _LOOK = 1_000
 """References of one file after which it is checked that the tables are not crowded."""
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
+_GIVEN_UP = "!"
+"""What the references that had to be given up are stored by, with how many for a confidence."""
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
 _json = json.JSONEncoder(separators=(",", ":")).encode
@@ -93,6 +99,14 @@ class StoredEdges:
         """Yield the references to a name that lead nowhere known, of files which are not pending."""
         for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}", _ALL_CODES):
             yield Doubtful(node, relation, line, _DOUBTS[doubt])
+
+    def given_up(self) -> dict[str, int]:
+        """Return how many references had to be given up, by the path of their file."""
+        return {
+            self._files[file_id].path: sum(array("i", data)[_VALUE::_COLUMNS])
+            for file_id, data in self._rows.to(_key(_GIVEN_UP))
+            if file_id in self._files and file_id not in self.pending
+        }
 
     def _stored(self, target: str, codes: Container[int]) -> Iterator[tuple[Kind, int, int, Node]]:
         for file_id, data in self._rows.to(_key(target)):
@@ -224,13 +238,30 @@ class FileResolver:
     def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
         """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
         self._make_room()
+        try:
+            return self._edges_of(file_id)
+        except NOT_OURS:
+            raise
+        except Exception:  # noqa: BLE001  # a mistake of ours costs the edges of one file, not the run
+            _log.exception("the references of file %s could not be resolved", file_id)
+            self._use(self.tables.emptied())
+            encoder = _Encoder()
+            encoder.add(_GIVEN_UP, 0, 0, 1, -1)
+            return encoder.encoded(None)
+
+    def _edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
+        self._outgoing.evaluator.memo.begin()
         view = self._sources.view(file_id)
         encoder = _Encoder()
         if view is not None:
             doubtful = self._add_references(view, encoder)
             view = self._sources.view(file_id) or view
+            memo = self._outgoing.evaluator.memo
+            given_up = memo.given_up
             for target, kind, line, confidence, place in self._others(view):
                 encoder.add(target.id_of_node, _CODES[kind], line, round(confidence * 1000), place)
+            if memo.given_up > given_up:
+                encoder.add(_GIVEN_UP, 0, 0, memo.given_up - given_up, -1)
             for edge in doubtful:
                 encoder.add(*edge)
         for table in (RECEIVERS, MEMBERS, OWNERS):
@@ -260,7 +291,7 @@ class FileResolver:
             code, targets, doubt = meaning
             if targets:
                 encoder.add_to(targets, code, line, place)
-            elif doubt:
+            if doubt:
                 doubtful.append((f"{_DOUBTFUL}{name}", code, line, doubt, place))
         return doubtful
 
@@ -273,9 +304,10 @@ class FileResolver:
         if resolution.targets:
             found = resolution.targets
             return code, [(encoder.to(of.id_of_node), round(trust * 1000)) for of, trust in found], 0
+        counted = [(encoder.to(_GIVEN_UP), 1)] if resolution.reason == GIVEN_UP else []
         if not self._is_defined(reference.name):
-            return code, [], 0
-        return code, [], doubt_about(self._outgoing, view, reference, resolution) or 0
+            return code, counted, 0
+        return code, counted, doubt_about(self._outgoing, view, reference, resolution) or 0
 
     def _is_defined(self, name: str) -> bool:
         known = self._defined.get(name)

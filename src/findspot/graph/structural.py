@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE
 from findspot.graph.languages.go import STANDARD_INTERFACES, Go
+from findspot.graph.memo import Memo
 from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
@@ -23,9 +24,10 @@ Methods = dict[str, str]
 class Structural:
     """Compares the methods of types and interfaces, in languages with structural interfaces."""
 
-    def __init__(self, sources: Sources, types: Types) -> None:
+    def __init__(self, sources: Sources, types: Types, memo: Memo) -> None:
         self._sources = sources
         self._types = types
+        self._memo = memo
         self._methods: dict[Def, tuple[Methods, bool]] = sources.tables.table("method sets")
         self._interfaces: dict[Def, list[Def]] = sources.tables.table("structural interfaces")
         self._by_method: dict[str, list[Def]] = sources.tables.table("interfaces by method")
@@ -36,18 +38,24 @@ class Structural:
         if not of.file.language.structural_interfaces or not of.is_type or of.kind == "interface":
             return []
         if of not in self._interfaces:
-            candidates: dict[Def, None] = {}
-            for name in _names(self.methods(of)[0]):
-                candidates.update(dict.fromkeys(self._declaring(name)))
-            named = self._types.ancestors(of)
-            asked = [each for each in candidates if each not in named][:MAX_CANDIDATES]
-            self._interfaces[of] = [interface for interface in asked if self.conforms(of, interface)]
+            return self._memo.fill(self._interfaces, of, [], self._find_interfaces, of)
         return self._interfaces[of]
+
+    def _find_interfaces(self, of: Def) -> list[Def]:
+        candidates: dict[Def, None] = {}
+        for name in _names(self.methods(of)[0]):
+            candidates.update(dict.fromkeys(self._declaring(name)))
+        named = self._types.ancestors(of)
+        asked = [each for each in candidates if each not in named][:MAX_CANDIDATES]
+        return [interface for interface in asked if self.conforms(of, interface)]
 
     def implementers(self, interface: Def) -> list[Def]:
         """Return the types that have the methods of an interface."""
         if not interface.file.language.structural_interfaces or interface.kind != "interface":
             return []
+        return self._memo.step([], self._find_implementers, interface)
+
+    def _find_implementers(self, interface: Def) -> list[Def]:
         family = interface.file.language.family
         defined = [self._sources.defining(name, family) for name in _names(self.methods(interface)[0])]
         waiting = []

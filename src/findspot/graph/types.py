@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import NamedTuple
 
 from findspot.core.facts import ALIASED, STATIC, ReferenceFact, split_outside
+from findspot.graph.memo import Memo
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
@@ -35,6 +37,16 @@ def bodies(definitions: list[Def]) -> list[Def]:
     return kept or definitions
 
 
+@contextmanager
+def _noted(busy: set[Def], definition: Def) -> Iterator[None]:
+    """Keep a definition in a set for as long as something about it is looked for."""
+    busy.add(definition)
+    try:
+        yield
+    finally:
+        busy.discard(definition)
+
+
 class _Heirs(NamedTuple):
     """The subtypes of a type that are known so far: of a common one, few are ever asked for."""
 
@@ -48,9 +60,10 @@ class _Heirs(NamedTuple):
 class Types:
     """The hierarchy of one generation; each type is worked out when first asked for."""
 
-    def __init__(self, sources: Sources, lookup: TypeLookup) -> None:
+    def __init__(self, sources: Sources, lookup: TypeLookup, memo: Memo) -> None:
         self._sources = sources
         self._lookup = lookup
+        self._memo = memo
         table = sources.tables.table
         self._parents: dict[Def, tuple[list[Def], bool]] = table("parents")
         self._ancestors: dict[Def, list[Def]] = table("ancestors")
@@ -73,9 +86,9 @@ class Types:
         if definition not in self._homes:
             if definition in self._homing:
                 return definition
-            self._homing.add(definition)
-            self._homes[definition] = self._named(definition.name, definition.file, definition)
-            self._homing.discard(definition)
+            given = (definition.name, definition.file, definition)
+            with _noted(self._homing, definition):
+                return self._memo.fill(self._homes, definition, None, self._named, *given) or definition
         return self._homes[definition] or definition
 
     def around(self, owner: Def | None) -> Def | None:
@@ -115,17 +128,19 @@ class Types:
         if of not in self._satellites:
             if of in self._gathering:
                 return []
-            self._gathering.add(of)
-            language = of.file.language
-            folder = posixpath.dirname(of.file.path) if language.shares == "folder" else None
-            self._satellites[of] = [
-                definition
-                for view in self._sources.definers.extending(of.name, language.family, folder)
-                for definition in view.outside
-                if definition is not of and self._adds_to(definition, of)
-            ]
-            self._gathering.discard(of)
+            with _noted(self._gathering, of):
+                return self._memo.fill(self._satellites, of, [], self._find_satellites, of)
         return self._satellites[of]
+
+    def _find_satellites(self, of: Def) -> list[Def]:
+        language = of.file.language
+        folder = posixpath.dirname(of.file.path) if language.shares == "folder" else None
+        return [
+            definition
+            for view in self._sources.definers.extending(of.name, language.family, folder)
+            for definition in view.outside
+            if definition is not of and self._adds_to(definition, of)
+        ]
 
     def _adds_to(self, definition: Def, of: Def) -> bool:
         if definition.kind in SATELLITE_KINDS and definition.name == of.name:
@@ -141,24 +156,30 @@ class Types:
         if of not in self._parents:
             if of in self.opening:  # it inherits from itself
                 return [], False
-            self.opening.add(of)
-            found: list[Def] = []
-            external = False
-            for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
-                for reference in part.file.references.inherited_by(part.place):
-                    types = self.supertype(reference, part)
-                    found += [t for t in types if t not in found and t is not of]
-                    external = external or not (types or reference.name in MEMBERLESS)
-            for place, alias in of.bindings.get(ALIASED, ()):
-                for name in split_outside(alias.removeprefix(":"), "|"):
-                    if name[:1] in _WRAPPED:  # a container or function of a type is not the type
-                        continue
-                    values = self._lookup(name, of.file, of.file.owner(place))
-                    types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
-                    found += [t for t in types if t not in found and t is not of]
-            self.opening.discard(of)
-            self._parents[of] = (found, external)
+            with _noted(self.opening, of):
+                return self._memo.fill(self._parents, of, ([], False), self._find_parents, of)
         return self._parents[of]
+
+    def _find_parents(self, of: Def) -> tuple[list[Def], bool]:
+        found: list[Def] = []
+        external = False
+        for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
+            for reference in part.file.references.inherited_by(part.place):
+                types = self.supertype(reference, part)
+                found += [t for t in types if t not in found and t is not of]
+                external = external or not (types or reference.name in MEMBERLESS)
+        for place, alias in of.bindings.get(ALIASED, ()):
+            for name in split_outside(alias.removeprefix(":"), "|"):
+                if name[:1] in _WRAPPED:  # a container or function of a type is not the type
+                    continue
+                values = self._lookup(name, of.file, of.file.owner(place))
+                types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
+                found += [t for t in types if t not in found and t is not of]
+        return found, external
+
+    def _is_settled(self, given_up: int) -> bool:
+        """Return whether all parents asked for since `given_up` was read are known."""
+        return not self.opening and self._memo.given_up == given_up
 
     def supertype(self, reference: ReferenceFact, part: Def) -> list[Def]:
         """Return the types of the project that one clause of inheritance names."""
@@ -173,19 +194,20 @@ class Types:
         if of in self._ancestors:
             return self._ancestors[of]
         found: list[Def] = []
+        given_up = self._memo.given_up
         waiting = list(self.parents(of)[0])
         while waiting and len(found) < MAX_ANCESTORS:
             current = waiting.pop(0)
             if current not in found and current is not of:
                 found.append(current)
                 waiting = [*self.parents(current)[0], *waiting]
-        if not self.opening:  # else some parents are not known yet
+        if self._is_settled(given_up):
             self._ancestors[of] = found
         return found
 
     def subtypes(self, of: Def) -> Iterator[Def]:
         """Yield the types that name it as a supertype by the name of its definition, the last first."""
-        heirs = self._heirs.get(of) if not self.opening else None  # else some parents are not known yet
+        heirs = self._heirs.get(of) if not self.opening else None  # while some parents are not known yet
         if heirs is None:
             heirs = _Heirs(list(self._sources.numbers_naming(of.name)), [], [])
             if not self.opening:
@@ -193,9 +215,9 @@ class Types:
         for place in count():
             while len(heirs.found) <= place:
                 if heirs.types:
-                    each = heirs.types.pop()
-                    if of in self.parents(each)[0]:
-                        heirs.found.append(each)
+                    if of in self.parents(heirs.types[-1])[0]:
+                        heirs.found.append(heirs.types[-1])
+                    heirs.types.pop()
                 elif heirs.numbers:
                     owners = _naming(self._sources, of, heirs.numbers.pop())
                     heirs.types.extend(dict.fromkeys(map(self.home, owners)))
@@ -211,6 +233,7 @@ class Types:
         if key in self._combined:
             return self._combined[key]
         found: dict[Def, None] = {}
+        given_up = self._memo.given_up
         waiting, seen = [self.subtypes(of)], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
             current = next(waiting[-1], None)
@@ -223,7 +246,7 @@ class Types:
                     found[member] = None
                 else:
                     waiting.append(self.subtypes(current))
-        if not self.opening:  # else some parents are not known yet
+        if self._is_settled(given_up):
             self._combined[key] = list(found)
         return list(found)
 
@@ -231,8 +254,9 @@ class Types:
         """Return whether something that it inherits from is not of the project."""
         known = self._opaque.get(of)
         if known is None:
+            given_up = self._memo.given_up
             known = any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
-            if not self.opening:  # else some parents are not known yet
+            if self._is_settled(given_up):
                 self._opaque[of] = known
         return known
 
@@ -269,6 +293,7 @@ class Types:
         key = (of, name)
         if key in self._members:
             return self._members[key]
+        given_up = self._memo.given_up
         found = self.own(of, name)
         if found is None:
             for ancestor in self.ancestors(of):
@@ -277,7 +302,7 @@ class Types:
                 found = self.own(ancestor, name)
                 if found is not None:
                     break
-        if not self.opening:  # else some parents are not known yet
+        if self._is_settled(given_up):
             self._members[key] = found
         return found
 
@@ -294,7 +319,7 @@ class Types:
     def constructor(self, of: Def) -> Def | None:
         """Return the method that runs when an instance is made."""
         if of not in self._constructors:
-            self._constructors[of] = _find_constructor(self, of)
+            return self._memo.fill(self._constructors, of, None, _find_constructor, self, of)
         return self._constructors[of]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import Facts, unpack
 from findspot.core.sqlite import Connection
 
@@ -19,7 +20,10 @@ class FactRows:
     def of_file(self, file_id: int) -> Facts | None:
         """Return the facts of a file; None for files that are not code."""
         row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
-        return unpack(row[0]) if row else None
+        try:
+            return unpack(row[0]) if row else None
+        except ValueError as error:
+            raise IndexCorruptError(str(error)) from error
 
     def files_naming(self, name: str, first: int = 0, last: int = _LAST) -> list[tuple[int, int, int]]:
         """Return each file that defines or uses a name, by number, with how often it does; those of a range

@@ -102,10 +102,10 @@ def chain(hops: int) -> dict[str, str]:
     return files
 
 
-@pytest.mark.parametrize(("hops", "found"), [(1, {"HANDLE"}), (6, {"HANDLE"}), (7, set())])
-def test_a_constant_is_followed_through_six_files(hops: int, found: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("hops", [1, 7])
+def test_a_constant_is_followed_through_several_files(hops: int, tmp_path: Path) -> None:
     with graph_of(chain(hops), tmp_path) as graph:
-        assert set(calls(graph, "start")) == found
+        assert set(calls(graph, "start")) == {"HANDLE"}
 
 
 @pytest.mark.parametrize(("renamings", "found"), [(1, ["start"]), (2, ["start"]), (3, [])])
@@ -176,7 +176,7 @@ def test_a_method_of_an_unknown_receiver(files: dict[str, str], found: set[str],
         assert set(calls(graph, "start")) == found
 
 
-@pytest.mark.parametrize(("levels", "followed"), [(20, True), (26, False)])
+@pytest.mark.parametrize(("levels", "followed"), [(20, True), (60, False)])
 def test_what_functions_return_is_followed_through_others(
     levels: int, followed: bool, tmp_path: Path
 ) -> None:
