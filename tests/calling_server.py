@@ -5,7 +5,9 @@ then an answer; `steps`), hang (never answers), block (no longer reads anything)
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
 length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
-escape (starts a process that leaves its session; its pid).
+escape (starts a process that leaves its session; its pid), half (a text cut inside a character), deep
+(nested 50,000 times), invalid (no content), refuse (an error with a code and data), environ, roots (those of
+the client), research (a task; `steps`, and `ask` to ask in between), cancelled_tasks.
 
 Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
@@ -22,6 +24,7 @@ import threading
 import time
 from typing import Any
 
+HALF = "Party \ud83c"
 LOCK = threading.Lock()
 ANSWERS: dict[int, Any] = {}
 ANSWERED = threading.Condition()
@@ -32,8 +35,11 @@ LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
-    "late", "provoke", "escape",
+    "late", "provoke", "escape", "half", "deep", "invalid", "refuse", "environ", "roots", "research",
+    "cancelled_tasks",
 ]  # fmt: skip
+TASKS: dict[str, dict[str, Any]] = {}
+CANCELLED_TASKS: list[str] = []
 
 
 def send(**message: Any) -> None:
@@ -91,6 +97,17 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
     if name == "provoke":
         PROVOKED.set()
         return text(json.dumps(LATE.get()))
+    if name == "half":
+        send(method="notifications/message", params={"level": "info", "data": HALF})
+        return text(HALF)
+    if name == "invalid":
+        return {"contents": []}
+    if name == "environ":
+        return text(json.dumps(dict(os.environ)))
+    if name == "roots":
+        return text(json.dumps(request("roots/list", {})))
+    if name == "cancelled_tasks":
+        return text(json.dumps({"tasks": CANCELLED_TASKS}))
     if name == "length":
         return text(str(len(arguments["text"])))
     if name == "content":
@@ -133,6 +150,47 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
     raise ValueError(name)
 
 
+def tool(name: str) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": name, "inputSchema": {"type": "object"}}
+    if name == "half":
+        described["description"] = HALF
+    if name == "research":
+        described["execution"] = {"taskSupport": "required"}
+    return described
+
+
+def handle_task(number: Any, method: str, params: dict[str, Any]) -> None:
+    """Answer a request about a task, which takes one step each time that it is asked about."""
+    if method == "tools/call":
+        arguments, token = params.get("arguments") or {}, params.get("_meta", {}).get("progressToken")
+        task = {"taskId": f"task-{len(TASKS)}", "status": "working", "ttl": params["task"].get("ttl")}
+        task |= {"createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z"}
+        TASKS[task["taskId"]] = {"task": task | {"pollInterval": 1}, "left": 0, "token": token, **arguments}
+        TASKS[task["taskId"]]["left"] = arguments.get("steps", 1)
+        send(id=number, result={"task": TASKS[task["taskId"]]["task"]})
+        return
+    known = TASKS[params["taskId"]]
+    if method == "tasks/cancel":
+        CANCELLED_TASKS.append(params["taskId"])
+        send(id=number, result=known["task"] | {"status": "cancelled"})
+    elif method == "tasks/get":
+        known["left"] -= 1
+        if known["left"] <= 0 and known["task"]["status"] == "working":
+            known["task"]["status"] = "input_required" if known.get("ask") else "completed"
+        known["task"]["statusMessage"] = f"{known['left']} left"
+        if known.get("reports"):
+            progress = {"progressToken": known["token"], "progress": -known["left"]}
+            send(method="notifications/progress", params=progress)
+        send(id=number, result=known["task"])
+    else:
+        answer: Any = None
+        if known.get("ask"):
+            schema = {"type": "object", "properties": {}}
+            answer = request("elicitation/create", {"message": "Which?", "requestedSchema": schema})
+        related = {"io.modelcontextprotocol/related-task": {"taskId": params["taskId"]}}
+        send(id=number, result={**text(json.dumps({"found": 42, "answer": answer})), "_meta": related})
+
+
 def handle(message: dict[str, Any]) -> None:
     method, params, number = message["method"], message.get("params") or {}, message["id"]
     if method == "initialize":
@@ -144,11 +202,27 @@ def handle(message: dict[str, Any]) -> None:
     elif method == "ping":
         send(id=number, result={})
     elif method == "tools/list":
-        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in [*NAMES, *ADDED]]
+        tools = [tool(name) for name in [*NAMES, *ADDED]]
         send(id=number, result={"tools": tools})
+    elif method.startswith("tasks/") or (method == "tools/call" and "task" in params):
+        handle_task(number, method, params)
     elif method == "tools/call":
         name = params["name"]
         if name == "hang":
+            return
+        if name == "deep":
+            with LOCK:
+                nested = "[" * 50_000 + "]" * 50_000
+                sys.stdout.write(f'{{"jsonrpc":"2.0","id":{number},"result":{nested}}}\n')
+                sys.stdout.flush()
+            return
+        if name in ("refuse", "research"):
+            error = {
+                "code": -32050,
+                "message": f"{name} failed " + "x" * 5_000_000,
+                "data": {"why": "no task"},
+            }
+            send(id=number, error=error)
             return
         if name not in [*NAMES, *ADDED]:
             send(id=number, error={"code": -32602, "message": f"Unknown tool: {name}"})

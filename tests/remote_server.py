@@ -31,7 +31,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource/mcp"
 AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server"
 
-Answer = Response | Callable[[Request], Response]
+HALF = "Party ½"
+"""Stands for a text that ends inside a character: on its way out, `½` becomes half of one."""
+
+Answer = Response | Callable[[Request], Response | None]
 
 
 @dataclass
@@ -57,6 +60,10 @@ class RemoteServer:
     auth_methods: list[str] | None = field(default_factory=lambda: ["client_secret_post", "none"])
     """How clients prove who they are; one that does not register with `none` gets a secret."""
     lifetime_s: int = 3600
+    halves: bool = False
+    """Whether it has a tool `half`, whose text ends inside a character."""
+    port: int = 0
+    """One that is free, unless it is that of a server before."""
     answers: dict[str, Answer] = field(default_factory=dict)
     scope: str = "tools:call"
     """What a token must hold."""
@@ -68,8 +75,9 @@ class RemoteServer:
     client_secrets: dict[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = listener.getsockname()[1]
+        self.origin = f"http://127.0.0.1:{self.port}"
         self.url = f"{self.origin}/mcp"
         self._app = self._mcp_app()
         config = uvicorn.Config(
@@ -106,6 +114,13 @@ class RemoteServer:
             """Add two numbers."""
             return a + b
 
+        if self.halves:
+
+            @server.tool()
+            def half() -> str:
+                """Return half of a character, which the answer holds as an escape."""
+                return HALF
+
         if self.sse:
             return server.sse_app(sse_path="/mcp", message_path="/messages/")
         return server.streamable_http_app(streamable_http_path="/mcp")
@@ -128,7 +143,7 @@ class RemoteServer:
             answer = self._refusal(request)
         else:
             answer = self._oauth(request, form)
-        await (answer or self._app)(scope, receive, send)
+        await (answer or self._app)(scope, receive, _halving(send) if self.halves else send)
 
     def _refusal(self, request: Request) -> Response | None:
         """Return why a message is not taken: no token, or one that is not enough."""
@@ -227,6 +242,20 @@ class RemoteServer:
                 "scope": scope,
             }
         )
+
+
+def _halving(send: Any) -> Any:
+    """Return what sends `½` as half of a character: no server of the SDK would."""
+
+    async def halved(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            kept = [(name, value) for name, value in message["headers"] if name != b"content-length"]
+            message = message | {"headers": kept}
+        elif b"\xc2\xbd" in message.get("body", b""):
+            message = message | {"body": message["body"].replace(b"\xc2\xbd", b"\\ud83c")}
+        await send(message)
+
+    return halved
 
 
 async def _fields(request: Request) -> dict[str, Any]:

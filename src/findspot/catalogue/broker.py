@@ -1,9 +1,9 @@
 """The process that holds the servers of all Findspot processes of one home folder.
 
 The first call starts it (`broker_client.py`). It listens on a Unix socket in the home folder, or on the
-loopback interface where there are none; whoever connects has to know the token of a file that only the owner
-can read. Both sides speak JSON-RPC as MCP does: progress, cancellation and questions work the same way.
-It ends by itself when no server runs any more. Whatever kills it, its servers end too (`guardian.py`).
+loopback interface where there are none; both sides prove to each other that they know the token of a file
+that only the owner can read. They speak JSON-RPC as MCP does: progress, cancellation and questions work the
+same way. It ends by itself when no server runs any more. Whatever kills it, its servers end too (`Guardian`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -112,7 +112,7 @@ class Broker:
         self._address: dict[str, Any] = {}
         self._published: State | None = None
         self._clients: set[_Client] = set()
-        self._listed: dict[tuple[Path, str], tuple[tuple[ToolDefinition, ...], str]] = {}
+        self._listed: dict[tuple[Any, ...], tuple[tuple[ToolDefinition, ...], str]] = {}
         self._requests = 0
         self._closing = False
 
@@ -139,15 +139,18 @@ class Broker:
         if method == "runs":
             return {"runs": [asdict(run) for run in self._pool.runs()]}
         spec = spec_adapter().validate_python(params["spec"])
+        environ, roots = params["environ"], params["roots"]
         counts = method != "hold"
         self._requests += counts
         try:
             if method == "hold":
-                await self._pool.hold(spec, environ=client.environ)
+                await self._pool.hold(spec, environ=environ)
                 return {}
             if method == "tools":
-                tools = await self._pool.tools(spec, timeout_s=params["timeout"], environ=client.environ)
-                return self._listing(spec, tools)
+                tools = await self._pool.tools(
+                    spec, timeout_s=params["timeout"], environ=environ, roots=roots
+                )
+                return self._listing(listing_key(spec, roots), tools)
             handlers = _handlers(context, params)
             result = await self._pool.raw_call(
                 spec,
@@ -155,19 +158,20 @@ class Broker:
                 params["arguments"],
                 timeout_s=params["timeout"],
                 handlers=handlers,
-                environ=client.environ,
+                environ=environ,
                 spent_s=params["spent"],
                 client=client,
+                roots=roots,
+                as_task=params["task"],
             )
-            return {"result": result, "listed": self._listed.get(_key(spec), (None, None))[1]}
+            return {"result": result, "listed": self._listed.get(listing_key(spec, roots), (None, None))[1]}
         except FindspotError as error:
             raise _error(FAILED, error.user_message, {"code": error.code, "hint": error.hint}) from error
         finally:
             self._requests -= counts
 
-    def _listing(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> dict[str, Any]:
+    def _listing(self, key: tuple[Any, ...], tools: tuple[ToolDefinition, ...]) -> dict[str, Any]:
         """Return the tools of a server, with a mark that every result repeats until they may have changed."""
-        key = _key(spec)
         if key not in self._listed or self._listed[key][0] is not tools:
             self._listed[key] = tools, secrets.token_hex(8)
         dumped = tools_adapter().dump_python(tools, mode="json")
@@ -180,8 +184,11 @@ class Broker:
         for client in self._clients:
             client.tell("changed", {"server": server})
 
-    def admits(self, token: str) -> bool:
-        return hmac.compare_digest(token, self._token)
+    def admits(self, proof: str, nonce: str) -> bool:
+        return hmac.compare_digest(proof, proof_of(self._token, nonce))
+
+    def proof(self, nonce: str) -> str:
+        return proof_of(self._token, nonce)
 
     def retire(self) -> None:
         """End as soon as the running calls have ended: a newer version wants to start."""
@@ -255,8 +262,8 @@ class _Client:
     """The connection of one Findspot process."""
 
     def __init__(self, broker: Broker) -> None:
-        self.environ: Mapping[str, str] = {}
         self._broker = broker
+        self._nonce = secrets.token_hex(32)
         self._admitted = False
         self._dispatcher: Any = None
         self._scope = anyio.CancelScope()
@@ -282,11 +289,12 @@ class _Client:
     async def _on_request(self, context: Any, method: str, params: Mapping[str, Any] | None) -> Any:
         params = params or {}
         if method == "hello":
-            self._admitted = self._broker.admits(str(params.get("token")))
-            self.environ = dict(params.get("environ") or {})
+            return {"proof": self._broker.proof(f"broker {params.get('nonce')}"), "nonce": self._nonce}
+        if method == "enter":
+            self._admitted = self._broker.admits(str(params.get("proof")), f"client {self._nonce}")
         if not self._admitted:
             raise _error(REFUSED, "the token is wrong")
-        if method == "hello":
+        if method == "enter":
             return {}
         if method == "retire":
             self._broker.retire()
@@ -325,8 +333,14 @@ def _handlers(context: Any, params: Mapping[str, Any]) -> CallHandlers:
     )
 
 
-def _key(spec: ServerSpec) -> tuple[Path, str]:
-    return spec.source, spec.name
+def listing_key(spec: ServerSpec, roots: Sequence[str]) -> tuple[Any, ...]:
+    """Return what a list of tools belongs to."""
+    return spec.source, spec.name, *roots
+
+
+def proof_of(token: str, nonce: str) -> str:
+    """Return what shows that one knows the token, without sending it."""
+    return hmac.new(token.encode(), nonce.encode(), "sha256").hexdigest()
 
 
 def _error(code: int, message: str, data: Any = None) -> Exception:

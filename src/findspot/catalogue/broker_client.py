@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
 import os
+import secrets
 import socket
 import subprocess
 import threading
@@ -24,7 +26,9 @@ from findspot.catalogue.broker import (
     FAILED,
     LOCK_NAME,
     broker_folder,
+    listing_key,
     own_version,
+    proof_of,
     read_address,
     spec_adapter,
     tools_adapter,
@@ -32,6 +36,7 @@ from findspot.catalogue.broker import (
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
+    MAX_TASK_S,
     CallHandlers,
     RunningCall,
     ServerBusyError,
@@ -40,7 +45,7 @@ from findspot.catalogue.live_connection import (
     ServerTimeoutError,
 )
 from findspot.catalogue.message_streams import CHUNK_BYTES, MAX_MESSAGE_BYTES, socket_streams
-from findspot.catalogue.server_connections import NESTED_VARIABLE, error_line
+from findspot.catalogue.server_connections import NESTED_VARIABLE, environment_for, error_line
 from findspot.catalogue.server_pool import RunState, ServerRun
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
@@ -80,16 +85,26 @@ def server_runs(home: Path) -> list[ServerRun]:
         with socket.socket(kind) as link, link.makefile("rwb") as stream:
             link.settimeout(_LOOK_PATIENCE_S)
             link.connect(address["socket"] if "socket" in address else ("127.0.0.1", address["port"]))
-            answer: dict[str, Any] = {}
-            for method, params in (("hello", {"token": address["token"]}), ("runs", {})):
+
+            def ask(method: str, params: dict[str, Any]) -> Any:
                 request = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
                 stream.write(json.dumps(request).encode() + b"\n")
                 stream.flush()
-                answer = json.loads(stream.readline())
-        runs = answer["result"]["runs"]
+                return json.loads(stream.readline())["result"]
+
+            token, nonce = address["token"], secrets.token_hex(32)
+            ask("enter", _checked(token, nonce, ask("hello", {"nonce": nonce})))
+            runs = ask("runs", {})["runs"]
         return [ServerRun(**{**run, "state": RunState(run["state"])}) for run in runs]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _checked(token: str, nonce: str, hello: Mapping[str, Any]) -> dict[str, str]:
+    """Return the proof that the broker asks for; `ValueError` if it has not proved itself."""
+    if not hmac.compare_digest(str(hello.get("proof")), proof_of(token, f"broker {nonce}")):
+        raise ValueError("not the broker")
+    return {"proof": proof_of(token, f"client {hello['nonce']}")}
 
 
 class BrokerClient:
@@ -100,7 +115,7 @@ class BrokerClient:
         self._environ = environ
         self._link: _Link | None = None
         self._linking = asyncio.Lock()
-        self._tools: dict[tuple[Path, str], tuple[str, tuple[ToolDefinition, ...]]] = {}
+        self._tools: dict[tuple[Any, ...], tuple[str, tuple[ToolDefinition, ...]]] = {}
         self._changes: dict[str, asyncio.Event] = {}
 
     async def call(
@@ -112,6 +127,8 @@ class BrokerClient:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         spent_s: float = 0.0,
         handlers: CallHandlers | None = None,
+        roots: Sequence[str] = (),
+        as_task: bool = False,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too.
 
@@ -120,23 +137,30 @@ class BrokerClient:
         import mcp_types as types
 
         _check_size(arguments)
-        params = {"tool": tool, "arguments": arguments, "timeout": timeout_s, "spent": spent_s}
-        call = RunningCall(handlers or CallHandlers(), timeout_s, _MARGIN_S)
+        params: dict[str, Any] = {
+            "tool": tool,
+            "arguments": arguments,
+            "timeout": timeout_s,
+            "spent": spent_s,
+        }
+        params |= {"roots": list(roots), "task": as_task}
+        call = RunningCall(handlers or CallHandlers(), timeout_s, MAX_TASK_S if as_task else _MARGIN_S)
         answer = await self._in_time(call, "call", spec, params)
-        listed = self._tools.get((spec.source, spec.name))
+        listed = self._tools.get(listing_key(spec, roots))
         if listed is not None and listed[0] != answer["listed"]:
             self._forget_tools(spec.name)
         return types.CallToolResult.model_validate(answer["result"])
 
     async def tools(
-        self, spec: ServerSpec, *, timeout_s: float = DEFAULT_TIMEOUT_S
+        self, spec: ServerSpec, *, timeout_s: float = DEFAULT_TIMEOUT_S, roots: Sequence[str] = ()
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now."""
         await self._connected()  # whoever is connected hears of changes
-        key = (spec.source, spec.name)
+        key = listing_key(spec, roots)
         if key not in self._tools:
             call = RunningCall(CallHandlers(), timeout_s, _MARGIN_S)
-            answer = await self._in_time(call, "tools", spec, {"timeout": timeout_s})
+            params: dict[str, Any] = {"timeout": timeout_s, "roots": list(roots)}
+            answer = await self._in_time(call, "tools", spec, params)
             self._tools[key] = answer["version"], tools_adapter().validate_python(answer["tools"])
         return self._tools[key][1]
 
@@ -147,7 +171,7 @@ class BrokerClient:
 
         async def hold() -> None:
             while True:
-                await self._request("hold", spec, {}, CallHandlers())
+                await self._request("hold", spec, {"roots": []}, CallHandlers())
 
         change = self._changes.setdefault(spec.name, asyncio.Event())
         async with anyio.create_task_group() as group:
@@ -184,6 +208,7 @@ class BrokerClient:
         from mcp_types import CONNECTION_CLOSED
 
         params["spec"] = spec_adapter().dump_python(spec, mode="json")
+        params["environ"] = environment_for(spec, self._environ)
         for _ in range(_ATTEMPTS):
             link = await self._connected()
             try:
@@ -251,7 +276,7 @@ class BrokerClient:
             else:
                 pair = await asyncio.open_connection("127.0.0.1", address["port"], limit=CHUNK_BYTES)
             link = _Link(*pair, self._forget_tools)
-            if await link.open(address["token"], self._environ):
+            if await link.open(address["token"]):
                 if address["version"] == own_version():
                     return link
                 await link.retire_broker()
@@ -280,15 +305,16 @@ class _Link:
         self._dispatcher: Any = None
         self._task = asyncio.create_task(self._run(reader, writer))
 
-    async def open(self, token: str, environ: Mapping[str, str]) -> bool:
-        """Introduce this process; return whether the broker admits it."""
+    async def open(self, token: str) -> bool:
+        """Let both processes prove who they are; return whether that is done."""
         from mcp.shared.exceptions import MCPError
 
         await self._ready.wait()
         try:
-            hello = {"token": token, "environ": dict(environ)}
-            await self._dispatcher.send_raw_request("hello", hello, {"timeout": _START_PATIENCE_S})
-        except MCPError:
+            nonce, options = secrets.token_hex(32), {"timeout": _START_PATIENCE_S}
+            hello = await self._dispatcher.send_raw_request("hello", {"nonce": nonce}, options)
+            await self._dispatcher.send_raw_request("enter", _checked(token, nonce, hello), options)
+        except (MCPError, ValueError, KeyError):
             self.is_open = False
         return self.is_open
 

@@ -19,7 +19,7 @@ from findspot.core.utc_time import age, utc_now
 from findspot.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from findspot.catalogue.server_connections import ServerAnswer
+    from findspot.catalogue.live_connection import ServerAnswer
 
 MAX_AGE = timedelta(days=1)
 """Age after which a server is asked again if no file of this machine shows that it changed."""
@@ -110,7 +110,7 @@ def build(
     old = previous or IndexFile()
     wanted = sources.without(options.exclude)
     gathered = _gather(wanted, old, options, previous_run, report)
-    notes = [*sources.notes]
+    notes = [*sources.notes, *gathered.notes]
     tools = [_cut(tool, notes) for tool in gathered.tools]
     indexed, embedded = index_tools(tools, old, embedder, dtype, force=options.force)
     index = IndexFile(
@@ -139,6 +139,7 @@ class _Gathered:
         self.tools: list[ToolDefinition] = []
         self.states: dict[str, ServerState] = {}
         self.reports: list[ServerReport] = []
+        self.notes: list[str] = []
         self._old, self._exclude = old, exclude
         self.before: dict[str, list[ToolDefinition]] = {}
         for tool in old.tools:
@@ -193,6 +194,7 @@ def _gather(
         else:
             offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
             gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
+            gathered.notes += [answer.note] if answer.note else []
     for name in sorted(previous_run.unread & gathered.before.keys() - sources.names):
         gathered.keep(name, Outcome.UNCHANGED)
     gone = gathered.before.keys() - {report.name for report in gathered.reports}
@@ -203,7 +205,7 @@ def _gather(
 def _ask(specs: Sequence[ServerSpec], options: BuildOptions, report: Report) -> Mapping[str, ServerAnswer]:
     if not specs:
         return {}
-    from findspot.catalogue.server_connections import ask_servers
+    from findspot.catalogue.live_connection import ask_servers
 
     report(f"asking {len(specs)} servers")
     return ask_servers(specs, options.timeout_s, lambda name, answer: report(_line(name, answer)))

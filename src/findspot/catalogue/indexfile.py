@@ -137,6 +137,8 @@ def definition_object(tool: ToolDefinition) -> dict[str, Any]:
         value["outputSchema"] = dict(tool.output_schema)
     if tool.annotations is not None:
         value["annotations"] = dict(tool.annotations)
+    if tool.execution is not None:
+        value["execution"] = dict(tool.execution)
     return value
 
 
@@ -238,7 +240,7 @@ def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> T
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where} has no name")
     schema, output, hints = value.get("inputSchema"), value.get("outputSchema"), value.get("annotations")
-    title, description = value.get("title"), value.get("description")
+    title, description, execution = value.get("title"), value.get("description"), value.get("execution")
     return ToolDefinition(
         name=" ".join(name.split()),
         server_name=server_name,
@@ -247,4 +249,5 @@ def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> T
         input_schema=schema if isinstance(schema, dict) else {},
         output_schema=output if isinstance(output, dict) else None,
         annotations=hints if isinstance(hints, dict) else None,
+        execution=execution if isinstance(execution, dict) else None,
     )

@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextvars import ContextVar
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.lowlevel
 
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.logins import LoginRequiredError
+from findspot.catalogue.message_streams import SESSION_ENDED
 from findspot.catalogue.server_connections import all_tools, error_line, open_connection
 from findspot.catalogue.server_process import ProcessNotes, Witness
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, first_cause
 
 if TYPE_CHECKING:
     import mcp_types as types
     from mcp import ClientSession
+    from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
     SampleAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
 
@@ -33,21 +36,33 @@ Answer = TypeVar("Answer")
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 """For a call; each report of progress gives it the same time again, up to the maximum in all."""
 
+MAX_TASK_S = 24 * 3600.0
+"""The same maximum for a call that runs as a task. Each sign of the task gives it the same time again."""
+
+_POLL_S, _SHORTEST_POLL_S, _LONGEST_POLL_S = 1.0, 0.05, 30.0
+"""Between two questions about a task, unless its server says how long to wait."""
+
 _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
 _IDLE_CHECK_S = 5.0
 _FIRST_NUMBER = 1 << 20
 """Requests of calls are numbered from here, out of the way of the SDK's own numbers."""
-_NUMBER: ContextVar[int] = ContextVar("number")
-"""The identifier of the request that a call sends."""
 _LISTINGS = 3
 """How often the tools are listed for one answer while the server goes on reporting changes."""
+_AT_ONCE = 8
+"""Servers asked for their tools at the same time: each may be a separate process."""
+_SHOWN_CHARS = 2_000
+"""Of the message and of the data of an error."""
 
 
 class ServerCallError(FindspotError):
     """A server could not be started, ended during a call, or answered with an error."""
 
     code = "SERVER_FAILED"
+
+
+class SessionEndedError(ServerCallError):
+    """A remote server did not run a request, since it no longer knows the session."""
 
 
 class ServerTimeoutError(ServerCallError):
@@ -88,16 +103,24 @@ class RunningCall:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     questions: set[anyio.CancelScope] = field(default_factory=set)
     latest: float = math.inf
-    number: int = 0
-    """The identifier of its request."""
+    token: int | None = None
+    """What names it in reports of progress, once it runs as a task."""
+    was_reported: bool = False
     client: object = None
     """Which client it comes from."""
+    as_task: bool = False
+    """Whether the server runs it as a task, which may take long."""
 
     def start(self, spent_s: float = 0.0) -> None:
         """Start the clock of a call that was prepared for so long already."""
         now = anyio.current_time()
-        self.latest = now + MAX_TIMEOUT_S + self.margin_s
+        self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S) + self.margin_s
         self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) + self.margin_s - spent_s
+
+    def new_scope(self) -> anyio.CancelScope:
+        """Return what limits the next attempt to the time that is left."""
+        self.scope = anyio.CancelScope(deadline=self.scope.deadline)
+        return self.scope
 
     def finish(self) -> None:
         """End the questions that are still open."""
@@ -142,22 +165,28 @@ class CallsOfServer:
             yield
         finally:
             self.running.remove(call)
+            self.note_answer(call.token)
             call.finish()
 
-    async def send(self, session: ClientSession, call: RunningCall, request: Any) -> dict[str, Any]:
-        """Send a call; until the server answers, it may ask something about it, cancelled or not."""
+    async def send(
+        self, dispatcher: JSONRPCDispatcher, call: RunningCall, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Send a request of a call; until it is answered, the server may ask about it, cancelled or not."""
         await anyio.lowlevel.checkpoint_if_cancelled()
-        call.number = next(self._numbers)
-        _NUMBER.set(call.number)
-        self._unanswered[call.number] = call.client
+        number = next(self._numbers)
+        self._unanswered[number] = call.client
         try:
-            result: dict[str, Any] = await session.send_request(
-                request, _as_sent(), progress_callback=call.report
+            result = await dispatcher.send_raw_request(
+                method, params, {"request_id": number, "on_progress": call.report}
             )
         except Exception:
-            self.note_answer(call.number)
+            self.note_answer(number)
             raise
-        self.note_answer(call.number)
+        if call.as_task and call.token is None:
+            call.token = number  # the task goes on: its server may report and ask
+            self._unanswered[number] = call.client
+        else:
+            self.note_answer(number)
         return result
 
     def note_answer(self, number: Any) -> None:
@@ -189,7 +218,7 @@ class CallsOfServer:
         A server may ignore that a call was cancelled. What it asks about it must not reach another client.
         """
         call = self.running[0] if len(self.running) == 1 else None
-        if call is None or call.number not in self._unanswered:
+        if call is None or not self._unanswered:
             return None
         return call if all(client is call.client for client in self._unanswered.values()) else None
 
@@ -205,6 +234,10 @@ class ServerTerms:
     changed: Callable[[], None]
     """Called when its tools may have changed: it says so, or it ended."""
     witness: Witness | None = None
+    roots: Sequence[str] = ()
+    """The addresses of the folders that its client works in."""
+    start_s: float | None = None
+    """How long it may take to start, and to list its tools."""
 
 
 class LiveConnection:
@@ -219,11 +252,14 @@ class LiveConnection:
         """Why it ended, unless we ended it."""
         self.needs_login = False
         """Whether it takes no request before the user logs in."""
+        self.note: str | None = None
+        """What there is to say about its list of tools."""
         self.task: asyncio.Task[None] | None = None
         self._spec = spec
         self._terms = terms
         self._notes = ProcessNotes()
         self._session: ClientSession | None = None
+        self._dispatcher: JSONRPCDispatcher | None = None
         self._closing = anyio.Event()
         self._users = 0
         self._holds = 0
@@ -236,13 +272,17 @@ class LiveConnection:
         self._check: asyncio.Task[None] | None = None
 
     @property
+    def _start_s(self) -> float:
+        return self._terms.start_s or START_TIMEOUT_S
+
+    @property
     def is_open(self) -> bool:
         return self.was_opened and not self._closing.is_set()
 
     async def run(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
         try:
-            with anyio.fail_after(START_TIMEOUT_S) as limit:
+            with anyio.fail_after(self._start_s) as limit:
                 async with open_connection(
                     self._spec, self._new_session, self._notes, self._terms.environ, self._terms.witness
                 ) as session:
@@ -252,11 +292,12 @@ class LiveConnection:
                     self.opened.set()
                     await self._until_unused()
         except TimeoutError:
-            self.error = f"no answer within {START_TIMEOUT_S:g} s"
-        except LoginRequiredError as error:
-            self.error, self.needs_login = str(error), True
+            self.error = f"no answer within {self._start_s:g} s"
         except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
-            self.error = error_line(error)
+            self.error, self.needs_login = (
+                error_line(error),
+                isinstance(first_cause(error), LoginRequiredError),
+            )
         finally:
             self.error = self.error and self._notes.about(self.error)
             self._closing.set()
@@ -272,12 +313,18 @@ class LiveConnection:
         """Return the result of a tool as it was sent; the errors say what is known about what happened."""
         import mcp_types as types
 
-        params = types.CallToolRequestParams(name=tool, arguments=arguments)
+        params: dict[str, Any] = (
+            {"name": tool} if arguments is None else {"name": tool, "arguments": arguments}
+        )
         with self._calls.including(call):
-            async with self._used() as session:
-                with call.scope:
-                    result = await self._calls.send(session, call, types.CallToolRequest(params=params))
+            async with self._used():
+                with call.new_scope():
+                    if call.as_task:
+                        result = await self._run_task(call, params)
+                    else:
+                        result = await self._send(call, "tools/call", params)
                     self.answered = True
+                    types.CallToolResult.model_validate(result, by_name=False)
                     return result
         self._check_later()
         raise ServerTimeoutError(
@@ -286,10 +333,56 @@ class LiveConnection:
             hint=f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s.",
         )
 
+    async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        assert self._dispatcher is not None
+        return await self._calls.send(self._dispatcher, call, method, params)
+
+    async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a tool that runs as a task; its state is reported as progress.
+
+        A task that needs an answer of the user asks for it while its result is waited for.
+        """
+        import mcp_types as types
+
+        made = await self._send(call, "tools/call", {**params, "task": {"ttl": int(MAX_TASK_S * 1000)}})
+        if "task" not in made:
+            return made
+        task = types.CreateTaskResult.model_validate(made, by_name=False).task
+        about, result = {"taskId": task.task_id}, None
+        try:
+            for number in itertools.count(1):
+                if result is None and task.status != "working":
+                    result = asyncio.ensure_future(self._send(call, "tasks/result", about))
+                pause_s = _POLL_S if task.poll_interval is None else task.poll_interval / 1000
+                pause_s = min(max(pause_s, _SHORTEST_POLL_S), _LONGEST_POLL_S, call.timeout_s / 2)
+                if result is None:
+                    await anyio.sleep(pause_s)
+                elif (await asyncio.wait([result], timeout=pause_s))[0] or task.status != "input_required":
+                    return await result
+                polled = await self._send(call, "tasks/get", about)
+                task = types.GetTaskResult.model_validate(polled, by_name=False)
+                call.extend()
+                if not call.was_reported and call.handlers.on_progress is not None:
+                    await call.handlers.on_progress(number, None, task.status_message)
+        except asyncio.CancelledError:
+            await self._cancel_task(about)
+            raise
+        finally:
+            if result is not None:
+                result.cancel()
+        raise AssertionError
+
+    async def _cancel_task(self, about: dict[str, Any]) -> None:
+        from mcp.shared.exceptions import MCPError
+
+        assert self._dispatcher is not None
+        with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
+            await self._dispatcher.send_raw_request("tasks/cancel", about)
+
     async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now."""
         started = anyio.current_time()
-        deadline = min(deadline, started + START_TIMEOUT_S)
+        deadline = min(deadline, started + self._start_s)
         tools: tuple[ToolDefinition, ...] = ()
         with anyio.CancelScope(deadline=deadline):
             async with self._listing, self._used() as session:
@@ -297,7 +390,7 @@ class LiveConnection:
                     if self._tools is not None:
                         break
                     self._is_listed = True
-                    tools = await all_tools(session, self._spec.name)
+                    tools, self.note = await all_tools(session, self._spec.name)
                     self._tools = tools if self._is_listed else None
                     self.answered = True
                 return self._tools or tools
@@ -327,27 +420,36 @@ class LiveConnection:
         try:
             yield self._session
         except MCPError as error:
+            if error.code == SESSION_ENDED:
+                self._closing.set()
+                raise SessionEndedError(
+                    f"The server {self._spec.name} ends every session at once."
+                ) from error
             if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
                 with anyio.move_on_after(_PING_PATIENCE_S):
                     await self._closing.wait()
-            raise await self._explained(error.error.message) from error
+            raise await self._explained(error.error) from error
         except ValidationError as error:
-            wrong = error.errors()[0]["msg"]
+            wrong = error.errors()[0]
+            where = ".".join(map(str, wrong["loc"]))
             raise ServerCallError(
-                f"The server {self._spec.name} sent an answer that MCP does not allow: {wrong}."
+                f"The server {self._spec.name} sent an answer that MCP does not allow: "
+                f"{_cut(where)}: {wrong['msg']}."
             ) from error
         finally:
             self._users -= 1
             self._last_used = anyio.current_time()
 
-    async def _explained(self, message: str) -> ServerCallError:
+    async def _explained(self, error: types.ErrorData) -> ServerCallError:
         """Return the error for one that the SDK reports: the server's own, or that it ended."""
         name = self._spec.name
         if self.is_open:
             self.answered = True
-            return ServerCallError(f"The server {name} answered with an error: {message}")
+            return ServerCallError(f"The server {name} answered with an error: {_error_text(error)}")
         with anyio.move_on_after(_END_PATIENCE_S):
             await self.ended.wait()
+        if self.needs_login:
+            return ServerCallError(f"The server {name} cannot be called. {self.error}")
         return ServerCallError(
             f"The server {name} ended before it answered: {self.error or 'it was stopped'}",
             hint="It is not known whether the tool did its work. The next call starts the server again.",
@@ -401,39 +503,110 @@ class LiveConnection:
                 await super().run(*handlers, **options)
                 lost()
 
-            async def send_raw_request(
-                self, method: str, params: Any, opts: Any = None, **options: Any
-            ) -> dict[str, Any]:
-                if method == "tools/call":
-                    opts = {**(opts or {}), "request_id": _NUMBER.get()}
-                return await super().send_raw_request(method, params, opts, **options)
-
             def _resolve_pending(self, request_id: Any, outcome: Any) -> None:
                 """Notice also an answer that nobody waits for any more."""
                 note_answer(request_id)
                 super()._resolve_pending(request_id, outcome)
 
-        async with (
-            transport as (incoming, outgoing),
-            ClientSession(
-                dispatcher=Dispatcher(incoming, outgoing),
+        async with transport as (incoming, outgoing):
+            self._dispatcher = Dispatcher(incoming, outgoing)
+            async with ClientSession(
+                dispatcher=self._dispatcher,
                 elicitation_callback=self._calls.elicit,
                 sampling_callback=self._calls.sample,
+                list_roots_callback=self._list_roots,
                 message_handler=self._hear,
-            ) as session,
-        ):
-            await session.initialize()
-            yield session
+            ) as session:
+                await session.initialize()
+                yield session
+
+    async def _list_roots(self, context: Any) -> types.ListRootsResult:
+        import mcp_types as types
+
+        roots = [{"uri": address} for address in self._terms.roots]
+        return types.ListRootsResult.model_validate({"roots": roots})
 
     async def _hear(self, message: Any) -> None:
-        if getattr(message, "method", None) == "notifications/tools/list_changed":
+        method = getattr(message, "method", None)
+        if method == "notifications/tools/list_changed":
             self._tools, self._is_listed = None, False
             self._terms.changed()
+        elif method == "notifications/progress":
+            about = message.params
+            for call in self._calls.running:
+                if call.token == about.progress_token:
+                    call.was_reported = True
+                    await call.report(about.progress, about.total, about.message)
 
 
-@cache
-def _as_sent() -> Any:
-    """Return what leaves a result as it is; the SDK has checked it by then."""
-    from pydantic import TypeAdapter
+def _error_text(error: types.ErrorData) -> str:
+    """Return a server's error with its code and data, which may say more than its message."""
+    from mcp_types import INTERNAL_ERROR
 
-    return TypeAdapter(dict[str, Any])
+    data = "" if error.data is None else f", data {_cut(json.dumps(error.data, ensure_ascii=False))}"
+    code = f" (code {error.code}{data})" if data or error.code != INTERNAL_ERROR else ""
+    return _cut(error.message) + code
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """The tools of a server, or why there are none."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    error: str | None = None
+    note: str | None = None
+    """What there is to say about the list."""
+
+
+OnAnswer = Callable[[str, ServerAnswer], None]
+
+
+def ask_servers(
+    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer | None = None
+) -> dict[str, ServerAnswer]:
+    """Ask all servers for their tools at once; one that fails costs only its own tools."""
+    return anyio.run(_ask_all, specs, timeout_s, on_answer or (lambda _name, _answer: None))
+
+
+async def _ask_all(
+    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer
+) -> dict[str, ServerAnswer]:
+    answers: dict[str, ServerAnswer] = {}
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def ask(spec: ServerSpec) -> None:
+        async with limiter:
+            answers[spec.name] = await _ask(spec, timeout_s)
+            on_answer(spec.name, answers[spec.name])
+
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(ask, spec)
+    return answers
+
+
+async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
+    try:
+        expanded = spec.expanded()
+    except MissingVariableError as error:
+        return ServerAnswer(error=str(error))
+    terms = ServerTerms(os.environ, lambda: math.inf, lambda: None, start_s=timeout_s)
+    connection = LiveConnection(expanded, terms)
+    deadline = anyio.current_time() + timeout_s
+    connection.task = asyncio.create_task(connection.run())
+    try:
+        await connection.opened.wait()
+        if not connection.is_open:
+            return ServerAnswer(error=connection.error)
+        return ServerAnswer(await connection.tools(deadline), note=connection.note)
+    except ServerTimeoutError:
+        return ServerAnswer(error=f"no answer within {timeout_s:g} s")
+    except ServerCallError as error:
+        return ServerAnswer(error=connection.error or error.user_message)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.aclose()

@@ -13,6 +13,7 @@ import anyio
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCMessage
 
     Item = SessionMessage | Exception
     Streams = tuple[MemoryObjectReceiveStream[Item], MemoryObjectSendStream[SessionMessage]]
@@ -20,10 +21,21 @@ if TYPE_CHECKING:
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The largest message that a server may send."""
 
+SESSION_ENDED = -31_404
+"""The error of a request that was not run, since its server does not know the session any more."""
+
 CHUNK_BYTES = 1 << 16
 _UNITS_PER_SECOND = 5_000
 _BYTES_PER_UNIT = 10_000
 """What is read of a server per second: so many lines, or so many times this many bytes."""
+
+_MAX_DEPTH = 190
+"""The SDK reads a message of about 200 levels at most."""
+
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
+"""An escape in JSON; the group is half of a character, which programs leave that cut a text inside it."""
 
 _ENDS_BYTES = 4_000
 _HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)\b(?!\s*,\s*"method")')
@@ -66,9 +78,8 @@ async def read_messages(
     pace: Pace | None = None,
     max_bytes: int | None = None,
 ) -> None:
-    """Pass messages on; what is not a message is left out."""
+    """Pass messages on; what is not a message is left out, and an answer that is not one becomes an error."""
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
 
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         async for line in read_lines(output, max_bytes or MAX_MESSAGE_BYTES):
@@ -76,11 +87,9 @@ async def read_messages(
                 await pace.spend(len(line))
             if not line.lstrip().startswith(b"{"):
                 continue  # a greeting or a log line
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
-                continue
-            await incoming.send(SessionMessage(message))
+            message = _message(line)
+            if message is not None:
+                await incoming.send(SessionMessage(message))
     incoming.close()
     with contextlib.suppress(OSError):
         while await output.read(CHUNK_BYTES):  # so that it is not stuck writing when it should end
@@ -105,11 +114,42 @@ async def read_lines(output: asyncio.StreamReader, max_bytes: int) -> AsyncItera
 
 
 def _too_large(line: bytearray, max_bytes: int) -> bytes:
-    answered = _HEAD_ID.search(line) or _TAIL_ID.search(line)
+    return _error_answer(line, f"The answer is larger than {max_bytes >> 20} MB.")
+
+
+def _error_answer(answer: bytes | bytearray, text: str) -> bytes:
+    """Return an error response to the request that an unusable answer is for; nothing if it is for none."""
+    answered = _HEAD_ID.search(answer) or _TAIL_ID.search(answer)
     if answered is None:
         return b""
-    text = f"The answer is larger than {max_bytes >> 20} MB."
     return b'{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}' % (answered[1], text.encode())
+
+
+def _message(line: bytes) -> JSONRPCMessage | None:
+    from mcp_types import jsonrpc_message_adapter
+
+    for mended in (bytes, readable, lambda answer: _error_answer(answer, "The answer is not valid.")):
+        with contextlib.suppress(ValueError):
+            return jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
+    return None
+
+
+def readable(message: bytes) -> bytes:
+    """Return a message as the SDK can read it: halves of characters are replaced by U+FFFD.
+
+    An answer that is nested too deeply becomes an error response.
+    """
+    from pydantic_core import from_json
+
+    text = message.decode("utf-8", "replace").encode()
+    text = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], text)
+    if text.count(b"[") + text.count(b"{") > _MAX_DEPTH:
+        try:
+            from_json(text)
+        except ValueError as error:
+            if "recursion limit" in str(error):
+                return _error_answer(text, "The answer is nested too deeply.")
+    return text
 
 
 async def write_messages(

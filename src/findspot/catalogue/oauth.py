@@ -33,9 +33,10 @@ from mcp.shared.auth import (
 from pydantic import ValidationError
 
 from findspot.catalogue.logins import Login, LoginRequiredError, Logins, renewal_time
-from findspot.catalogue.remote_servers import RemoteHttp, RemoteServerError, connect_remote, first_cause
+from findspot.catalogue.remote_servers import RemoteHttp, RemoteServerError, connect_remote
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.config import home_folder, is_loopback
+from findspot.core.errors import first_cause
 
 _MAX_BYTES = 1 << 20
 """Of an answer of an authorization server."""

@@ -6,6 +6,8 @@ Imports the MCP SDK: import this module only where a remote server is called.
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
@@ -14,8 +16,9 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from findspot.catalogue.message_streams import SESSION_ENDED, readable
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, first_cause
 
 _HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
 """The SDK's own limits: a server may hold a stream of answers open for long."""
@@ -25,6 +28,9 @@ MAX_ANSWER_BYTES = 64 << 20
 
 _NOT_STREAMABLE = (404, 405)
 """How a server that knows only SSE answers the first message over streamable HTTP."""
+
+_DATA = re.compile(rb"(?<![^\r\n])data: ?([^\r\n]+)")
+"""A line of an event, and the message in it."""
 
 Connected = TypeVar("Connected")
 
@@ -63,6 +69,7 @@ class RemoteHttp(httpx2.AsyncClient):
             if self.first_status is None:
                 self.first_status = response.status_code
             if request.method == "POST" and response.is_error:
+                response = await _with_ended_session(request, response)
                 self._fail(_refusal(response.status_code))
         except Exception as error:
             if request.method == "POST":
@@ -86,23 +93,53 @@ class RemoteHttp(httpx2.AsyncClient):
         # Events are read one by one, each with a limit; whatever else calls itself a stream of them is not.
         wanted = "text/event-stream" in response.request.headers.get("accept", "")
         given = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not (response.is_success and wanted and given):
-            response.stream = _LimitedStream(response.stream, self._max_bytes)
+        events = response.is_success and wanted and given
+        response.stream = _ReadableStream(response.stream, self._max_bytes, by_line=events)
 
 
-class _LimitedStream(httpx2.AsyncByteStream):
-    """The body of an answer up to a limit."""
+async def _with_ended_session(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Return a refusal; one of a session that the server no longer knows as the error `SESSION_ENDED`.
 
-    def __init__(self, stream: Any, max_bytes: int) -> None:
+    MCP has servers answer 404, and many answer 400 with words about the session instead.
+    """
+    if "mcp-session-id" not in request.headers or response.status_code not in (400, 404):
+        return response
+    number, body = _identifier(request.content), await response.aread()
+    is_own_error = number is not None and _identifier(body) == number
+    if is_own_error if response.status_code == 404 else is_own_error or b"session" not in body.lower():
+        return response
+    error = {"code": SESSION_ENDED, "message": "The server has ended the session."}
+    answer = {"jsonrpc": "2.0", "id": number, "error": error}
+    return httpx2.Response(response.status_code, json=answer, request=request)
+
+
+def _identifier(message: bytes) -> Any:
+    """Return the identifier of a request or an answer."""
+    with contextlib.suppress(ValueError, AttributeError):
+        return json.loads(message).get("id")
+    return None
+
+
+class _ReadableStream(httpx2.AsyncByteStream):
+    """The body of an answer, or each of its lines, up to a limit and as the SDK can read it."""
+
+    def __init__(self, stream: Any, max_bytes: int, *, by_line: bool) -> None:
         self._stream = stream
-        self._left = max_bytes
+        self._max_bytes = max_bytes
+        self._by_line = by_line
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        rest = bytearray()
         async for part in self._stream:
-            self._left -= len(part)
-            if self._left < 0:
+            rest += part
+            if self._by_line and (b"\n" in part or b"\r" in part):
+                end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+                yield _DATA.sub(lambda line: b"data:" + readable(line[1]), bytes(rest[:end]))
+                del rest[:end]
+            if len(rest) > self._max_bytes:
                 raise RemoteServerError("The server's answer is too large.")
-            yield part
+        if rest:
+            yield readable(bytes(rest))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -163,19 +200,12 @@ async def _sse(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
         group.cancel_scope.cancel()
 
 
-def _explained(error: Exception, http: RemoteHttp) -> Exception:
+def _explained(error: Exception, http: RemoteHttp) -> BaseException:
     """Return the cause in words that hold no address, which can contain a key."""
     cause = first_cause(error)
     if isinstance(cause, FindspotError) or http.first_status is None or http.first_status < 300:
         return cause
     return _refusal(http.first_status)
-
-
-def first_cause(error: Exception) -> Exception:
-    """Return the first error of a group, in which parallel work reports errors."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _refusal(status: int) -> RemoteServerError:

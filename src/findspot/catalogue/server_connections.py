@@ -1,4 +1,4 @@
-"""Connections to MCP servers, and asking them for their tools.
+"""Connections to MCP servers: what they are started with, and their lists of tools.
 
 Besides `serve/mcp` the only user of the MCP SDK, which is imported when a server is asked.
 """
@@ -9,12 +9,10 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import UserDict
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import anyio
 
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.indexfile import read_definition
@@ -24,79 +22,57 @@ from findspot.catalogue.server_sources import (
     with_server_name,
 )
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.core.log import get_logger
+from findspot.core.errors import first_cause
 from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
-    from mcp import Client, ClientSession
+    from mcp import ClientSession
     from mcp.client.stdio import StdioServerParameters
-
-_log = get_logger("catalogue")
-
-_AT_ONCE = 8
-"""Servers asked at the same time: each may be a separate process."""
 
 _MAX_PAGES = 1_000
 """Pages read of one server's list, which might never end."""
 
-
 NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
 """Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
 
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATES = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+)
 
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
-    """The tools of a server, or why there are none."""
-
-    tools: tuple[ToolDefinition, ...] = ()
-    error: str | None = None
-
-
-OnAnswer = Callable[[str, ServerAnswer], None]
-
-
-def ask_servers(
-    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer | None = None
-) -> dict[str, ServerAnswer]:
-    """Ask all servers at once; one that fails costs only its own tools."""
-    return anyio.run(_ask_all, specs, timeout_s, on_answer or (lambda _name, _answer: None))
+NETWORK_VARIABLES = (*_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
+"""Variables without which a server cannot reach the network on some machines: proxies and certificates."""
 
 
-async def _ask_all(
-    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer
-) -> dict[str, ServerAnswer]:
-    answers: dict[str, ServerAnswer] = {}
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
-
-    async def ask(spec: ServerSpec) -> None:
-        async with limiter:
-            answers[spec.name] = await _ask(spec, timeout_s)
-            on_answer(spec.name, answers[spec.name])
-
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            group.start_soon(ask, spec)
-    return answers
+def environment_for(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a server needs of an environment: what all servers get, and what its entry names."""
+    lookups = _Lookups(environ)
+    with contextlib.suppress(MissingVariableError):
+        spec.expanded(lookups)
+    return {name: environ[name] for name in (*_inherited(), *lookups.names) if name in environ}
 
 
-async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
-    notes = ProcessNotes()
-    try:
-        with anyio.fail_after(timeout_s):
-            async with open_connection(spec.expanded(), _client, notes) as client:
-                return ServerAnswer(await all_tools(client.session, spec.name))
-    except TimeoutError:
-        return ServerAnswer(error=f"no answer within {timeout_s:g} s")
-    except MissingVariableError as error:
-        return ServerAnswer(error=str(error))
-    except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
-        return ServerAnswer(error=notes.about(error_line(error)))
+def _inherited() -> tuple[str, ...]:
+    """Return the variables of every server: the SDK's short list (home, PATH, user), and the network's."""
+    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
+
+    return (*DEFAULT_INHERITED_ENV_VARS, *NETWORK_VARIABLES)
 
 
-def _client(transport: Any) -> Client:
-    from mcp import Client
+class _Lookups(UserDict[str, str]):
+    """An environment that records which variables are looked up."""
 
-    return Client(transport, mode="legacy")
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.names: set[str] = set()
+        super().__init__(environ)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return self.data.get(name, default)
 
 
 Connected = TypeVar("Connected")
@@ -146,13 +122,13 @@ async def _open_pipes(
 def _parameters(spec: ServerSpec, environ: Mapping[str, str]) -> StdioServerParameters:
     """Return how a server is started: by an absolute path, in its own folder, with a small environment.
 
-    The environment is the SDK's short list (home, PATH, user and the like) with the entry's own variables:
-    keys and tokens of this process are not for every server.
+    To what every server gets come the entry's own variables: keys and tokens of this process are not for
+    every server.
     """
-    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters
+    from mcp.client.stdio import StdioServerParameters
 
-    inherited = {name: environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environ}
-    own = {**inherited, **spec.env, NESTED_VARIABLE: "1"}
+    own = {name: environ[name] for name in _inherited() if name in environ}
+    own |= {**spec.env, NESTED_VARIABLE: "1"}
     command = spec.command or ""
     if Path(command).name != command:
         command = str(spec.working_folder / Path(command).expanduser())
@@ -160,8 +136,8 @@ def _parameters(spec: ServerSpec, environ: Mapping[str, str]) -> StdioServerPara
     return StdioServerParameters(command=program, args=arguments, env=own, cwd=spec.working_folder)
 
 
-async def all_tools(session: ClientSession, server: str) -> tuple[ToolDefinition, ...]:
-    """Return the tools that a connected server lists."""
+async def all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
+    """Return the tools that a connected server lists, and a note if its list was cut."""
     from mcp_types import PaginatedRequestParams
 
     tools: dict[str, ToolDefinition] = {}
@@ -173,13 +149,12 @@ async def all_tools(session: ClientSession, server: str) -> tuple[ToolDefinition
             tool = with_server_name(read_definition(value, "", "a tool"), server)
             tools.setdefault(tool.name, tool)
         if not page.next_cursor or page.next_cursor == cursor:
-            break
+            return tuple(tools.values()), None
         cursor = page.next_cursor
-    return tuple(tools.values())
+    return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
 
 
 def error_line(error: BaseException) -> str:
-    """Return an error as one line: the first one of a group, in which parallel work reports errors."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return " ".join(f"{error}".split()) or type(error).__name__
+    """Return an error as one line: the first one of a group."""
+    cause = first_cause(error)
+    return " ".join(f"{cause}".split()) or type(cause).__name__

@@ -10,11 +10,11 @@ import asyncio
 import contextlib
 import math
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -31,6 +31,7 @@ from findspot.catalogue.live_connection import (
     ServerNotAgreedError,
     ServerTerms,
     ServerTimeoutError,
+    SessionEndedError,
 )
 from findspot.catalogue.server_process import Witness
 from findspot.catalogue.server_sources import ServerSpec
@@ -39,6 +40,8 @@ from findspot.core.log import get_logger
 
 if TYPE_CHECKING:
     import mcp_types as types
+
+Result = TypeVar("Result")
 
 _log = get_logger("catalogue")
 
@@ -110,6 +113,8 @@ class ServerPool:
         handlers: CallHandlers | None = None,
         environ: Mapping[str, str] = os.environ,
         client: object = None,
+        roots: Sequence[str] = (),
+        as_task: bool = False,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too.
 
@@ -125,6 +130,8 @@ class ServerPool:
             handlers=handlers,
             environ=environ,
             client=client,
+            roots=roots,
+            as_task=as_task,
         )
         return types.CallToolResult.model_validate(raw)
 
@@ -139,15 +146,18 @@ class ServerPool:
         environ: Mapping[str, str],
         spent_s: float = 0.0,
         client: object = None,
+        roots: Sequence[str] = (),
+        as_task: bool = False,
     ) -> dict[str, Any]:
         """Call a tool; return the result as the server sent it."""
-        running = RunningCall(handlers or CallHandlers(), min(max(timeout_s, 0.001), MAX_TIMEOUT_S))
-        running.client = client
-        server = self._server(spec, environ)
+        limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
+        running = RunningCall(handlers or CallHandlers(), limit_s, client=client, as_task=as_task)
+        server = self._server(spec, environ, roots)
         running.start(spent_s)
         async with server.place(running.scope.deadline):
-            connection = await server.connected(running.scope.deadline)
-            return await connection.call(running, tool, arguments)
+            return await server.use(
+                lambda connection: connection.call(running, tool, arguments), running.scope.deadline
+            )
 
     async def tools(
         self,
@@ -155,12 +165,13 @@ class ServerPool:
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         environ: Mapping[str, str] = os.environ,
+        roots: Sequence[str] = (),
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
-        server = self._server(spec, environ)
+        server = self._server(spec, environ, roots)
         deadline = anyio.current_time() + timeout_s
         async with server.place(deadline):
-            return await (await server.connected(deadline)).tools(deadline)
+            return await server.use(lambda connection: connection.tools(deadline), deadline)
 
     def runs(self) -> list[ServerRun]:
         """Return every server that was called, with its state."""
@@ -168,13 +179,13 @@ class ServerPool:
 
     async def hold(self, spec: ServerSpec, *, environ: Mapping[str, str] = os.environ) -> None:
         """Keep a server running, so that it can report changes, until it ends."""
-        await (await self._server(spec, environ).connected()).hold()
+        await (await self._server(spec, environ, ()).connected()).hold()
 
     async def aclose(self) -> None:
         """End every server."""
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
 
-    def _server(self, spec: ServerSpec, environ: Mapping[str, str]) -> _Server:
+    def _server(self, spec: ServerSpec, environ: Mapping[str, str], roots: Sequence[str]) -> _Server:
         if not self._agreements.holds(spec):
             raise ServerNotAgreedError(
                 f"The server {spec.name} was not started, since the user has not agreed to it as it is now.",
@@ -186,9 +197,11 @@ class ServerPool:
             raise ServerCallError(
                 f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
             ) from None
-        key = f"{spec.name} {expanded.launch}"
+        key = f"{spec.name} {expanded.launch} {sorted(roots)}"
         if key not in self._servers:
-            terms = ServerTerms(environ, lambda: self.idle_s, lambda: self._changed(spec.name), self._witness)
+            terms = ServerTerms(
+                environ, lambda: self.idle_s, lambda: self._changed(spec.name), self._witness, roots
+            )
             self._servers[key] = _Server(expanded, terms)
         return self._servers[key]
 
@@ -251,13 +264,22 @@ class _Server:
         finally:
             self.users -= 1
 
+    async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
+        """Use the connection; a new one if the server refuses what is sent, since it ended the session."""
+        with contextlib.suppress(SessionEndedError):
+            return await work(await self.connected(deadline))
+        return await work(await self.connected(deadline))
+
     async def connected(self, deadline: float = math.inf) -> LiveConnection:
         """Return the open connection; start the server if there is none."""
-        started = anyio.current_time()
+        left_s = round(deadline - anyio.current_time(), 1)
         with anyio.CancelScope(deadline=deadline):
             return await self._connected()
+        late = (
+            f"did not start within {left_s:g} s" if left_s > 0 else "was not called: no time was left for it"
+        )
         raise ServerTimeoutError(
-            f"The server {self.spec.name} did not start within {round(deadline - started, 1):g} s.",
+            f"The server {self.spec.name} {late}.",
             hint="The tool was not called. The server is still starting: try again or with a larger timeout.",
         )
 

@@ -120,7 +120,9 @@ Confirm = Callable[[Confirmation], Awaitable[None]]
 class Connections(Protocol):
     """Open connections to servers."""
 
-    async def tools(self, spec: ServerSpec, *, timeout_s: float) -> tuple[ToolDefinition, ...]:
+    async def tools(
+        self, spec: ServerSpec, *, timeout_s: float, roots: Sequence[str]
+    ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now."""
 
     async def call(
@@ -132,6 +134,8 @@ class Connections(Protocol):
         timeout_s: float,
         spent_s: float,
         handlers: CallHandlers | None,
+        roots: Sequence[str],
+        as_task: bool,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too."""
 
@@ -155,11 +159,14 @@ class ToolCaller:
     What the server says about its tool now counts, not what an index file says: anyone may have written that.
     """
 
-    def __init__(self, catalogue: Catalogue, connections: Connections, client: str) -> None:
-        """`client` names who calls, for the log."""
+    def __init__(
+        self, catalogue: Catalogue, connections: Connections, client: str, roots: Sequence[str] = ()
+    ) -> None:
+        """`client` names who calls, for the log; `roots` are the addresses of the folders it works in."""
         self._catalogue = catalogue
         self._connections = connections
         self._client = client
+        self._roots = roots
 
     async def call(
         self,
@@ -178,7 +185,7 @@ class ToolCaller:
                 limit_s, started = timeout_s or DEFAULT_TIMEOUT_S, anyio.current_time()
                 tool = await self._current(tool, spec, limit_s)
                 spent_s = anyio.current_time() - started
-                check_arguments(tool, arguments)
+                await anyio.to_thread.run_sync(check_arguments, tool, arguments)
                 if (declared := is_destructive(tool)) is not False:
                     with timer.paused():
                         await confirm(Confirmation(tool, arguments, declared is True))
@@ -189,6 +196,8 @@ class ToolCaller:
                     timeout_s=limit_s,
                     spent_s=spent_s,
                     handlers=self._allowed(handlers, spec),
+                    roots=self._roots,
+                    as_task=tool.runs_as_task,
                 )
             except BaseException as error:
                 timer.outcome = _end(error)
@@ -215,7 +224,7 @@ class ToolCaller:
 
     async def _current(self, tool: ToolDefinition, spec: ServerSpec, timeout_s: float) -> ToolDefinition:
         """Return the tool as its server describes it now; the catalogue learns what changed."""
-        current = await self._connections.tools(spec, timeout_s=timeout_s)
+        current = await self._connections.tools(spec, timeout_s=timeout_s, roots=self._roots)
         self._catalogue.learn(spec, current)
         found = next((known for known in current if known.name == tool.name), None)
         if found is None:

@@ -39,6 +39,13 @@ class ToolDefinition:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] | None = None
+    execution: Mapping[str, Any] | None = None
+    """How it is run: `taskSupport` says whether as a task."""
+
+    @property
+    def runs_as_task(self) -> bool:
+        """Whether it can be called as a task only."""
+        return (self.execution or {}).get("taskSupport") == "required"
 
     @property
     def own_name(self) -> str:

@@ -350,3 +350,10 @@ class IndexStoppedError(CancelledError):
 
     def __init__(self) -> None:
         super().__init__("Building this index was stopped on request.")
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """Return the first error of a group, in which parallel work reports errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

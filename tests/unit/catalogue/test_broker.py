@@ -18,12 +18,13 @@ import mcp_types as types
 import pytest
 
 from findspot.catalogue import broker_client
-from findspot.catalogue.broker import IDLE_VARIABLE, REFUSED, read_address
+from findspot.catalogue.broker import IDLE_VARIABLE, REFUSED, own_version, read_address
 from findspot.catalogue.broker_client import BrokerClient, server_runs
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import CallHandlers, ServerCallError
-from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_connections import NESTED_VARIABLE, environment_for
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.core.files import make_private_dir, write_json
 
 from .test_server_pool import SERVER, failure, gone, text
 
@@ -126,7 +127,8 @@ def test_calls_pass_through_the_broker(home: Path, monkeypatch: pytest.MonkeyPat
 
         assert "one__juggle" not in [tool.name for tool in await one.tools(spec)]
         await other.call(spec, "grow", {"name": "juggle"})
-        assert "one__juggle" in [tool.name for tool in await one.tools(spec)]
+        while "one__juggle" not in [tool.name for tool in await one.tools(spec)]:
+            await anyio.sleep(0.01)  # it hears of the change through its own connection
         whose = spec_in(home, "whose", env={"WHO": "${WHO}"})
         assert "WHO is not set" in (await failure(one.call(whose, "echo"))).user_message
         await other.call(whose, "echo")
@@ -206,8 +208,8 @@ def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.Mon
         first = text(await one.call(spec, "echo"))["pid"]
         address = read_address(home)
         reader, writer = await asyncio.open_connection("127.0.0.1", address["port"])
-        for number, method in enumerate(("hello", "call")):
-            params = {"token": "wrong", "environ": {}}
+        for number, method in enumerate(("enter", "call")):
+            params = {"proof": "wrong", "environ": {}}
             request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             writer.write(json.dumps(request).encode() + b"\n")
             assert json.loads(await reader.readline())["error"]["code"] == REFUSED
@@ -228,6 +230,49 @@ def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.Mon
             assert brokers(home) == [read_address(home)["pid"]], "nobody starts another one meanwhile"
 
     run(home, scenario)
+
+
+def test_whoever_listens_at_an_old_address_gets_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed broker leaves its address, and anybody may listen there."""
+    monkeypatch.setenv(IDLE_VARIABLE, "0.5")
+    monkeypatch.setenv("CANARY", "tweet-tweet")
+    monkeypatch.setenv("NAMED", "by the entry")
+    heard: list[bytes] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readline())
+        request = json.loads(heard[0])
+        forged = {"jsonrpc": "2.0", "id": request["id"], "result": {"proof": "x", "nonce": "y"}}
+        writer.write(json.dumps(forged).encode() + b"\n")
+        heard.append(await reader.read())
+
+    async def scenario(one: BrokerClient, _other: BrokerClient) -> None:
+        stranger = await asyncio.start_server(listen, "127.0.0.1", 0)
+        port = stranger.sockets[0].getsockname()[1]
+        address = {"token": "t0ken", "version": own_version(), "pid": 1, "port": port}
+        make_private_dir(home / "broker")
+        write_json(home / "broker" / "address.json", address)
+        spec = spec_in(home, "one", env={"OWN": "${NAMED}"})
+        assert text(await one.call(spec, "environ"))["OWN"] == "by the entry"
+        stranger.close()
+        assert heard[0]
+        assert not any(secret in b"".join(heard) for secret in (b"t0ken", b"tweet-tweet", b"by the entry"))
+
+    run(home, scenario)
+
+
+def test_only_what_a_server_needs_of_the_environment_is_sent(home: Path) -> None:
+    spec = spec_in(home, "one", env={"A": "${NAMED}", "B": "${OTHER:-none}"})
+    environ = {
+        "PATH": "p",
+        "HTTPS_PROXY": "q",
+        "no_proxy": "n",
+        "SSL_CERT_FILE": "c",
+        "NAMED": "1",
+        "KEY": "2",
+    }
+    sent = environment_for(spec, environ)
+    assert sent == {name: environ[name] for name in environ if name != "KEY"}
 
 
 def test_a_call_ends_whatever_its_size_and_whatever_the_broker_does(

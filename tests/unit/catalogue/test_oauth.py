@@ -17,11 +17,10 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import ServerCallError
+from findspot.catalogue.live_connection import ServerCallError, ask_servers
 from findspot.catalogue.logins import Login, Logins, remote_server, renewal_time
 from findspot.catalogue.oauth import LoginError, _is_safe, log_in
 from findspot.catalogue.remote_servers import RemoteServerError
-from findspot.catalogue.server_connections import ask_servers
 from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import InvalidArgumentError
@@ -117,7 +116,7 @@ def test_tokens_are_renewed_before_they_expire_and_after_a_refusal(
 
 ASK = """
 import sys
-from findspot.catalogue.server_connections import ask_servers
+from findspot.catalogue.live_connection import ask_servers
 from findspot.catalogue.server_sources import ServerSpec
 specs = [ServerSpec(f"web{number}", url=sys.argv[1]) for number in range(3)]
 print([answer.error for answer in ask_servers(specs, 60).values()])

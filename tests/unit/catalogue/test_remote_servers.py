@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from findspot.catalogue import remote_servers
-from findspot.catalogue.server_connections import ServerAnswer, ask_servers
+from findspot.catalogue.consent import Agreements
+from findspot.catalogue.live_connection import ServerAnswer, ask_servers
+from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from remote_server import RemoteServer
 
 from .conftest import PATIENCE_S, Write
+from .test_server_pool import failure, pool, text
 
 
 def ask(write: Write, **entry: Any) -> ServerAnswer:
@@ -65,6 +71,96 @@ def test_the_session_is_ended(write: Write) -> None:
     with RemoteServer(needs_login=False) as server:
         assert tool_names(ask(write, url=server.url)) == ["web__add"]
         assert server.seen[-1].method == "DELETE"
+
+
+def in_pool(root: Path, scenario: Callable[[ServerPool], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with pool(root) as opened:
+            with anyio.fail_after(PATIENCE_S):
+                await scenario(opened)
+
+    anyio.run(main)
+
+
+def agreed(root: Path, server: RemoteServer) -> ServerSpec:
+    spec = ServerSpec("web", url=server.url, source=root / "mcp.json", sse=server.sse)
+    Agreements(root).add([spec])
+    return spec
+
+
+class TestEndedSessions:
+    def test_a_server_that_was_restarted_is_called_in_a_new_session(self, root: Path) -> None:
+        async def scenario(pool: ServerPool) -> None:
+            with RemoteServer(needs_login=False) as first:
+                spec = agreed(root, first)
+                assert text(await pool.call(spec, "add", {"a": 1, "b": 2})) == "3"
+            for numbers in ({"a": 2, "b": 2}, {"a": 3, "b": 2}):
+                with RemoteServer(needs_login=False, port=first.port):
+                    assert len(await pool.tools(spec)) == 1
+                    assert text(await pool.call(spec, "add", numbers)) == str(numbers["a"] + 2)
+
+        in_pool(root, scenario)
+
+    @pytest.mark.parametrize("body", ['{"error": {"message": "No valid session ID"}}', "Missing session"])
+    def test_a_server_that_calls_it_a_bad_request(self, root: Path, body: str) -> None:
+        ended: set[str] = set()
+
+        def refuse(request: Request) -> Response | None:
+            known = request.headers.get("mcp-session-id", "") not in ended
+            return None if known else Response(body, 400, media_type="application/json")
+
+        async def scenario(pool: ServerPool) -> None:
+            with RemoteServer(needs_login=False) as server:
+                spec = agreed(root, server)
+                server.answers["/mcp"] = lambda request: sessions.add(request.headers.get("mcp-session-id"))
+                await pool.call(spec, "add", {"a": 1, "b": 2})
+                ended.update(session for session in sessions if session)
+                server.answers["/mcp"] = refuse
+                assert text(await pool.call(spec, "add", {"a": 2, "b": 2})) == "4"
+
+        sessions: set[str | None] = set()
+        in_pool(root, scenario)
+
+    def test_other_errors_are_not_taken_for_it_and_nothing_is_repeated(self, root: Path) -> None:
+        calls: list[bytes] = []
+
+        def refuse(request: Request) -> Response | None:
+            if "mcp-session-id" not in request.headers or request.method != "POST":
+                return None
+            calls.append(request.method.encode())
+            return Response("wrong", 400, media_type="text/plain") if len(calls) > 1 else None
+
+        async def scenario(pool: ServerPool) -> None:
+            with RemoteServer(needs_login=False) as server:
+                server.answers["/mcp"] = refuse
+                error = await failure(pool.call(agreed(root, server), "add", {"a": 1, "b": 2}))
+                assert error.user_message == (
+                    "The server web answered with an error: Server returned an error response"
+                )
+                assert len(calls) == 2, "that it is initialized, and the call"
+
+        in_pool(root, scenario)
+
+    def test_a_server_that_ends_every_session(self, root: Path) -> None:
+        def refuse(request: Request) -> Response | None:
+            return Response(status_code=404) if "mcp-session-id" in request.headers else None
+
+        async def scenario(pool: ServerPool) -> None:
+            with RemoteServer(needs_login=False) as server:
+                server.answers["/mcp"] = refuse
+                error = await failure(pool.call(agreed(root, server), "add", {"a": 1, "b": 2}))
+                assert error.user_message == "The server web ends every session at once."
+
+        in_pool(root, scenario)
+
+
+@pytest.mark.parametrize("sse", [False, True])
+def test_half_a_character_is_replaced(root: Path, sse: bool) -> None:
+    async def scenario(pool: ServerPool) -> None:
+        with RemoteServer(sse=sse, needs_login=False, halves=True) as server:
+            assert text(await pool.call(agreed(root, server), "half")) == "Party \ufffd"
+
+    in_pool(root, scenario)
 
 
 class TestHostile:

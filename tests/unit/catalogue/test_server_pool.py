@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,10 @@ def test_what_a_server_answers_comes_through(home: Home) -> None:
         assert failing.is_error
         assert text(failing) == "no such note"
         unknown = await failure(pool.call(spec, "nothing"))
-        assert unknown.user_message == "The server one answered with an error: Unknown tool: nothing"
+        assert (
+            unknown.user_message
+            == "The server one answered with an error: Unknown tool: nothing (code -32602)"
+        )
 
         seen: list[tuple[float, float | None]] = []
 
@@ -121,6 +125,107 @@ def test_what_a_server_answers_comes_through(home: Home) -> None:
 
         assert text(await pool.call(spec, "slow", {"steps": 3}, handlers=CallHandlers(report))) == "done"
         assert seen[:2] == [(1, 3), (2, 3)]  # the last may come after the answer
+
+    home.run(scenario)
+
+
+def test_an_answer_that_cannot_be_read_is_answered_at_once(home: Path) -> None:
+    """JavaScript servers cut texts inside a character; what cannot be read at all must not cost the time."""
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        assert text(await pool.call(spec, "half")) == "Party \ufffd"
+        described = {tool.own_name: tool.description for tool in await pool.tools(spec)}
+        assert described["half"] == "Party \ufffd"
+        deep = await failure(pool.call(spec, "deep"))
+        assert deep.user_message == (
+            "The server one answered with an error: The answer is nested too deeply."
+        )
+        invalid = await failure(pool.call(spec, "invalid"))
+        assert invalid.user_message == (
+            "The server one sent an answer that MCP does not allow: content: Field required."
+        )
+        refused = await failure(pool.call(spec, "refuse"))
+        assert refused.user_message.startswith("The server one answered with an error: refuse failed xxx")
+        assert refused.user_message.endswith(' (code -32050, data {"why": "no task"})')
+        assert len(refused.user_message) < 5_000
+
+    home.run(scenario)
+
+
+def test_a_tool_runs_as_a_task(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_connection, "_SHORTEST_POLL_S", 0.001)
+    seen: list[tuple[float, str | None]] = []
+
+    async def report(progress: float, _total: float | None, message: str | None) -> None:
+        seen.append((progress, message))
+
+    async def elicit(_params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={})
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        tools = {tool.own_name: tool for tool in await pool.tools(spec)}
+        assert tools["research"].runs_as_task
+        assert not tools["echo"].runs_as_task
+        assert "no task" in (await failure(pool.call(spec, "research"))).user_message
+        handlers = CallHandlers(report, elicit)
+        done = await pool.call(spec, "research", {"steps": 3}, handlers=handlers, as_task=True)
+        assert text(done) == {"found": 42, "answer": None}
+        assert seen == [(1, "2 left"), (2, "1 left"), (3, "0 left")], "what a task says is progress"
+        asked = await pool.call(spec, "research", {"ask": True}, handlers=handlers, as_task=True)
+        assert text(asked)["answer"]["action"] == "accept"
+        seen.clear()
+        await pool.call(spec, "research", {"steps": 5, "reports": True}, handlers=handlers, as_task=True)
+        assert (-3.0, None) in seen, "reports of the task itself come through"
+        assert text(await pool.call(spec, "echo", {"n": 1}, as_task=True))["found"] == 42
+
+    home.run(scenario)
+
+
+def test_a_task_may_take_longer_than_a_call_and_is_cancelled_with_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_connection, "MAX_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(live_connection, "_SHORTEST_POLL_S", 0.01)
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        await pool.tools(spec)
+        started = anyio.current_time()
+        await pool.call(spec, "research", {"steps": 100}, as_task=True)
+        assert anyio.current_time() - started > 0.5, "every sign of the task gives it its time again"
+        begun = anyio.Event()
+
+        async def report(*_: Any) -> None:
+            begun.set()
+
+        async with anyio.create_task_group() as group:
+            call = partial(pool.call, spec, "research", {"steps": 10**9}, handlers=CallHandlers(report))
+            group.start_soon(partial(call, as_task=True))
+            await begun.wait()
+            group.cancel_scope.cancel()
+        assert text(await pool.call(spec, "cancelled_tasks")) == {"tasks": ["task-1"]}
+
+    home.run(scenario)
+
+
+def test_a_server_is_told_the_folders_of_its_client(home: Path, tmp_path: Path) -> None:
+    async def scenario(pool: ServerPool) -> None:
+        spec, address = home.spec("one"), tmp_path.as_uri()
+        assert text(await pool.call(spec, "roots", roots=[address])) == {"roots": [{"uri": address}]}
+        assert text(await pool.call(spec, "roots")) == {"roots": []}
+
+    home.run(scenario)
+
+
+def test_what_the_network_needs_reaches_every_server(home: Path) -> None:
+    async def scenario(pool: ServerPool) -> None:
+        environ = {"PATH": os.environ["PATH"], "HTTPS_PROXY": "http://proxy", "AWS_SECRET_ACCESS_KEY": "s"}
+        environ |= {"no_proxy": "localhost", "NODE_EXTRA_CA_CERTS": "/ca.pem"}
+        started = text(await pool.call(home.spec("one"), "environ", environ=environ))
+        passed = {name: started.get(name) for name in environ}
+        assert passed == environ | {"AWS_SECRET_ACCESS_KEY": None}
 
     home.run(scenario)
 

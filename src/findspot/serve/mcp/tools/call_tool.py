@@ -40,7 +40,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
     folder = await catalogue_folder(call)
     catalogue = await call.quick(lambda engine: engine.catalogue(folder))
-    caller = ToolCaller(catalogue, call.library.connections, call.client.name or "unknown")
+    roots = [root.as_uri() for root in await call.client.roots.folders()]
+    caller = ToolCaller(catalogue, call.library.connections, call.client.name or "unknown", roots)
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},

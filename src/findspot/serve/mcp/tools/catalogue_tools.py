@@ -178,6 +178,7 @@ GET_TOOL = Tool(
                     "inputSchema": _OBJECT,
                     "outputSchema": _OBJECT,
                     "annotations": _OBJECT,
+                    "execution": _OBJECT,
                 },
             },
             "serverName": TEXT,
