@@ -77,4 +77,5 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve
         refused = pipe.call("call_tool", **called)
         assert refused["isError"]
         assert "findspot tools login web" in json.dumps(refused)
+        assert "not known whether" not in json.dumps(refused), "it was refused before anything was done"
         assert list((home / "logins").glob("*.json")) == []

@@ -7,11 +7,12 @@ are in memory, bounded in number, size and age, and readable only by the session
 from __future__ import annotations
 
 import json
+import operator
 import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,14 @@ MAX_RESULTS = 100
 MAX_CHARS = 32 * 1024 * 1024
 """Of all stored results together."""
 MAX_AGE_S = 3600.0
+
+MAX_MEDIA_CHARS = 6 * 1024 * 1024
+"""Of the pictures and sounds of one answer, in base64."""
+
+_MAX_FIELD_CHARS = 2_000
+_MAX_STORED = 10
+"""Parts of one answer that are stored."""
+_CONTENT = ("type", "text", "data", "blob")
 
 Result = Mapping[str, Any]
 
@@ -142,25 +151,21 @@ def page_ends(text: str, page_chars: int) -> tuple[int, ...]:
     return (*ends, len(text))
 
 
-def text_chars(result: Result) -> int:
-    """Return about how many characters of a result are read as text."""
-    structured = result.get("structuredContent")
-    written = 0 if structured is None else len(json.dumps(structured, ensure_ascii=False))
-    return written + sum(
-        len(part.get("text", "")) + len(str(part.get("resource", ""))) for part in result["content"]
-    )
+def written_chars(value: Any) -> int:
+    """Return how many characters a value has in an answer."""
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: str | None) -> dict[str, Any]:
-    """Return a result whose texts fit the budget, with a note about where the whole can be read.
+    """Return a result that fits the budget, with a note about where the whole can be read.
 
-    Pictures and sound stay: a model does not read them as text.
+    Pictures and sound have a budget of their own: a model does not read them as text.
     """
     room = max_tokens * CHARS_PER_TOKEN
     fitted = dict(result)
-    fitted["content"] = content = [_without_blob(part, room, results, owner) for part in result["content"]]
-    whole = "\n".join(text for part in content if (text := _text_of(part)) is not None)
-    notes: list[str] = []
+    fitted["content"], notes = _fit_parts(result["content"], room, results, owner)
+    texts = [part for part in fitted["content"] if _text_of(part) is not None]
+    whole = "\n".join(filter(None, map(_text_of, texts)))
     structured = result.get("structuredContent")
     if structured is not None:
         written = json.dumps(structured, ensure_ascii=False)
@@ -170,16 +175,57 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
                 whole = written
             elif not _is_same(whole, structured):
                 notes.append(_stored_note("structured content", written, room, results, owner))
-    if len(whole) > room:
+    if len(whole) > room or written_chars(texts) - len(whole) > room:
         ends = page_ends(whole, room)
-        address = results.store(whole, ends, owner, "text/plain")
-        others = [part for part in content if _text_of(part) is None]
+        others = [part for part in fitted["content"] if _text_of(part) is None]
         fitted["content"] = [{"type": "text", "text": whole[: ends[0]]}, *others]
-        notes.insert(0, _page_note(len(ends), address))
+        if len(ends) > 1:
+            notes.insert(0, _page_note(len(ends), results.store(whole, ends, owner, "text/plain")))
+    if written_chars(result.get("_meta")) > room:
+        del fitted["_meta"]
+        notes.append("Its _meta is too large and was left out.")
     if notes:
         note = {"type": "text", "text": " ".join(notes), "annotations": {"audience": ["assistant"]}}
         fitted["content"] = [*fitted["content"], note]
     return fitted
+
+
+def _fit_parts(
+    parts: Sequence[Result], room: int, results: StoredResults, owner: str | None
+) -> tuple[list[Result], list[str]]:
+    """Return the parts with their bytes and fields bounded, and notes about what is missing."""
+    kept: list[Result] = []
+    media_room, stored, left_out = MAX_MEDIA_CHARS, 0, 0
+    for given in parts:
+        part = _with_short_fields(given)
+        data = part.get("data") or part.get("resource", {}).get("blob") or ""
+        if len(data) > (media_room if "data" in part else room):
+            stored += 1
+            part = _named(part, data, results, owner) if stored <= _MAX_STORED else {}
+        elif _text_of(part) is None:
+            media_room -= len(part.get("data", ""))
+            room -= written_chars({**part, "data": ""})
+        if part and room >= 0:
+            kept.append(part)
+        else:
+            left_out += 1
+    notes = [f"{left_out:,} parts of the answer are too much for it and were left out."] if left_out else []
+    if any(map(operator.ne, kept, parts)) and not left_out and not stored:
+        notes.append("Long names and descriptions were cut.")
+    return kept, notes
+
+
+def _with_short_fields(part: Result) -> dict[str, Any]:
+    """Return a part with what describes its content cut: names, types, annotations."""
+    short: dict[str, Any] = {}
+    for name, value in part.items():
+        if name == "resource":
+            short[name] = _with_short_fields(value)
+        elif name in _CONTENT or written_chars(value) <= _MAX_FIELD_CHARS:
+            short[name] = value
+        elif isinstance(value, str):
+            short[name] = value[:_MAX_FIELD_CHARS] + "…"
+    return short
 
 
 def _page_note(pages: int, address: str | None) -> str:
@@ -207,19 +253,14 @@ def _text_of(part: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _without_blob(
-    part: Mapping[str, Any], room: int, results: StoredResults, owner: str | None
-) -> Mapping[str, Any]:
-    """Return an embedded resource of many bytes as a text that says where to read it."""
-    resource = part.get("resource") if part["type"] == "resource" else None
-    blob = resource.get("blob") if resource else None
-    if resource is None or not isinstance(blob, str) or len(blob) <= room:
-        return part
-    mime_type = resource.get("mimeType") or "application/octet-stream"
-    address = results.store_blob(blob, owner, mime_type)
+def _named(part: Result, data: str, results: StoredResults, owner: str | None) -> dict[str, Any]:
+    """Return a part of many bytes as a text that says where to read it."""
+    about = part.get("resource", part)
+    mime_type = about.get("mimeType") or "application/octet-stream"
+    address = results.store_blob(data, owner, mime_type)
     where = f"read it at {address}/1" if address else "it is too large to store"
-    size = decoded_bytes(blob)
-    return {"type": "text", "text": f"[{resource['uri']}, {mime_type}, {size:,} bytes: {where}]"}
+    what = about.get("uri") or part["type"]
+    return {"type": "text", "text": f"[{what}, {mime_type}, {decoded_bytes(data):,} bytes: {where}]"}
 
 
 def decoded_bytes(data: str) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -39,6 +40,16 @@ if TYPE_CHECKING:
 _MAX_PROBLEMS = 5
 _SHOWN_CHARS = 200
 _SHOWN_ARGUMENT_CHARS = 600
+_SHOWN_SCHEMA_CHARS = 20_000
+_MAX_SCHEMA_CHARS = 1_000_000
+_MAX_STEPS = 50_000
+"""Of checking the arguments of one call, which take half a second at most."""
+_MESSAGE_CHARS_PER_STEP = 1_000
+_LEFT_TO_SERVER = (
+    "pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties",
+    "$dynamicRef", "$recursiveRef",
+)  # fmt: skip
+"""What can take for ever in a single step."""
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -76,14 +87,14 @@ class ToolNotCallableError(FindspotError):
 
 
 class ToolArgumentsError(InvalidArgumentError):
-    """Arguments that do not fit the schema of the tool, which the error carries."""
+    """Arguments that do not fit the schema of the tool, which the hint shows."""
 
     def __init__(self, tool: ToolDefinition, problems: Sequence[str]) -> None:
-        self.schema = tool.input_schema
-        listed = "; ".join(problems)
+        written = json.dumps(tool.input_schema, ensure_ascii=False)
+        shown = f"Its inputSchema: {written}" if len(written) <= _SHOWN_SCHEMA_CHARS else "See get_tool."
         super().__init__(
-            f"The arguments do not fit {tool.name}: {listed}.",
-            hint=f"Nothing was called. Its inputSchema: {json.dumps(self.schema, ensure_ascii=False)}",
+            f"The arguments do not fit {tool.name}: {'; '.join(problems)}.",
+            hint=f"Nothing was called. {shown}",
         )
 
 
@@ -313,8 +324,8 @@ def is_destructive(tool: ToolDefinition) -> bool | None:
 def check_arguments(tool: ToolDefinition, arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that do not fit the tool's schema.
 
-    Patterns are left to the server: they are written for another language, and one may take for ever. A
-    schema that cannot be used, or that refers to another address, checks nothing.
+    What takes long, or could, is left to the server: large schemas, patterns (which are written for another
+    language), references other than to a place in the schema. So is a schema that cannot be used.
     """
     problems = list(dict.fromkeys(_problems(tool.input_schema, arguments)))
     if problems:
@@ -323,40 +334,83 @@ def check_arguments(tool: ToolDefinition, arguments: Mapping[str, Any]) -> None:
         raise ToolArgumentsError(tool, listed)
 
 
+class _LeftToServerError(Exception):
+    """A schema that is not worth its cost, or cannot be used here."""
+
+
+_left: ContextVar[list[int]] = ContextVar("left")
+"""How many steps the check of this thread may still take."""
+
+
 def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[str]:
     from jsonschema.exceptions import SchemaError, UnknownType
     from jsonschema.validators import Draft202012Validator, validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    validator = _without_patterns(validator_for(schema, default=Draft202012Validator))
+    _left.set([_MAX_STEPS])
     try:
+        if len(json.dumps(schema)) > _MAX_SCHEMA_CHARS:
+            return
+        validator = _limited(validator_for(schema, default=Draft202012Validator))
         errors = list(validator(schema, registry=Registry()).iter_errors(arguments))
-    except (SchemaError, UnknownType, Unresolvable, AttributeError, TypeError, ValueError, RecursionError):
+    except (SchemaError, UnknownType, Unresolvable, _LeftToServerError):
+        return
+    except (AttributeError, TypeError, ValueError, RecursionError):
         return
     for error in sorted(errors, key=lambda error: error.json_path):
         where = error.json_path.removeprefix("$").removeprefix(".")
-        yield _cut(f"{where}: {error.message}" if where else error.message, _SHOWN_CHARS)
+        message = error.message
+        for value in (error.instance, error.validator_value):
+            if value is error.instance or isinstance(value, list):  # as it is written in JSON, not in Python
+                message = message.replace(repr(value), json.dumps(value, ensure_ascii=False))
+        yield _cut(f"{where}: {message}" if where else message, _SHOWN_CHARS)
+
+
+def _spend(*values: Any) -> None:
+    """Pay for looking at values; an exception ends a check that becomes too expensive."""
+    left = _left.get()
+    left[0] -= 1 + sum(len(value) for value in values if isinstance(value, (dict, list)))
+    if left[0] < 0:
+        raise _LeftToServerError
 
 
 @cache
-def _without_patterns(validator: Any) -> Any:
-    """Return a kind of validator that matches no pattern."""
+def _limited(validator: Any) -> Any:
+    """Return a kind of validator that counts its steps, and does nothing that takes long in a single one."""
     from jsonschema.validators import extend
+
+    def counted(check: Any) -> Any:
+        def run(v: Any, rule: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            _spend(rule, instance)
+            for error in check(v, rule, instance, schema) or ():
+                _left.get()[0] -= len(error.message) // _MESSAGE_CHARS_PER_STEP
+                yield error
+
+        return run
 
     def passes(*_: Any) -> tuple[()]:
         return ()
 
-    def unless_patterns(check: Any) -> Any:
-        return lambda v, rule, instance, schema: (
-            () if "patternProperties" in schema else check(v, rule, instance, schema)
-        )
+    def required(v: Any, names: Any, instance: Any, schema: Any) -> Any:
+        """Ask for no property that has a default: servers fill it in, and many list it as required."""
+        known = schema.get("properties") or {}
+        asked = [name for name in names if "default" not in dict(known.get(name) or {})]
+        return validator.VALIDATORS["required"](v, asked, instance, schema)
 
-    checks = {"pattern": passes, "patternProperties": passes}
-    for name in ("additionalProperties", "unevaluatedProperties"):
-        if name in validator.VALIDATORS:
-            checks[name] = unless_patterns(validator.VALIDATORS[name])
-    return extend(validator, checks)
+    def additional(v: Any, rule: Any, instance: Any, schema: Any) -> Any:
+        others = validator.VALIDATORS["additionalProperties"]
+        return () if "patternProperties" in schema else others(v, rule, instance, schema)
+
+    def reference(v: Any, address: Any, instance: Any, schema: Any) -> Any:
+        if not f"{address}/".startswith("#/") or len(address) > _SHOWN_CHARS:
+            raise _LeftToServerError
+        return validator.VALIDATORS["$ref"](v, address, instance, schema)
+
+    own: dict[str, Any] = {"required": required, "additionalProperties": additional, "$ref": reference}
+    own |= dict.fromkeys(_LEFT_TO_SERVER, passes)
+    known = validator.VALIDATORS
+    return extend(validator, {name: counted(own.get(name, check)) for name, check in known.items()})
 
 
 def _cut(text: str, max_chars: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from findspot.catalogue.call_results import StoredResults, fit_result, page_ends
+import pytest
+
+from findspot.catalogue.call_results import StoredResults, fit_result, page_ends, written_chars
 
 BLOB = "A" * 4_000
 
@@ -70,6 +72,44 @@ def test_bytes_are_stored_and_named() -> None:
     page = results.read(named["text"].rpartition(" ")[2].removesuffix("]"), "me")
     assert page is not None
     assert (page.blob, page.text) == (BLOB, None)
+
+
+TINY = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+LINK = {"type": "resource_link", "uri": "note://1", "name": "one"}
+LONG = "x" * 5_000_000
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [LINK | {"name": LONG}]},
+        {"content": [LINK | {"description": LONG, "_meta": {"a": LONG}, "annotations": {"a": LONG}}]},
+        {"content": [{"type": "resource", "resource": {"uri": "note://1", "text": "a", "mimeType": LONG}}]},
+        {"content": [TINY | {"mimeType": LONG}]},
+        {"content": [TINY] * 20_000},
+        {"content": [LINK] * 20_000},
+        {"content": [{"type": "text", "text": ""}] * 20_000},
+        {"content": [{"type": "resource", "resource": {"uri": "a:b", "blob": BLOB * 10}}] * 1_000},
+        {"content": [], "_meta": {"a": LONG}},
+        {"content": [{"type": "text", "text": "a", "_meta": {"b": LONG}}]},
+    ],
+)
+def test_nothing_in_a_result_is_without_bounds(result: dict[str, Any]) -> None:
+    fitted = fit_result(result, 8_000, StoredResults(), "me")
+    assert written_chars(fitted) < 4 * 32_000
+    assert texts(fitted), "what is missing is said"
+
+
+def test_pictures_are_bounded_together_and_can_still_be_read() -> None:
+    results = StoredResults()
+    picture = {"type": "image", "data": "A" * 4_000_000, "mimeType": "image/png"}
+    fitted = fit_result({"content": [picture, picture, TINY]}, 8_000, results, "me")
+    first, named, last = fitted["content"]
+    assert (first, last) == (picture, TINY)
+    assert named["text"].startswith("[image, image/png, 3,000,000 bytes: read it at ")
+    page = results.read(named["text"].rpartition(" ")[2].removesuffix("]"), "me")
+    assert page is not None
+    assert page.blob == picture["data"]
 
 
 def test_stored_results_are_bounded_and_belong_to_somebody() -> None:

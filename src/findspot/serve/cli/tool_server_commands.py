@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from findspot.core.config import home_folder
-from findspot.core.errors import InvalidArgumentError
+from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.progress import CancelToken
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, confirm, stoppable
@@ -486,6 +486,8 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
                 cancel.check()
         except TimeoutError:
             raise LoginError(f"There was no login within {timeout_s:g} s.") from None
+        except ExceptionGroup as errors:
+            raise first_cause(errors) from errors
 
 
 def _spinner() -> contextlib.AbstractContextManager[object]:

@@ -54,9 +54,9 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
 async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
     """Return the result within the token budget; its settings are read only for one that may exceed it."""
-    from findspot.catalogue.call_results import fit_result, text_chars
+    from findspot.catalogue.call_results import fit_result, written_chars
 
-    if text_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
+    if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
         return outcome.result
     owner, results = call.client.owner, call.library.results
     call.client.when_gone(_FORGETS, lambda: results.forget(owner))
