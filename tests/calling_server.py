@@ -7,7 +7,8 @@ list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled
 length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
 escape (starts a process that leaves its session; its pid), half (a text cut inside a character), deep
 (nested 50,000 times), invalid (no content), refuse (an error with a code and data), environ, roots (those of
-the client), research (a task; `steps`, and `ask` to ask in between), cancelled_tasks.
+the client), asking (listed to clients that can be asked), research (a task; `steps`, and `ask` to ask in
+between), cancelled_tasks.
 
 Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
@@ -39,6 +40,7 @@ NAMES = [
     "cancelled_tasks",
 ]  # fmt: skip
 TASKS: dict[str, dict[str, Any]] = {}
+CLIENT: dict[str, Any] = {}
 CANCELLED_TASKS: list[str] = []
 
 
@@ -194,6 +196,7 @@ def handle_task(number: Any, method: str, params: dict[str, Any]) -> None:
 def handle(message: dict[str, Any]) -> None:
     method, params, number = message["method"], message.get("params") or {}, message["id"]
     if method == "initialize":
+        CLIENT.update(params["capabilities"])
         about = {
             "protocolVersion": params["protocolVersion"],
             "capabilities": {"tools": {"listChanged": True}},
@@ -202,7 +205,8 @@ def handle(message: dict[str, Any]) -> None:
     elif method == "ping":
         send(id=number, result={})
     elif method == "tools/list":
-        tools = [tool(name) for name in [*NAMES, *ADDED]]
+        asking = ["asking"] if {"elicitation", "sampling", "roots"} <= CLIENT.keys() else []
+        tools = [tool(name) for name in [*NAMES, *ADDED, *asking]]
         send(id=number, result={"tools": tools})
     elif method.startswith("tasks/") or (method == "tools/call" and "task" in params):
         handle_task(number, method, params)

@@ -14,6 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+import calling_server
 from e2e.harness import Person, Pipe, connected, end_broker, parameters
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
@@ -79,7 +80,7 @@ def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
     assert wrong["isError"]
     message, hint = (part["text"] for part in wrong["content"])
     assert "'b' is a required property" in message
-    assert "a: 'two' is not of type 'integer'" in message
+    assert "a: \"two\" is not of type 'integer'" in message
     assert "'c' was unexpected" in message
     assert '"required": ["a", "b"]' in hint
     unknown = pipe.call("call_tool", name="any__ad")
@@ -121,6 +122,41 @@ def test_progress_cancelling_and_questions(gateway: Gateway, serve: Serve) -> No
         assert asked["requestedSchema"]["required"] == ["name"]
         pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": answer})
         assert pipe.answer(number)["result"]["content"][0]["text"] == expected
+
+
+def test_tasks_folders_and_what_servers_get_wrong(
+    make: MakeFolder, findspot: Program, serve: Serve, home: Path, tmp_path: Path
+) -> None:
+    entry = {"command": sys.executable, "args": [str(Path(calling_server.__file__))]}
+    root, user = make({".mcp.json": json.dumps({"mcpServers": {"odd": entry}})}), {"HOME": str(tmp_path)}
+    indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
+    assert indexed.code == 0, indexed.err
+    try:
+        pipe = serve(root, capabilities={"roots": {"listChanged": True}}, **user)
+        number = pipe.ask("tools/call", {"name": "get_tool", "arguments": {"name": "odd__research"}})
+        pipe.until("roots/list")
+        roots = {"roots": [{"uri": root.as_uri()}]}
+        pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": roots})
+        shown = pipe.answer(number)["result"]["structuredContent"]
+        assert (shown["access"]["state"], shown["tool"]["execution"]) == (
+            "ready",
+            {"taskSupport": "required"},
+        )
+
+        def call(tool: str, **arguments: Any) -> dict[str, Any]:
+            return pipe.call("call_tool", name=f"odd__{tool}", arguments=arguments, confirm=True)
+
+        assert json.loads(call("research", steps=3)["content"][0]["text"])["found"] == 42
+        assert json.loads(call("roots")["content"][0]["text"]) == roots
+        assert call("half")["content"][0]["text"] == "Party \ufffd"
+        assert "nested too deeply" in call("deep")["content"][0]["text"]
+        refused = json.dumps(call("refuse"))
+        assert "-32050" in refused
+        assert len(refused) < 20_000
+        by_hand = findspot("tools", "call", "odd__research", cwd=root, env=user)
+        assert (by_hand.code, json.loads(by_hand.out)["found"]) == (0, 42), by_hand.err
+    finally:
+        end_broker(home)
 
 
 def test_a_long_result_is_read_in_pages(gateway: Gateway, serve: Serve) -> None:

@@ -161,7 +161,7 @@ def parse_index(path: Path, data: bytes) -> IndexFile:
     """Return the content of a file; raise `CatalogueCorruptError` with the reason if it is unusable."""
     try:
         return _parsed(parse_json(data))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise CatalogueCorruptError(str(path), str(error)) from error
 
 
@@ -171,13 +171,15 @@ def _parsed(value: Any) -> IndexFile:
     version = str(value.get("version", FORMAT_VERSION))
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise ValueError(f"its version {version[:20]} is not {FORMAT_VERSION}; a newer Findspot wrote it")
-    dimensions = value.get("embeddingDimensions") or 0
+    provider, dimensions = value.get("embeddingProvider") or None, value.get("embeddingDimensions") or 0
+    if not isinstance(provider, str | None) or not isinstance(dimensions, int):
+        raise ValueError("its 'embeddingProvider' is not a text, or its 'embeddingDimensions' not a number")
     tools = tuple(_read_tool(position, tool, dimensions) for position, tool in enumerate(value["tools"]))
     return IndexFile(
         tools=tools,
-        provider=value.get("embeddingProvider") or None,
+        provider=provider,
         revision=str(value.get("embeddingRevision") or ""),
-        dimensions=int(dimensions),
+        dimensions=dimensions,
         dtype=str(value.get("embeddingDtype") or DEFAULT_DTYPE),
         created_at=str(value.get("createdAt") or ""),
         updated_at=str(value.get("updatedAt") or value.get("createdAt") or ""),
@@ -224,7 +226,7 @@ def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
         tokens=tuple(map(str, tokens)),
         counts=tuple(map(int, counts)),
         fingerprint=str(value.get("fingerprint") or ""),
-        embedding=None if embedding is None else tuple(embedding),
+        embedding=None if embedding is None else tuple(map(float, embedding)),
     )
 
 

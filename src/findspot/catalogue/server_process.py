@@ -143,7 +143,7 @@ async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) 
 
 async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStream[Item]) -> None:
     """Notice the end of a server whose output a program that it started still holds open."""
-    while process.poll() is None:
+    while _status(process) is None:
         await anyio.sleep(1)
     await anyio.sleep(1)  # what it wrote last is read first
     incoming.close()
@@ -152,13 +152,30 @@ async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStr
 async def _exit_status(process: subprocess.Popen[bytes]) -> int | None:
     """Return the exit status of a server whose input is closed, or None while it runs on."""
     with anyio.move_on_after(_EXIT_PATIENCE_S):
-        while process.poll() is None:
+        while _status(process) is None:
             await anyio.sleep(_POLL_S)
-    return process.returncode
+    return _status(process)
+
+
+def _status(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit status of a server that has ended, and keep its number taken.
+
+    The number is that of its process group too. Once it is free, it may be somebody else's.
+    """
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.poll()
+    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
-    """End everything in the process group of a server."""
+    """End everything in the process group of a server.
+
+    The number is still its own when it is signalled first, and the second time too, because the group
+    was there all the time.
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
         kill_group(process.pid, number)
         with anyio.move_on_after(_EXIT_PATIENCE_S):

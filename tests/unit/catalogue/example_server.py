@@ -4,6 +4,7 @@ notes            three tools, over two pages
 http             the same with the SDK over HTTP; writes its port to the file that is the second argument
 changing FIFO    gains a tool, and says so, whenever a line comes through the FIFO
 large            a tool with a description of ten megabytes
+endless          three tools on a list that never ends
 secret           a tool whose description tells the variable TOKEN and the second argument
 silent           never answers
 dying            dies when it is asked for its tools
@@ -79,6 +80,8 @@ class Example:
         if self.kind == "changing":
             self.listen()
             return {"tools": [*NOTES[:1], *self.added]}
+        if self.kind == "endless":
+            return {"tools": NOTES, "nextCursor": f"{cursor}+"}
         if cursor is None:
             return {"tools": NOTES[:2], "nextCursor": "2"}
         return {"tools": NOTES[2:]}

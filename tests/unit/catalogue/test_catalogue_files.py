@@ -285,6 +285,11 @@ def test_a_server_starts_in_the_folder_of_its_configuration(tmp_path: Path) -> N
         (lambda text: text.replace('"1.0.0"', '"2.0.0"'), "its version 2.0.0 is not 1.0.0"),
         (lambda text: text.replace('"name":"mail__send_email",', ""), r"tools\[1\] has no name"),
         (lambda text: text.replace('"embeddingDimensions": ', '"embeddingDimensions": 9'), "has not 9"),
+        (lambda text: text.replace('"local:static"', '{"a": 1}'), "'embeddingProvider' is not a text"),
+        (
+            lambda text: text.replace('"embeddingDimensions": ', '"embeddingDimensions": "9", "x": '),
+            "not a number",
+        ),
     ],
 )
 def test_a_damaged_index_says_what_is_wrong(

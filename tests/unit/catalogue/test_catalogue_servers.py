@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import queue
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from findspot.catalogue import server_connections
 from findspot.catalogue.broker_client import Follower, agreed_to_follow
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built, Outcome
@@ -70,6 +72,24 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
     assert "no-such-program-anywhere" in told["missing"]
     assert told["unset"] == "the environment variable SURELY_NOT_SET is not set"
     assert opened.search("note").tools[0].server_name == "good"
+
+
+def test_a_list_that_never_ends_is_cut(
+    open_catalogue: Open, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_connections, "_MAX_PAGES", 5)
+    built = index(open_catalogue(), write("mcp.json", {"mcpServers": {"far": entry("endless")}}))
+    assert outcomes(built) == {"far": ("indexed", 3)}
+    assert built.notes == ("far: only the first 5 pages of its tools were read",)
+
+
+def test_indexing_and_calling_see_the_same_tools(open_catalogue: Open, write: Write) -> None:
+    """A server may offer a tool only to clients that can be asked something."""
+    opened = open_catalogue()
+    command = {"command": sys.executable, "args": [str(Path(__file__).parents[2] / "calling_server.py")]}
+    index(opened, write("mcp.json", {"mcpServers": {"one": command}}))
+    assert "one__asking" in names(opened)
+    assert opened.get("one__research").runs_as_task
 
 
 def test_a_vast_description_is_cut(open_catalogue: Open, write: Write) -> None:

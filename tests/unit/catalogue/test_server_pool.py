@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -228,6 +229,27 @@ def test_what_the_network_needs_reaches_every_server(home: Path) -> None:
         assert passed == environ | {"AWS_SECRET_ACCESS_KEY": None}
 
     home.run(scenario)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "waitid"), reason="an ended process cannot be looked at without reaping it"
+)
+@pytest.mark.parametrize(
+    ("code", "status"), [("raise SystemExit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9)]
+)
+def test_the_number_of_an_ended_server_stays_its_own_until_its_group_has_ended(
+    code: str, status: int
+) -> None:
+    """A signal to its group reached whoever had got the number since."""
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as process:
+        while server_process._status(process) is None:
+            os.sched_yield()
+        assert server_process._status(process) == status
+        os.killpg(process.pid, 0)
+        anyio.run(server_process._end, process)
+        assert process.returncode == status
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
 
 
 def test_one_process_serves_all_calls_and_ends_when_it_is_idle(home: Home) -> None:
