@@ -19,9 +19,9 @@ from findspot.core.config import home_folder
 from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
-from findspot.core.paths import DOCUMENT_SETS, SCHEME
+from findspot.core.paths import DOCUMENT_SETS, SCHEME, package_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.dependencies.package import Dependency, normalised, package_of
+from findspot.dependencies.package import Dependency, normalised
 from findspot.dependencies.package_folders import (
     content_of,
     index_of,
@@ -99,7 +99,8 @@ class PackageIndexes:
     ) -> Results:
         """Answer a query from the packages that `wanted` names; paths of hits begin with `dep://`."""
         packages = self.choose(wanted)
-        asked = [self._search(package, query, progress, cancel or CancelToken()) for package in packages]
+        first = replace(query, limit=query.offset + query.limit, offset=0)  # of each; the page is of all
+        asked = [self._search(package, first, progress, cancel or CancelToken()) for package in packages]
         answers = [answer for answer in asked if answer is not None]
         weights = self._imports.weights() if len(packages) > 1 else {}
         hits = sorted(
@@ -112,7 +113,7 @@ class PackageIndexes:
         return Results(
             query.text,
             query.mode,
-            tuple(hits[: query.limit]),
+            tuple(hits[query.offset : first.limit]),
             sum(answer.total for answer in answers),
             sum(answer.elapsed_ms for answer in answers),
             " ".join(warnings) or None,

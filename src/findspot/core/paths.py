@@ -91,6 +91,13 @@ def index_folder(home: Path, root: Path) -> Path:
 SCHEME = "dep://"
 """How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
 
+
+def package_of(path: str) -> str:
+    """Return the package that a `dep://` path is in, by its label; names may have a slash of their own."""
+    before, _, after = path.removeprefix(SCHEME).rpartition("@")
+    return f"{before}@{after.partition('/')[0]}"
+
+
 DOCUMENT_SETS = "document_sets"
 
 # fmt: off

@@ -21,7 +21,9 @@ from findspot.dependencies.package import (
 
 _SECTIONS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MOST_FOLDERS = 50_000
-_PNPM_PACKAGE = re.compile(r"^  ['\"]?/?((?:@[^/@'\"\n]+/)?[^/@'\"\n]+)[@/]([^('\":_\n]+)", re.MULTILINE)
+_PNPM_NAME = r"['\"]?/?((?:@[^/@'\"\s]+/)?[^/@'\":\s]+)"
+_PNPM_DIRECT = re.compile(rf"^ +{_PNPM_NAME}['\"]?:\n +specifier: .*\n +version: (\d[^(\s]*)", re.MULTILINE)
+_PNPM_PACKAGE = re.compile(rf"^  {_PNPM_NAME}[@/](\d[^('\":_\s]*)?", re.MULTILINE)
 _YARN_NAME = re.compile(r"\"?((?:@[^/@\"\s]+/)?[^@\"\s]+)@")
 _YARN_VERSION = re.compile(r"  version:? \"?([^\"\s]+)")
 
@@ -130,8 +132,9 @@ def _locked(manifests: Manifests) -> dict[str, str]:
             found.setdefault(name, str(table(entry).get("version", "")))
     for name, entry in table(document.get("dependencies")).items():
         found.setdefault(name, str(table(entry).get("version", "")))
-    _, _, packages = manifests.text("pnpm-lock.yaml").partition("\npackages:\n")
-    for name, version in _PNPM_PACKAGE.findall(packages.partition("\nsnapshots:\n")[0]):
+    direct, _, packages = manifests.text("pnpm-lock.yaml").partition("\npackages:\n")
+    every = _PNPM_PACKAGE.findall(packages.partition("\nsnapshots:\n")[0])
+    for name, version in [*_PNPM_DIRECT.findall(direct), *every]:
         found.setdefault(name, version)
     locked = ""
     for line in manifests.text("yarn.lock").splitlines():

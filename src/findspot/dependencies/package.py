@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.files import ContentError, parse_json, read_below
-from findspot.core.paths import SCHEME
 
 MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""
@@ -57,10 +56,18 @@ class Dependency:
         }
 
 
-def package_of(path: str) -> str:
-    """Return the package that a `dep://` path is in, by its label; names may have a slash of their own."""
-    before, _, after = path.removeprefix(SCHEME).rpartition("@")
-    return f"{before}@{after.partition('/')[0]}"
+_LONGEST_NAME, _LONGEST_VERSION = 214, 128
+"""Of npm; a version is usually a few characters, and names a folder."""
+
+
+def is_sane(name: str, version: str) -> bool:
+    """Return whether these can be name and version of a package; they come from files of others."""
+    return (
+        0 < len(name) <= _LONGEST_NAME
+        and len(version) <= _LONGEST_VERSION
+        and f"{name}{version}".isprintable()
+        and " " not in name
+    )
 
 
 _SEPARATORS = re.compile(r"[-_.]+")

@@ -11,7 +11,7 @@ from findspot.core.log import get_logger
 from findspot.dependencies.java_packages import java_packages
 from findspot.dependencies.npm_packages import npm_packages
 from findspot.dependencies.other_packages import cargo_crates, composer_packages, go_modules, ruby_gems
-from findspot.dependencies.package import Dependency, Manifests
+from findspot.dependencies.package import Dependency, Manifests, is_sane
 from findspot.dependencies.python_packages import python_packages
 
 _log = get_logger("dependencies")
@@ -39,6 +39,7 @@ def list_dependencies(
             found += read()
         except Exception:  # noqa: BLE001  whatever a repository contains, the rest is listed
             _log.warning("%s: some dependencies could not be read", root, exc_info=True)
+    found = [each for each in found if is_sane(each.name, each.version)]
     return sorted(found, key=lambda each: (not each.direct, each.ecosystem, each.name.lower(), each.version))
 
 

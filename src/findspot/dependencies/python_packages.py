@@ -19,6 +19,7 @@ from findspot.dependencies.package import (
     PYPI,
     Dependency,
     Manifests,
+    is_sane,
     normalised,
     real_folders,
     stored,
@@ -294,14 +295,17 @@ def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]
             fields.setdefault(key.lower(), []).append(value.strip())
     if "name" not in fields or "version" not in fields:
         return
+    name, version = fields["name"][0], fields["version"][0]
+    if not is_sane(name, version):
+        return
     requires = [
         _Requirement(normalised(found[1]), _extras(found[2]), normalised(extra[1]) if extra else "")
         for line in fields.get("requires-dist", ())
         if (found := _REQUIREMENT.match(line))
         for extra in (_MARKER_OF_EXTRA.search(found[3] or ""),)
     ]
-    folder, missing = _place(site, info, fields["name"][0])
-    yield _Installed(fields["name"][0], fields["version"][0], folder, missing, tuple(requires))
+    folder, missing = _place(site, info, name)
+    yield _Installed(name, version, folder, missing, tuple(requires))
 
 
 def _place(site: Path, info: Path, name: str) -> tuple[Path | None, str]:

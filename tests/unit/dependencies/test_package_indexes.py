@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,11 @@ def test_packages_that_the_project_imports_come_first(project: Project) -> None:
     assert [hit.path.partition("@")[0] for hit in found.hits[:2]] == ["dep://pypi/beta", "dep://pypi/alpha"]
     assert project.packages.indexed() == {"pypi/alpha@1", "pypi/beta@1"}
     assert 'dependency "beta"' in (project.packages.suggest(Query("what is alpha or beta")) or "")
+
+
+def test_pages_of_several_packages_follow_one_another(project: Project) -> None:
+    query = Query("wait before the next attempt", dependency="*")
+    every = [hit.path for hit in project.search(query).hits]
+    pages = [project.search(replace(query, limit=1, offset=offset)) for offset in range(len(every))]
+    assert [hit.path for page in pages for hit in page.hits] == every
+    assert len(every) == 2

@@ -181,6 +181,46 @@ def test_npm_and_pnpm_layouts(project: Path, home: Path) -> None:
     assert not {each.name for each in found.values()} & {"app", "root"}
 
 
+PNPM_9 = """lockfileVersion: '9.0'
+
+importers:
+
+  .:
+    dependencies:
+      a:
+        specifier: ^2.0.0
+        version: 2.0.0
+      '@s/b':
+        specifier: 'catalog:'
+        version: 2.0.0(peer@1.0.0)
+
+packages:
+
+  '@local/dep@file:packages/dep':
+    resolution: {directory: packages/dep, type: directory}
+
+  '@s/b@2.0.0':
+    resolution: {integrity: sha512-8AW8L/w==}
+    engines: {node: '>=18', npm: '@s/c@1'}
+    peerDependencies:
+      peer: ^1.0.0
+
+  a@1.4.0:
+    resolution: {integrity: sha512-9B/q7/w==}
+    deprecated: Use a@2/other instead
+
+  a@2.0.0:
+    resolution: {tarball: https://example.com/a@2.0.0/a.tgz}
+
+  only-here@0.1.0:
+    resolution: {integrity: sha512-1/x@2/w==}
+
+snapshots:
+
+  x@9.9.9: {}
+"""
+
+
 def test_lock_files_of_pnpm_and_yarn(project: Path, home: Path) -> None:
     write(
         project,
@@ -191,6 +231,9 @@ def test_lock_files_of_pnpm_and_yarn(project: Path, home: Path) -> None:
         },
     )
     assert {"npm/a@1.4.0", "npm/@s/b@2.0.0"} == set(listed(project, home))
+    (project / "pnpm-lock.yaml").write_text(PNPM_9)
+    found = listed(project, home)
+    assert set(found) == {"npm/a@2.0.0", "npm/@s/b@2.0.0", "npm/@local/dep", "npm/only-here@0.1.0"}
     (project / "pnpm-lock.yaml").unlink()
     write(
         project,
@@ -343,3 +386,12 @@ def test_hostile_files_are_passed_over(project: Path, home: Path) -> None:
     assert {label for label in found if not found[label].missing} == {"pypi/good@1.0"}
     assert found["pypi/private"].missing == "not installed"
     assert found["go/a.b/c@v1.0.0"].missing == "not installed"
+
+
+def test_names_and_versions_that_no_package_has_are_left_out(project: Path, home: Path) -> None:
+    site = project / ".venv/lib/python3.12/site-packages"
+    write(project, {"requirements.txt": "good\n", ".venv/pyvenv.cfg": ""})
+    for name, version in (("good", "1.0"), ("evil", "1\x1b[2J"), ("worse\x9b", "1"), ("l" * 400, "1")):
+        write(site, {f"{name[:9]}-1.dist-info/METADATA": f"Name: {name}\nVersion: {version}\n\nText"})
+    write(project, {"package.json": json.dumps({"dependencies": {"a b": "1", "c\nd": "1", "fine": "1"}})})
+    assert set(listed(project, home)) == {"pypi/good@1.0", "npm/fine"}
