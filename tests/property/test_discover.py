@@ -260,8 +260,14 @@ GIT_RULES = st.dictionaries(
 
 
 @settings(derandomize=True, max_examples=80)
-@given(st.lists(st.lists(GIT_NAMES, min_size=1, max_size=4), min_size=1, max_size=12), GIT_RULES)
-def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str, list[str]]) -> None:
+@given(
+    st.lists(st.lists(GIT_NAMES, min_size=1, max_size=4), min_size=1, max_size=12),
+    GIT_RULES,
+    st.integers(0, 3),
+)
+def test_ignore_files_mean_what_git_says(
+    paths: list[list[str]], rules: dict[str, list[str]], tracked: int
+) -> None:
     with tempfile.TemporaryDirectory(prefix="findspot-") as folder:
         root = Path(folder)
         environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -274,6 +280,10 @@ def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text("\n".join(lines) + "\n")
+        added = [path for parts in paths[:tracked] if (path := root.joinpath(*parts)).is_file()]
+        if added:
+            command = ["git", "--literal-pathspecs", "add", "-f", "--", *map(str, added)]
+            subprocess.run(command, cwd=root, env=environment, check=True)
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         listed = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
         expected = {nfc(path) for path in listed.stdout.decode().split("\0") if path}
@@ -281,6 +291,13 @@ def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str
         others = {skip.reason for skip in found.skips if skip.path != ".git/"} - {SkipReason.GITIGNORED}
         assert not others
         assert {file.path for file in found.files} == expected
-        for below in found.folders:  # each by itself is governed as in the whole repository
+        command = ["git", "check-ignore", "--no-index", "-z", "--stdin"]
+        asked = "\0".join(found.folders[1:]).encode()
+        done = subprocess.run(
+            command, cwd=root, env=environment, input=asked, capture_output=True, check=False
+        )
+        # Ignored, but entered for tracked files: who names such a folder wants all of it.
+        ignored = set(done.stdout.decode().split("\0"))
+        for below in set(found.folders) - ignored:  # each by itself is governed as in the whole repository
             by_itself = {below + file.path for file in walk(root / below, files_wanted()).files}
             assert by_itself == {path for path in expected if path.startswith(below)}

@@ -77,6 +77,7 @@ def test_rules_above_the_root_hold_and_are_followed(
         },
         git=True,
     )
+    run_git(repository, "rm", "-rq", "--cached", ".")  # no rule is about a tracked file
     user = make({".config/git/ignore": "mine.py\n"}, "user")
     write_files(repository, {".git/info/exclude": "excluded.py\n"})
     pipe = serve(repository / "packages/api", **WATCHED, HOME=str(user), XDG_CONFIG_HOME="")
@@ -88,6 +89,49 @@ def test_rules_above_the_root_hold_and_are_followed(
     write_files(repository, {".findspot.json": json.dumps({"roots": ["packages/api"]})})
     found = findspot("index", repository, "--json", env={"HOME": str(user), "XDG_CONFIG_HOME": ""})
     assert found.json["totalFiles"] == 3
+
+
+def test_git_decides_what_is_ignored(findspot: Program, serve: Serve, make: MakeFolder) -> None:
+    """A tracked file is not ignored; the watcher follows what git tracks."""
+    project = make(
+        {
+            ".gitignore": "made/\n*.gen.py\n",
+            "a.py": "a = 1\n",
+            "b.gen.py": "b = 1\n",
+            "made/c.py": "c = 1\n",
+            "made/d.py": "d = 1\n",
+        },
+        git=True,
+    )
+    run_git(project, "add", "-f", "made/c.py")
+    findspot("index", cwd=project)
+    pipe = serve(project, **WATCHED)
+    until(lambda: pipe.values("get_index_status")["watcherActive"])
+    assert indexed(pipe) == [".gitignore", "a.py", "made/c.py"]
+    write_files(project, {"made/c.py": "lighthouse = 2\n"})
+    until(lambda: "lighthouse" in str(pipe.values("search_code", query="lighthouse")["results"]))
+    run_git(project, "add", "-f", "b.gen.py", "made/d.py")
+    until(lambda: indexed(pipe) == [".gitignore", "a.py", "b.gen.py", "made/c.py", "made/d.py"])
+    run_git(project, "rm", "-q", "-f", "--cached", "made/c.py", "made/d.py")
+    until(lambda: indexed(pipe) == [".gitignore", "a.py", "b.gen.py"])
+    write_files(project, {".findspotignore": "!made/\n!made/*\nb.gen.py\n"})
+    until(lambda: indexed(pipe) == [".findspotignore", ".gitignore", "a.py"])
+
+
+def test_a_tracked_manifest_that_a_rule_names_is_read(findspot: Program, make: MakeFolder) -> None:
+    """Else its package has no name, and calls through that name lead nowhere."""
+    project = make(
+        {
+            "lib/package.json": json.dumps({"name": "shop-lib", "main": "./index.js"}),
+            "lib/index.js": "export function checkCard(number) {\n  return number;\n}\n",
+            "app/main.js": "import { checkCard } from 'shop-lib';\n\ncheckCard(4);\n",
+        },
+        git=True,
+    )
+    write_files(project, {"lib/.gitignore": "**/package.json\n"})
+    findspot("index", cwd=project)
+    answer = findspot("callers", "checkCard", "--json", cwd=project).json
+    assert [edge["line"] for edge in answer["edges"]] == [3]
 
 
 def test_an_ignore_file_that_cannot_be_used_leaves_its_folder_out(

@@ -99,7 +99,7 @@ def stat_of(path: str | Path) -> os.stat_result | None:
     """Return what the system says of a path; None where there is nothing, or nothing that we may know."""
     try:
         return os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
-    except OSError:
+    except (OSError, ValueError):  # no path at all, such as one with a NUL
         return None
 
 

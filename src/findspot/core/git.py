@@ -96,6 +96,15 @@ def untracked(root: Path) -> str | None:
     return run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 
 
+def tracked_files(root: Path) -> list[str] | None:
+    """Return the paths below a folder that git tracks; None where git is missing or refuses."""
+    try:
+        listed = run_git(root, "ls-files", "-z", "--cached", "--", ".")
+    except GitMissingError:
+        return None
+    return None if listed is None else [path for path in listed.split("\0") if path]
+
+
 def unwatched(root: Path) -> list[str]:
     """Return the tracked files below a folder whose changes git does not report.
 

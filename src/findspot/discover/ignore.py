@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import MAX_PATTERN_CHARS, path_regex
@@ -27,9 +27,6 @@ is tried on each name. At this size a name takes 0.8 ms, and compiling a second,
 
 _BATCH = 32
 """Rules per regex: the time of a match grows with the square of the number of groups."""
-
-_OWN_RANK = 1_000_000_000
-"""Above any number of git's rules."""
 
 _MAGIC = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
@@ -61,6 +58,9 @@ class UnusableIgnoreFileError(Exception):
 
 Ignored = Callable[[str, bool], Rule | None]
 """Tells, of a name in a folder and of whether it is a folder itself, by which rule it is left out."""
+
+Tracked = Callable[[str], bool]
+"""Tells whether git tracks a file or, of a path with a slash at its end, a file below that folder."""
 
 
 class _NameRegex:
@@ -140,7 +140,7 @@ class RuleTable:
 
 
 class Ignores:
-    """The rules that apply in a folder and below; adding a file returns a new object."""
+    """The rules of one kind of ignore file in a folder and below; adding a file returns a new object."""
 
     __slots__ = ("_base", "_files", "_folders", "_glob_chars", "_globs", "_ignore_case", "_rank", "_top")
 
@@ -158,7 +158,9 @@ class Ignores:
         return moved
 
     def inside(self, prefix: str) -> Ignored:
-        """Return the function that decides which entries of a folder are left out."""
+        """Return the function that tells which entries of a folder the rules name."""
+        if not self._rank:
+            return _nothing
         prefix = self._spelled(prefix)
         match_file = self._files.inside(prefix).match
         match_folder = self._folders.inside(prefix).match
@@ -170,17 +172,9 @@ class Ignores:
 
         return ignored
 
-    def with_git(self, prefix: str, text: str, source: str) -> Ignores:
-        """Return the rules with those of a `.gitignore` or exclude file for a folder added."""
+    def with_file(self, prefix: str, text: str, source: str) -> Ignores:
+        """Return the rules with those of an ignore file for a folder added."""
         rules = parse(text, source, self._rank, ignore_case=self._ignore_case)
-        return self._with_rules(prefix, rules, source)
-
-    def with_own(self, prefix: str, text: str, source: str) -> Ignores:
-        """Return the rules with those of a `.findspotignore` added: they outrank git's."""
-        rules = parse(text, source, self._rank + _OWN_RANK, ignore_case=self._ignore_case)
-        return self._with_rules(prefix, rules, source)
-
-    def _with_rules(self, prefix: str, rules: list[Rule], source: str) -> Ignores:
         added = copy(self)
         added._count(rules, source)
         prefix = self._spelled(prefix)
@@ -201,6 +195,56 @@ class Ignores:
         """Return a folder as the rules know it."""
         prefix = self._base + prefix[len(self._top) :]
         return prefix.lower() if self._ignore_case else prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What leaves entries of a folder out: git's ignore files, if git does not track them, and our own.
+
+    Each kind knows nothing of the other: a `!` brings back only what a file of the same kind leaves out.
+    """
+
+    git: Ignores
+    own: Ignores
+    tracked: Tracked
+    cover: Rule | None = None
+    """Git's rule that leaves out the folder itself; it was entered for the tracked files in it."""
+
+    def inside(self, prefix: str) -> FolderRules:
+        """Return the rules prepared for the entries of one folder."""
+        return FolderRules(self, prefix)
+
+    def with_file(self, prefix: str, text: str, source: str, *, own: bool) -> Rules:
+        """Return the rules with those of an ignore file for a folder added."""
+        if own:
+            return replace(self, own=self.own.with_file(prefix, text, source))
+        return replace(self, git=self.git.with_file(prefix, text, source))
+
+
+class FolderRules:
+    """The rules that decide about the entries of one folder."""
+
+    __slots__ = ("_git", "_own", "_prefix", "_rules")
+
+    def __init__(self, rules: Rules, prefix: str) -> None:
+        self._rules = rules
+        self._prefix = prefix
+        self._git = rules.git.inside(prefix)
+        self._own = rules.own.inside(prefix)
+
+    def ignored(self, name: str, folder: bool) -> Rule | None:
+        """Return the rule by which an entry is left out."""
+        own = self._own(name, folder)
+        if own:
+            return own
+        rule = self._rules.cover or self._git(name, folder)
+        tracked = rule and self._rules.tracked(f"{self._prefix}{name}/" if folder else self._prefix + name)
+        return None if tracked else rule
+
+    def entering(self, name: str) -> Rules:
+        """Return the rules that hold below an entry that is a folder."""
+        cover = self._rules.cover or self._git(name, True)
+        return replace(self._rules, cover=cover) if cover else self._rules
 
 
 def parse(text: str, source: str, rank: int = 0, *, ignore_case: bool = False) -> list[Rule]:
@@ -263,6 +307,11 @@ def _without_trailing_spaces(line: str) -> str:
     bare = line.rstrip(" ")
     slashes = len(bare) - len(bare.rstrip("\\"))
     return bare + " " if slashes % 2 and len(bare) < len(line) else bare
+
+
+def _nothing(name: str, folder: bool) -> Rule | None:
+    """Leave nothing out."""
+    return None
 
 
 def _put(rules: dict[str, Rule], key: str, rule: Rule) -> None:

@@ -1,8 +1,9 @@
 """Ignore rules from outside a project's root: the user's, the repository's, and of folders in between.
 
 A package of a repository, a folder named in `roots` or as a path is governed by the same rules as if the
-whole repository were indexed. Git is not run. Of git's configuration only the user's own is read: what a
-repository's `.git/config` says about `core.excludesFile` would let its author choose what is left out.
+whole repository were indexed. Git is run for the list of tracked files, which it ignores never. Of git's
+configuration only the user's own is read: what a repository's `.git/config` says about `core.excludesFile`
+would let its author choose what is left out.
 """
 
 from __future__ import annotations
@@ -10,21 +11,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.config import git_configuration
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason, stat_of
+from findspot.core.git import tracked_files
 from findspot.core.paths import GITIGNORE
 from findspot.core.roots import Roots
-from findspot.discover.checkouts import checkout_around, exclude_file
+from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
     Ignores,
+    Rules,
+    Tracked,
     UnusableIgnoreFileError,
 )
+from findspot.discover.root_folder import nfc
 
 _MAX_BYTES = 1024 * 1024
 _MAX_INCLUDES = 10
@@ -47,31 +52,84 @@ class _OuterFile:
     """Whether it lies in the working tree, where git follows no links either."""
 
 
-def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore: bool) -> Ignores:
+def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore: bool) -> Rules:
     """Return the rules that hold at a root before its own; UnusableIgnoreFileError if one cannot be known.
 
     `prefix` is how the walk spells the root: empty, or the name of one of several.
     """
     checkout = checkout_around(root)
-    ignores = Ignores(ignore_case=ignore_case)
+    base = _folder_in_repository(root, checkout)
+    above = Ignores(ignore_case=ignore_case)
+    rules = Rules(above, above, _tracked_at(root, prefix, ignore_case=ignore_case))
     for file in _outer_files(root, checkout):
-        if not file.own and not respect_gitignore:
-            continue
-        text = _text_of(file, root)
-        if text and file.own:
-            ignores = ignores.with_own(file.applies_to, text, _shown(file.path, root))
-        elif text:
-            ignores = ignores.with_git(file.applies_to, text, _shown(file.path, root))
-    return ignores.below(prefix, _folder_in_repository(root, checkout))
+        text = _text_of(file, root) if file.own or respect_gitignore else None
+        if text:
+            rules = rules.with_file(file.applies_to, text, _shown(file.path, root), own=file.own)
+    return replace(rules, git=rules.git.below(prefix, base), own=rules.own.below(prefix, base))
 
 
-def state_above(roots: Roots) -> tuple[Stamp | None, ...]:
-    """Return a value that changes whenever one of those files changes, appears or disappears."""
-    return tuple(
+def _tracked_at(root: Path, prefix: str, *, ignore_case: bool) -> Tracked:
+    """Return the function that tells what git tracks below a root; git is asked when it is first called."""
+
+    @lru_cache(maxsize=1)
+    def known() -> frozenset[str]:
+        paths = tracked_below(root) or frozenset()
+        return frozenset(map(str.lower, paths)) if ignore_case else paths
+
+    def tracked(path: str) -> bool:
+        path = path[len(prefix) :]
+        return (path.lower() if ignore_case else path) in known()
+
+    return tracked
+
+
+def tracked_below(root: Path) -> frozenset[str] | None:
+    """Return the files below a folder that git tracks and, each with a slash at its end, their folders.
+
+    None where there is a list of them that git cannot read, or no git to read it.
+    """
+    checkout = checkout_around(root)
+    git = git_folder(checkout) if checkout else None
+    stamp = stamp_of(git / "index") if git else None
+    return _listed(root, stamp) if stamp else frozenset()
+
+
+@lru_cache(maxsize=8)
+def _listed(root: Path, stamp: Stamp) -> frozenset[str] | None:
+    """Return what `tracked_below` does; `stamp` is the state of git's list."""
+    listed = tracked_files(root)
+    if listed is None:
+        return None
+    found: set[str] = set()
+    for path in map(nfc, listed):
+        found.add(path)
+        end = path.rfind("/")
+        while end > 0 and path[: end + 1] not in found:
+            found.add(path[: end + 1])
+            end = path.rfind("/", 0, end)
+    return frozenset(found)
+
+
+def untold_notes(roots: Roots) -> list[str]:
+    """Return a note for each root whose tracked files git does not tell."""
+    return [
+        f"Git does not tell which files of {folder} are tracked, so whatever its ignore files name is left "
+        f"out. `git -C {folder} status` says why."
+        for folder in roots.folders
+        if tracked_below(Path(os.path.realpath(folder))) is None
+    ]
+
+
+def state_above(roots: Roots) -> tuple[object, ...]:
+    """Return a value that changes whenever one of those files changes, appears or disappears, and whenever
+    git tracks other files.
+    """
+    files = (
         stamp_of(file.path)
         for folder in roots.folders
         for file in _outer_files(folder, checkout_around(folder))
     )
+    return *files, *(hash(tracked_below(folder)) for folder in roots.folders)
 
 
 def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:

@@ -21,10 +21,12 @@ from findspot.discover.checkouts import GIT, checkout_notes
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
+    FolderRules,
     Ignores,
+    Rules,
     UnusableIgnoreFileError,
 )
-from findspot.discover.outer_rules import rules_above, unusable
+from findspot.discover.outer_rules import rules_above, untold_notes, unusable
 from findspot.discover.root_folder import is_plain, nfc, open_root, real_name, spelled_out
 
 
@@ -45,10 +47,12 @@ def walk(
     """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
     with open_root(root) as top:
         walker = _Walker(top, Roots.of(root), settings, check)
-        walker.enter(top, "", walker.no_ignores)
+        walker.enter(top, "", walker.no_rules)
     found = walker.found
     if not found.files:
         found.notes += _notes_on_rules_above(found.skips)
+    if any(skip.reason is SkipReason.GITIGNORED for skip in found.skips):
+        found.notes += untold_notes(Roots.of(root))
     found.files.sort(key=attrgetter("path"))
     found.skips.sort(key=attrgetter("path"))
     return found
@@ -69,7 +73,7 @@ def look(
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with open_root(root) as top:
         walker = _Walker(top, Roots.of(root), settings, None)
-        verdict = walker.classify(top, "", parts, walker.no_ignores, into_folders=into_folders)
+        verdict = walker.classify(top, "", parts, walker.no_rules, into_folders=into_folders)
     if isinstance(verdict, SourceFile):
         walker.found.files.append(verdict)
     elif verdict:
@@ -85,7 +89,7 @@ class _Walker:
     ) -> None:
         self.found = Discovery()
         self._ignore_case = _ignores_case(top)
-        self.no_ignores = Ignores(ignore_case=self._ignore_case)
+        self.no_rules = Rules(Ignores(), Ignores(), _is_untracked)
         self._roots = {f"{nfc(name)}/": folder for name, folder in roots.named} or {"": roots.project}
         """How the walk spells each root, and where it is."""
         self._check = check or _go_on
@@ -96,7 +100,7 @@ class _Walker:
         }
         self._judge = Judge(settings, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
 
-    def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
+    def enter(self, folder: Folder, prefix: str, above: Rules) -> None:
         """Judge every entry of a folder, then enter its folders."""
         self._check()
         self.found.folders.append(prefix)
@@ -106,13 +110,13 @@ class _Walker:
             self.found.skips.append(_failure(prefix, error))
             return
         names = [entry.name for entry in entries]
-        rules = self._rules_in(folder, prefix, names, ignores)
+        rules = self._rules_in(folder, prefix, names, above)
         if isinstance(rules, Skip):
             self.found.skips.append(rules)
             return
         if prefix in self._roots and GIT in names:
             self.found.notes += checkout_notes(self._roots[prefix], prefix, folder)
-        ignored = rules.inside(prefix)
+        here = rules.inside(prefix)
         shadowed = shadowed_names(names)
         check = self._check
         for entry in entries:
@@ -123,19 +127,19 @@ class _Walker:
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-                verdict = None if folder.holds_roots else self._judge(prefix, name, info, ignored)
+                verdict = None if folder.holds_roots else self._judge(prefix, name, info, here.ignored)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
             if verdict is None:
-                self._enter_child(folder, prefix, name, rules)
+                self._enter_child(folder, prefix, name, here)
             elif isinstance(verdict, SourceFile):
                 self.found.files.append(verdict)
             else:
                 self.found.skips.append(verdict)
 
     def classify(
-        self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores, *, into_folders: bool
+        self, folder: Folder, prefix: str, parts: list[str], above: Rules, *, into_folders: bool
     ) -> SourceFile | Skip | None:
         """Judge the one entry that `parts` leads to; None for a folder that was entered."""
         path = prefix + parts[0]
@@ -143,14 +147,14 @@ class _Walker:
             names = [entry.name for entry in folder.scan()]
         except OSError as error:
             return _failure(prefix, error)
-        rules = self._rules_in(folder, prefix, names, ignores)
+        rules = self._rules_in(folder, prefix, names, above)
         if isinstance(rules, Skip):
             return rules
         name = real_name(parts[0], names)
         try:
             info = folder.lstat(name)
-            ignored = rules.inside(prefix)
-            verdict = None if folder.holds_roots else self._judge(prefix, name, info, ignored)
+            here = rules.inside(prefix)
+            verdict = None if folder.holds_roots else self._judge(prefix, name, info, here.ignored)
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
             if len(parts) == 1 and not into_folders:
@@ -162,11 +166,12 @@ class _Walker:
             return _failure(path + "/" if len(parts) > 1 else path, error)
         with inner:
             if len(parts) == 1:
-                self.enter(inner, path + "/", rules)
+                self.enter(inner, path + "/", here.entering(parts[0]))
                 return None
-            return self.classify(inner, path + "/", parts[1:], rules, into_folders=into_folders)
+            below = here.entering(parts[0])
+            return self.classify(inner, path + "/", parts[1:], below, into_folders=into_folders)
 
-    def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: Ignores) -> None:
+    def _enter_child(self, folder: Folder, prefix: str, name: str, here: FolderRules) -> None:
         path = f"{prefix}{nfc(name)}/"
         try:
             inner = folder.enter(name)
@@ -174,14 +179,14 @@ class _Walker:
             self.found.skips.append(_failure(path, error))
             return
         with inner:
-            self.enter(inner, path, ignores)
+            self.enter(inner, path, here.entering(nfc(name)))
 
-    def _rules_in(self, folder: Folder, prefix: str, names: list[str], ignores: Ignores) -> Ignores | Skip:
+    def _rules_in(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules | Skip:
         """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
         this.
         """
         if folder.holds_roots:
-            return ignores
+            return rules
         if prefix in self._own:
             return Skip(prefix or "./", SkipReason.DENIED, FINDSPOTS_OWN)
         if prefix not in self._roots:
@@ -191,15 +196,15 @@ class _Walker:
                 return Skip(prefix, SkipReason.DENIED, "it holds the data of a git repository")
         try:
             if prefix in self._roots:
-                ignores = self._rules_above(prefix)
-            return self._with_own_rules(folder, prefix, names, ignores)
+                rules = self._rules_above(prefix)
+            return self._with_files(folder, prefix, names, rules)
         except UnusableIgnoreFileError as error:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
 
     def _is_checkout(self, names: list[str]) -> bool:
         return GIT in names or (self._ignore_case and any(name.lower() == GIT for name in names))
 
-    def _rules_above(self, prefix: str) -> Ignores:
+    def _rules_above(self, prefix: str) -> Rules:
         return rules_above(
             Path(os.path.realpath(self._roots[prefix])),
             prefix,
@@ -207,18 +212,21 @@ class _Walker:
             respect_gitignore=self._respect_gitignore,
         )
 
-    def _with_own_rules(self, folder: Folder, prefix: str, names: list[str], ignores: Ignores) -> Ignores:
-        if GITIGNORE in names and self._respect_gitignore:
-            text = _rules_text(folder, prefix, GITIGNORE)
-            ignores = ignores.with_git(prefix, text, prefix + GITIGNORE)
-        if OWN_IGNORE in names:
-            text = _rules_text(folder, prefix, OWN_IGNORE)
-            ignores = ignores.with_own(prefix, text, prefix + OWN_IGNORE)
-        return ignores
+    def _with_files(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules:
+        for name in (GITIGNORE, OWN_IGNORE) if self._respect_gitignore else (OWN_IGNORE,):
+            if name in names:
+                text = _rules_text(folder, prefix, name)
+                rules = rules.with_file(prefix, text, prefix + name, own=name == OWN_IGNORE)
+        return rules
 
 
 def _go_on() -> None:
     """Never stop a walk."""
+
+
+def _is_untracked(path: str) -> bool:
+    """Take everything to be untracked."""
+    return False
 
 
 def _rules_text(folder: Folder, prefix: str, name: str) -> str:

@@ -67,7 +67,7 @@ def paths(root: Path | Roots, **policy: bool) -> list[str]:
 def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
     """search-mcp B1: a package with its own marker, a folder named as a path."""
     package = repository / "packages/api"
-    assert paths(package) == ["a.py", "b.gen.py", "kept.gen.py", "pyproject.toml", "top.py"]
+    assert paths(package) == ["a.py", "b.gen.py", "pyproject.toml", "top.py"]
     whole = [path for path in paths(repository) if path.startswith("packages/api/")]
     assert [f"packages/api/{path}" for path in paths(package)] == whole
     skips = {skip.path: skip for skip in walk(package, files_wanted()).skips}
@@ -81,7 +81,92 @@ def test_the_repositorys_rules_hold_in_each_of_several_roots(repository: Path, t
     write_files(tmp_path / "other", {"c.gen.py": ""})
     named = (("api", repository / "packages/api"), ("other", tmp_path / "other"))
     found = paths(Roots(repository, named))
-    assert [path for path in found if "gen" in path] == ["api/b.gen.py", "api/kept.gen.py", "other/c.gen.py"]
+    assert [path for path in found if "gen" in path] == ["api/b.gen.py", "other/c.gen.py"]
+
+
+def test_git_ignores_no_tracked_file(repository: Path) -> None:
+    ignored = ["packages/api/c.gen.py", "packages/api/excluded.py", "packages/api/private/s.py"]
+    write_files(repository, {"packages/api/private/deep/t.py": "", "packages/api/private/other.py": ""})
+    assert not set(ignored) & set(paths(repository))
+    git(repository, "add", "-f", *ignored)
+    assert set(ignored) <= set(paths(repository))
+    package = repository / "packages/api"
+    assert {"c.gen.py", "excluded.py", "private/s.py"} <= set(paths(package))
+    assert {"api/private/s.py"} <= set(paths(Roots(repository, (("api", package),))))
+    assert classify(package, "private/s.py", files_wanted()).path == "private/s.py"
+    skips = {skip.path: skip.detail for skip in walk(package, files_wanted()).skips}
+    rule = "../../.gitignore: packages/api/private/"
+    assert skips["private/deep/"] == skips["private/other.py"] == rule
+    assert classify(package, "private/deep/t.py", files_wanted()).path == "private/deep/"
+    git(repository, "rm", "-rq", "--cached", "packages")
+    assert not set(ignored) & set(paths(repository))
+
+
+def test_tracked_files_are_left_out_by_findspots_own_rules(repository: Path) -> None:
+    write_files(repository, {"dist/a.js": "a", ".env": "A=1"})
+    git(repository, "add", "-f", ".")
+    found = paths(repository)
+    assert "packages/api/c.gen.py" in found
+    assert not {"packages/api/d.own.py", "dist/a.js", ".env"} & set(found)
+    excluded = walk(repository, files_wanted(exclude=("*.gen.py",)))
+    assert not [file.path for file in excluded.files if "gen" in file.path]
+
+
+@pytest.mark.parametrize("kind", ["split", "sparse", "fourth version", "worktree", "separate folder"])
+def test_every_form_of_gits_list_is_read(repository: Path, kind: str, tmp_path: Path) -> None:
+    git(repository, "add", "-f", ".")
+    git(repository, "commit", "-qm", "all")
+    root = repository
+    if kind == "split":
+        git(root, "update-index", "--split-index")
+    elif kind == "sparse":
+        git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "packages/api")
+    elif kind == "fourth version":
+        git(root, "update-index", "--index-version", "4")
+    elif kind == "worktree":
+        root = tmp_path / "linked"
+        git(repository, "worktree", "add", "-q", str(root))
+    else:
+        git(root, "init", "-q", f"--separate-git-dir={tmp_path / 'elsewhere'}")
+    found = walk(root, files_wanted())
+    assert {"packages/api/c.gen.py", "packages/api/private/s.py"} <= {file.path for file in found.files}
+    assert not [note for note in found.notes if "tracked" in note]
+
+
+def test_without_git_ignore_files_alone_decide(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git(repository, "add", "-f", ".")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    found = walk(repository, files_wanted())
+    assert not [file.path for file in found.files if file.path.endswith("c.gen.py")]
+    (note,) = found.notes
+    assert note.startswith(f"Git does not tell which files of {repository} are tracked")
+
+
+def test_a_damaged_list_of_gits_leaves_the_decision_to_ignore_files(repository: Path) -> None:
+    git(repository, "add", "-f", ".")
+    (repository / ".git/index").write_bytes(b"DIRC\0\0\0\7junk")
+    found = walk(repository, files_wanted())
+    assert "packages/api/a.py" in [file.path for file in found.files]
+    assert "Git does not tell" in found.notes[0]
+
+
+@pytest.mark.parametrize("where", [".gitignore", ".git/info/exclude", "the user's own file"])
+def test_our_file_brings_back_only_what_it_leaves_out_itself(
+    repository: Path, user: Path, where: str
+) -> None:
+    """It is committed: it must not bring in what the reader's ignore files leave out."""
+    file = user / ".config/git/ignore" if where.startswith("the") else repository / where
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("local.yaml\nprivate/\n")
+    own = "!local.yaml\n!private/\n!private/**\n*.tmp\n!kept.tmp\n"
+    write_files(repository, {".findspotignore": own, "local.yaml": "a: 1\n", "private/a.md": "a\n"})
+    write_files(repository, {"b.tmp": "b\n", "kept.tmp": "c\n", "private/.findspotignore": "!*\n"})
+    found = paths(repository)
+    assert "kept.tmp" in found
+    assert not {"local.yaml", "private/a.md", "b.tmp"} & set(found)
 
 
 def test_git_itself_agrees(repository: Path) -> None:
@@ -192,7 +277,13 @@ def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
         states.append(state_above(Roots(package)))
     write_files(user, {".gitconfig": "[core]\nexcludesFile = ~/mine\n", "mine": "x"})
     states.append(state_above(Roots(package)))
-    assert len(set(states)) == 5
+    git(repository, "add", "-f", "packages/api/c.gen.py")
+    states.append(state_above(Roots(package)))
+    git(repository, "rm", "-q", "--cached", "packages/api/c.gen.py")
+    assert state_above(Roots(package)) == states[-2]
+    git(repository, "add", "-f", "packages/api/local.py")
+    states.append(state_above(Roots(package)))
+    assert len(set(states)) == 7
     assert state_above(Roots(package)) == states[-1]
 
 

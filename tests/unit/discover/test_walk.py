@@ -138,12 +138,12 @@ def test_the_home_is_never_walked(tmp_path: Path, home: Path) -> None:
     assert admitted(walk(several, files_wanted())) == ["findspot-home/notes.md", "src/a.py"]
 
 
-def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
+def test_ignore_files_nest_and_ours_leaves_out_more(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
             ".gitignore": "*.gen.py\n/top.py\nkept.gen.py\n",
-            ".findspotignore": "!kept.gen.py\nsecret/\n",
+            ".findspotignore": "!kept.gen.py\nsecret/\nlocal.*\n!local.py\n",
             "a.gen.py": "",
             "top.py": "",
             "kept.gen.py": "",
@@ -157,7 +157,7 @@ def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
         },
     )
     found = walk(tmp_path, files_wanted(include=("*.py",)))
-    assert admitted(found) == ["kept.gen.py", "local.py", "sub/b.gen.py", "sub/top.py"]
+    assert admitted(found) == ["local.py", "sub/b.gen.py", "sub/top.py"]
     without_git = walk(tmp_path, files_wanted(include=("*.py",), respect_gitignore=False))
     assert "a.gen.py" in admitted(without_git)
     assert reasons(without_git)["secret/"] is SkipReason.GITIGNORED
