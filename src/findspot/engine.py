@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
+from findspot.core.files import is_folder
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import project_root, restrict_home
 from findspot.core.platforms import importing
@@ -153,7 +154,7 @@ class Engine:
         root = next(
             (root for folder, root in list_indexes(self.settings.home) if folder.name == identity), None
         )
-        return self.project(root) if root is not None and root.is_dir() else None
+        return self.project(root) if root is not None and is_folder(root) else None
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
         """Return every wanted project that is indexed and whose folder is still there, with its id and
@@ -162,7 +163,7 @@ class Engine:
         return [
             (folder.name, self._status(folder, root))
             for folder, root in list_indexes(self.settings.home)
-            if root is not None and wanted(root) and root.is_dir()
+            if root is not None and wanted(root) and is_folder(root)
         ]
 
     def opened(self) -> list[Project]:
@@ -205,5 +206,6 @@ class Engine:
             finally:
                 if known is None:
                     project.close()
-        except FindspotError as error:  # one unreadable project must not hide the others
-            return IndexStatus(IndexState.FAILED, str(root), str(folder), last_error=error.developer_message)
+        except Exception as error:  # noqa: BLE001 - whatever one project fails with must not hide the others
+            why = error.developer_message if isinstance(error, FindspotError) else repr(error)
+            return IndexStatus(IndexState.FAILED, str(root), str(folder), last_error=why)

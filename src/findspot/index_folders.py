@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
-from findspot.core.files import folder_bytes, read_json
+from findspot.core.files import folder_bytes, is_folder, read_json
 from findspot.core.paths import index_folder
 from findspot.core.roots import configured_roots
 from findspot.core.settings import Settings
@@ -55,7 +55,7 @@ class KnownRepositories:
         for folder, root in list_indexes(self._home):
             if (
                 root is not None
-                and root.is_dir()
+                and is_folder(root)
                 and (address := repository_of(root, load_settings(root, folder)))
             ):
                 yield root, address
@@ -72,7 +72,7 @@ def find_orphans(home: Path) -> list[tuple[Path, int]]:
     return [
         (folder, folder_bytes(folder))
         for folder, root in list_indexes(home)
-        if (root is None or not root.is_dir()) and not _store_in(folder).being_written
+        if (root is None or not is_folder(root)) and not _store_in(folder).being_written
     ]
 
 

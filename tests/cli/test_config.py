@@ -77,7 +77,7 @@ def test_set_says_when_another_source_wins(findspot: Program, project: Path) -> 
         (("set", "colour", "red"), 2, "no configuration key 'colour'"),
         (("get", "colour"), 2, "no configuration key 'colour'"),
         (("unset", "colour"), 2, "no configuration key 'colour'"),
-        (("set", "include", '["\\ud800"]', "--global"), 2, "'include' holds half a character"),
+        (("set", "include", '["\\ud800"]', "--global"), 2, "'include' must be text"),
         (("set", "maxFiles", "many"), 2, "'maxFiles' must be a positive integer"),
         (("set", "embedding.provider", "http", "--project"), 2, "only be set in your own configuration"),
         (("set", "maxFiles", "5"), 3, "hasn't been indexed yet"),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from e2e.door import opened, request
 from program import Program
 from trust.conftest import MakeFolder, Serve
 
@@ -115,3 +120,47 @@ def test_setting_outside_a_project_says_how(findspot: Program, tmp_path: Path, m
     for output in (done.out, token.out, shown.out, findspot("config", "--json", cwd=folder).out):
         assert "pass@" not in output, "security 19"
         assert "canary-token" not in output
+
+
+@pytest.mark.parametrize(
+    "root", ["\0", "\ud800", "~nosuchuser", "a" * 5_000], ids=["nul", "half", "user", "long"]
+)
+def test_what_a_repository_commits_costs_only_its_own_setting(
+    home: Path, findspot: Program, make: MakeFolder, serve: Serve, root: str
+) -> None:
+    """Committed `roots` that are no path broke every listing of the machine, and the server's readiness."""
+    hostile, other = make({"a.py": "a = 1\n"}, "hostile"), make({"b.py": "b = 1\n"}, "other")
+    for project in (hostile, other):
+        findspot("index", project)
+    (hostile / ".findspot.json").write_text(json.dumps({"roots": [root]}))
+
+    listed = findspot("projects", "--json", cwd=other).json["projects"]
+    assert [project["status"] for project in listed] == ["ready", "ready"]
+    assert findspot("doctor", cwd=other).code == 0
+    assert "'roots' must be" in findspot("status", cwd=hostile).err
+    assert findspot("delete", hostile, "--yes").code == findspot("index", hostile).code == 0
+    for folder in (hostile, other):
+        pipe = serve(folder)
+        assert len(pipe.values("list_projects")["projects"]) == 2
+        assert pipe.values("search_by_path", pattern="**")["matches"]
+    with opened(home, other, "--no-token") as door:
+        assert json.loads(request(door.address, "GET", path="/ready").read())["status"] == "ready"
+        assert json.loads(request(door.address, "GET", path="/projects").read())["total"] == 2
+
+
+def test_a_project_that_fails_costs_only_its_own_row(
+    findspot: Program, make: MakeFolder, serve: Serve
+) -> None:
+    """Whatever it fails with: here, a number in its index is none."""
+    broken, other = make({"a.py": "a = 1\n"}, "broken"), make({"b.py": "b = 1\n"}, "other")
+    for project in (broken, other):
+        findspot("index", project)
+    index = Path(findspot("status", broken, "--json").json["indexPath"])
+    with closing(sqlite3.connect(index / "index.sqlite")) as database, database:
+        database.execute("update meta set value = 'many' where key = 'total'")
+    rows = {row["path"]: row for row in findspot("projects", "--json", cwd=other).json["projects"]}
+    assert rows[str(broken)]["status"] == "failed"
+    assert rows[str(other)]["status"] == "ready"
+    assert f"{broken}\n      → Run `findspot index`" in findspot("doctor", cwd=other).out
+    listed = serve(other).values("list_projects")["projects"]
+    assert sorted(row["status"] for row in listed) == ["failed", "ready"]

@@ -30,7 +30,7 @@ from findspot.core.configfiles import (
     unset_in_file,
 )
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import json_bytes, stat_of
+from findspot.core.files import stat_of
 from findspot.core.log import get_logger
 from findspot.core.roots import find_roots
 from findspot.core.setting_keys import (
@@ -282,10 +282,6 @@ def typed_value(name: str, value: Any) -> Any:
     except InvalidValueError as wanted:
         detail = f" ({wanted.detail})" if wanted.detail else ""
         raise ValueError(f"'{name}' must be {wanted}{detail}") from None
-    try:
-        json_bytes(value)
-    except UnicodeEncodeError:
-        raise ValueError(f"'{name}' holds half a character, which no file can hold") from None
     return value
 
 

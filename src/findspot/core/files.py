@@ -22,6 +22,7 @@ import json
 import mmap
 import os
 import shutil
+import stat
 import sys
 import threading
 import zlib
@@ -101,6 +102,12 @@ def stat_of(path: str | Path) -> os.stat_result | None:
         return os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
     except (OSError, ValueError):  # no path at all, such as one with a NUL
         return None
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether a path leads to a folder; unlike the method of a path, it raises for no path at all."""
+    info = stat_of(path)
+    return info is not None and stat.S_ISDIR(info.st_mode)
 
 
 def make_private_dir(path: Path) -> None:

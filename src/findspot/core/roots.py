@@ -13,6 +13,7 @@ from pathlib import Path
 
 from findspot.core.denied import is_denied
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
+from findspot.core.files import is_folder
 from findspot.core.paths import outside, relative_path
 from findspot.core.platforms import IGNORES_CASE
 from findspot.core.setting_keys import COMMITTED_FILES
@@ -75,7 +76,7 @@ class Roots:
     @property
     def missing(self) -> str | None:
         """A sentence about the first folder that is not there; None when all are."""
-        gone = next((folder for folder in self.folders if not folder.is_dir()), None)
+        gone = next((folder for folder in self.folders if not is_folder(folder)), None)
         return None if gone is None else f"The folder '{gone}' is not there."
 
     def checked(self) -> Roots:
@@ -105,7 +106,11 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
         return Roots(project)
     named: dict[str, Path] = {}
     for given in wanted:
-        folder = Path(os.path.realpath(project / Path(given).expanduser()))
+        try:
+            folder = Path(os.path.realpath(project / Path(given).expanduser()))
+            folder.is_dir()
+        except (OSError, ValueError, RuntimeError):  # such as a NUL, or `~` with an unknown user
+            raise _refused("One of them is no path on this machine.", "Take it out.") from None
         name = unicodedata.normalize("NFC", folder.name)
         if inside_only and not folder.is_relative_to(project):
             raise _refused(

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from findspot.core.errors import InvalidPatternError
@@ -50,11 +50,21 @@ class InvalidValueError(Exception):
 Parse = Callable[[Any], Any]
 
 
+_MAX_CHARS = 4_000
+
+
+def _whole(value: str) -> str:
+    """Return text that a file, a database and a path can hold."""
+    if len(value) > _MAX_CHARS or re.search("[\0\ud800-\udfff]", value):
+        raise InvalidValueError(f"text of at most {_MAX_CHARS:,} characters, without NUL and half characters")
+    return value
+
+
 def strings(value: Any) -> tuple[str, ...]:
     """Parse an array of strings."""
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
         raise InvalidValueError("an array of strings")
-    return tuple(value)
+    return tuple(map(_whole, value))
 
 
 MAX_GLOBS = 200
@@ -86,10 +96,15 @@ def boolean(value: Any) -> bool:
     raise InvalidValueError("true or false")
 
 
+_LARGEST = 10**9
+
+
 def positive(value: Any) -> int:
     """Parse a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidValueError("a positive integer")
+    if value > _LARGEST:
+        raise InvalidValueError(f"at most {_LARGEST:,}")
     return value
 
 
@@ -104,11 +119,30 @@ def size(value: Any) -> int:
     return int(parts[1]) << (10 if parts[2] == "KB" else 20)
 
 
+_MAX_NAME_BYTES = 255
+
+
 def text(value: Any) -> str:
-    """Parse a string that is not empty."""
-    if isinstance(value, str) and value:
-        return value
-    raise InvalidValueError("a non-empty string")
+    """Parse a string that is not empty and that a file can hold."""
+    if not isinstance(value, str) or not value:
+        raise InvalidValueError("a non-empty string")
+    return _whole(value)
+
+
+def path(value: Any) -> str:
+    """Parse a path that a disk can hold; a `~` at its beginning must be somebody's home."""
+    try:
+        names = Path(text(value)).expanduser().parts
+    except RuntimeError:
+        names = ()
+    if not names or any(len(name.encode()) > _MAX_NAME_BYTES for name in names):
+        raise InvalidValueError("a path")
+    return str(value)
+
+
+def paths(value: Any) -> tuple[str, ...]:
+    """Parse an array of paths."""
+    return tuple(map(path, strings(value)))
 
 
 def one_of(*choices: str) -> Parse:
@@ -162,7 +196,10 @@ def from_text(written: str, parse: Parse) -> Any:
 def _readings(written: str) -> Iterator[Any]:
     """Yield the values that a text may mean: JSON, a switch, a list with commas, or the text itself."""
     with contextlib.suppress(ValueError, RecursionError):
-        yield json.loads(written)
+        value = json.loads(written)
+        yield value
+        if isinstance(value, list | dict):
+            return
     if written.lower() in _WORDS:
         yield _WORDS[written.lower()]
     yield [part.strip() for part in _COMMA.split(written) if part.strip()]
@@ -212,7 +249,12 @@ def _editor(value: Any) -> str:
     """Parse the name of an editor, or an address of its own scheme with `{path}` and `{line}`."""
     if isinstance(value, str) and (value in EDITORS or value == "none"):
         return value
-    if isinstance(value, str) and "{path}" in value and _EDITOR_ADDRESS.fullmatch(value):
+    if (
+        isinstance(value, str)
+        and value.isprintable()
+        and "{path}" in value
+        and _EDITOR_ADDRESS.fullmatch(value)
+    ):
         return value
     named = ", ".join(f"'{name}'" for name in EDITORS)
     raise InvalidValueError(f"one of {named}, 'none', or an address such as 'myeditor://{{path}}:{{line}}'")
@@ -220,7 +262,7 @@ def _editor(value: Any) -> str:
 
 def _store(value: Any) -> str:
     if isinstance(value, str) and value.startswith(_OBJECT_STORES):
-        return value
+        return _whole(value)
     if value in ("default", "lancedb"):
         return str(value)
     raise InvalidValueError("'default', 'lancedb' or an address such as 's3://bucket/prefix'")
@@ -265,7 +307,8 @@ def _at_most(cap: Any, parse: Parse) -> Limit:
 def _stays_inside(path: Any, _own: Any) -> bool:
     """Return whether a path leads nowhere outside the folder that it is relative to, on any system."""
     windows = PureWindowsPath(path)
-    return not (windows.anchor or PurePosixPath(path).is_absolute() or ".." in windows.parts)
+    outside = windows.anchor or PurePosixPath(path).is_absolute() or path.startswith("~")
+    return not (outside or ".." in windows.parts)
 
 
 def _is_usual_service(address: Any, _own: Any) -> bool:
@@ -398,7 +441,7 @@ KEYS: tuple[Key, ...] = (
         "Bearer token that clients of `serve --http` must send.", secret=True),
     Key("http.allowedHosts", "http", "allowed_hosts", [], strings,
         "Further host names of `serve --http`."),
-    Key("http.tokensFile", "http", "tokens_file", None, optional(text),
+    Key("http.tokensFile", "http", "tokens_file", None, optional(path),
         "File of tokens for `serve --http`, each with its projects."),
     Key("http.requestsPerSecond", "http", "requests_per_second", 20, positive,
         "Requests per second that `serve --http` accepts for one token."),
@@ -437,7 +480,7 @@ KEYS: tuple[Key, ...] = (
     Key("secretScan", "discover", "secret_scan", "mask", one_of("mask", "skip", "off"),
         "Files with private keys or tokens: 'mask' indexes them without the secret, 'skip' leaves them out, "
         "'off' does not look for secrets."),
-    Key("roots", "discover", "roots", [], strings,
+    Key("roots", "discover", "roots", [], paths,
         "Folders to put into one index, relative to the project."),
     Key("defaultFormat", "serve", "default_format", None,
         optional(one_of("compact", "json", "toon", "human")),
@@ -456,7 +499,7 @@ KEYS: tuple[Key, ...] = (
     Key("editor", "page", "editor", "vscode", _editor,
         "The editor that the page of `findspot ui` opens files in: 'vscode', 'cursor', 'idea' or another "
         "[one](ui.md#open-in-your-editor), an address with {path} and {line}, or 'none'."),
-    Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", text,
+    Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", path,
         "The folder of chunk files, relative to the project.",
         named_variable="CORTEX_CHUNKS_DIR"),
     Key("cortex.endpoint", "cortex", "endpoint", None, optional(text),

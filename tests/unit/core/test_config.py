@@ -24,7 +24,9 @@ STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])
 GLOBS = (*STRINGS[:2], [*STRINGS[2], ["["], ["ok", "src/[a-"], ["*"] * 201])
 SWITCH = (False, False, ["maybe", 3, "yes", "false"])
 NUMBER = (7, 7, [0, -1, "many", "7", 1.5, True])
-TEXT = ("something", "something", ["", 5])
+NO_TEXT = ["a\0b", "\ud800", "a" * 4_001]
+TEXT = ("something", "something", ["", 5, *NO_TEXT])
+NO_PATH = [*NO_TEXT, "~nosuchuser/a", "a/" + "b" * 256]
 
 ADDRESS = (
     "https://index.example.com/shop/",
@@ -67,7 +69,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "llm.model": TEXT,
     "http.token": TEXT,
     "http.allowedHosts": STRINGS,
-    "http.tokensFile": TEXT,
+    "http.tokensFile": (*TEXT[:2], [*TEXT[2], *NO_PATH]),
     "http.requestsPerSecond": NUMBER,
     "http.concurrentRequests": NUMBER,
     "http.processes": NUMBER,
@@ -81,7 +83,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "publishTo": ADDRESS,
     "integrityIntervalHours": NUMBER,
     "secretScan": ("skip", "skip", ["sometimes"]),
-    "roots": STRINGS,
+    "roots": (["src", "lib"], ("src", "lib"), [*STRINGS[2], *([path] for path in NO_PATH)]),
     "defaultFormat": ("toon", "toon", ["xml"]),
     "structuredResults": ("slim", "slim", ["none"]),
     "repository": TEXT,
@@ -93,7 +95,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
         "idea",
         ["emacs", "javascript://{path}\n", "https://example.com/{path}", "x://{line}"],
     ),
-    "cortex.chunksDir": ("something", "something", ["", 5, None]),
+    "cortex.chunksDir": ("something", "something", ["", 5, None, *NO_PATH]),
     "cortex.endpoint": TEXT,
     "cortex.dimensions": NUMBER,
 }
@@ -160,6 +162,36 @@ def test_an_invalid_value_gives_the_default_and_a_warning(places: Places, name: 
     assert len(settings.warnings) == 1
     assert f"'{name}' must be" in settings.warnings[0]
     assert name not in settings.sources
+
+
+HOSTILE = [
+    *NO_PATH, "~", "~root", "..", "/", "/etc", "\\\\host\\x", "C:\\", "a\nb", "\u202e", "{", "[", "*" * 300,
+    10**30, 1e400, -1, True, None, {}, [], [None], [[[]]], {"a": {"b": 1}}, ["\ud800"], ["a"] * 10_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("place", ["project", "index"])
+def test_no_value_of_a_file_breaks_anything(places: Places, place: str, name: str) -> None:
+    """Whatever a repository commits costs that one setting, and what is taken can be written down."""
+    listed = [[value] for value in HOSTILE if isinstance(value, str)]
+    for value in (*HOSTILE, *listed):
+        places.write(place, {name: value})
+        settings = places.load()
+        json.dumps(settings.values, ensure_ascii=False).encode()
+        if settings.sources.get(name) is None and value != BY_NAME[name].default:
+            assert any(name.partition(".")[0] in warning for warning in settings.warnings), value
+        assert all(len(warning) < 500 for warning in settings.warnings)
+
+
+@pytest.mark.parametrize("value", NO_PATH)
+def test_a_chunks_folder_that_is_no_path_is_refused(places: Places, value: str) -> None:
+    (places.root / ".cortex").mkdir()
+    text = json.dumps({"server": {"chunks_dir": value}})
+    (places.root / ".cortex/config.yml").write_text(text)
+    settings = places.load()
+    assert settings.cortex.chunks_dir == ".cortex/chunks"
+    assert ".cortex/config.yml" in settings.warnings[0]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
@@ -432,5 +464,5 @@ def test_a_key_is_taken_out_and_the_rest_stays(tmp_path: Path) -> None:
 
 
 def test_what_no_file_can_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="'include' holds half a character"):
+    with pytest.raises(ValueError, match="'include' must be text .* without NUL and half"):
         typed_value("include", '["\\ud800"]')

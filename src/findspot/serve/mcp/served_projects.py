@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from findspot.core.config import home_folder
+from findspot.core.files import is_folder
 from findspot.core.model import IndexState, IndexStatus
 from findspot.index_folders import list_indexes
 from findspot.serve.shapes import project_object
@@ -93,7 +94,7 @@ class Readiness:
             now = self._clock()
             if self._answer is None or now - self._answer[0] > _ANSWER_S:
                 indexes = list_indexes(home_folder())
-                there = {root: folder for folder, root in indexes if root is not None and root.is_dir()}
+                there = {root: folder for folder, root in indexes if root is not None and is_folder(root)}
                 self._checked = {root: self._check(engine, root, there[root], now) for root in there}
                 self._answer = now, {root: checked.failure for root, checked in self._checked.items()}
             return self._answer[1]
