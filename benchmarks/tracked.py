@@ -1,9 +1,9 @@
 """Whether a project's files are those that git names: `python -m benchmarks.tracked MIRRORS [NAME ...]`.
 
-Each repository of a folder of mirrors is checked out. To every tenth source file an untracked copy is added, so that
-ignore rules have something to decide about. The walk, and the look at each file's content, are then compared with
-`git ls-files`: a tracked file, and an untracked one that is not ignored, is to be indexed. What is left out is
-counted by its reason, files that the hard deny list of the specification names apart.
+Each repository of a folder of mirrors is checked out. To every tenth source file an untracked copy is added,
+so that ignore rules have something to decide about. The walk, and the look at each file's content, are then
+compared with `git ls-files`: a tracked file, and an untracked one that is not ignored, is to be indexed. What is
+left out is counted by its reason, files that the hard deny list of the specification names apart.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ from findspot.discover.root_folder import nfc, read_file
 from findspot.discover.walk import walk
 
 EVERY = 10
-DENIED = Globs(
-    """node_modules/ jspm_packages/ bower_components/ vendor/ .venv/ venv/ .git/ .hg/ .svn/ dist/ build/ out/ target/
-    __pycache__/ .next/ .nuxt/ .env .env.* *.pem *.key *.p12 *.pfx *.log *.lock package-lock.json yarn.lock
-    pnpm-lock.yaml Gemfile.lock poetry.lock .idea/ .vscode/ .DS_Store *.swp *.swo coverage/ .nyc_output/
-    .pytest_cache/""".split()
-)
+# fmt: off
+DENIED = Globs((
+    "node_modules/", "jspm_packages/", "bower_components/", "vendor/", ".venv/", "venv/",
+    ".git/", ".hg/", ".svn/",
+    "dist/", "build/", "out/", "target/", "__pycache__/", ".next/", ".nuxt/",
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx",
+    "*.log", "*.lock", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Gemfile.lock", "poetry.lock",
+    ".idea/", ".vscode/", ".DS_Store", "*.swp", "*.swo",
+    "coverage/", ".nyc_output/", ".pytest_cache/",
+))
+# fmt: on
 
 
 def git(folder: Path, *arguments: str) -> set[str]:

@@ -157,10 +157,10 @@ class Ignores:
         moved._top, moved._base = top, base
         return moved
 
-    def inside(self, prefix: str) -> Ignored:
-        """Return the function that tells which entries of a folder the rules name."""
+    def inside(self, prefix: str) -> Ignored | None:
+        """Return the function that tells which entries of a folder the rules name; None without rules."""
         if not self._rank:
-            return _nothing
+            return None
         prefix = self._spelled(prefix)
         match_file = self._files.inside(prefix).match
         match_folder = self._folders.inside(prefix).match
@@ -234,16 +234,15 @@ class FolderRules:
 
     def ignored(self, name: str, folder: bool) -> Rule | None:
         """Return the rule by which an entry is left out."""
-        own = self._own(name, folder)
-        if own:
-            return own
-        rule = self._rules.cover or self._git(name, folder)
-        tracked = rule and self._rules.tracked(f"{self._prefix}{name}/" if folder else self._prefix + name)
-        return None if tracked else rule
+        rules = self._rules
+        rule = rules.cover or (self._git(name, folder) if self._git else None)
+        if rule and rules.tracked(f"{self._prefix}{name}/" if folder else self._prefix + name):
+            rule = None
+        return rule or (self._own(name, folder) if self._own else None)
 
     def entering(self, name: str) -> Rules:
         """Return the rules that hold below an entry that is a folder."""
-        cover = self._rules.cover or self._git(name, True)
+        cover = self._rules.cover or (self._git(name, True) if self._git else None)
         return replace(self._rules, cover=cover) if cover else self._rules
 
 
@@ -307,11 +306,6 @@ def _without_trailing_spaces(line: str) -> str:
     bare = line.rstrip(" ")
     slashes = len(bare) - len(bare.rstrip("\\"))
     return bare + " " if slashes % 2 and len(bare) < len(line) else bare
-
-
-def _nothing(name: str, folder: bool) -> Rule | None:
-    """Leave nothing out."""
-    return None
 
 
 def _put(rules: dict[str, Rule], key: str, rule: Rule) -> None:

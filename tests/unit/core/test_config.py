@@ -464,5 +464,5 @@ def test_a_key_is_taken_out_and_the_rest_stays(tmp_path: Path) -> None:
 
 
 def test_what_no_file_can_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="'include' must be text .* without NUL and half"):
+    with pytest.raises(ValueError, match="'include' must be text"):
         typed_value("include", '["\\ud800"]')
