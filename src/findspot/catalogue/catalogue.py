@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.catalogue.catalogue_indexer import CatalogueIndexer
-from findspot.catalogue.consent import read_build_record
+from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import Notice, ServerRegistry, ServerStatus
@@ -44,6 +44,9 @@ _log = get_logger("catalogue")
 _OTHER_PROVIDER = (
     "Run `findspot tools index` to embed the tools with the provider of your settings, or use mode 'bm25'."
 )
+
+
+_WITHHELD = f"{CHANGED_TOOL}. get_tool shows its description."
 
 
 class Catalogue:
@@ -82,13 +85,12 @@ class Catalogue:
 
     def tools(self) -> ToolSet:
         """Return the tools of the files in their current state."""
-        choices = self.registry.choices
         state = (*map(state_of, self.paths), *self.registry.state())
         with self._guard:
             if self._tools is None or state != self._state:
                 own = self.registry.own_servers()
                 self._tools, self._state = open_toolset(self._home, self.paths, own=own), state
-                self._tools.hide(choices.disabled())
+                self._tools.hide(self.registry.hidden(self._tools))
             return self._tools
 
     def servers(self) -> list[ServerStatus]:
@@ -99,11 +101,25 @@ class Catalogue:
             return self.registry.statuses(None)
 
     def search(self, query: str, options: ToolSearchOptions | None = None) -> ToolResults:
-        """Return the best tools for a query, with a warning about servers that were not started."""
+        """Return the best tools for a query, with a warning about servers that were not started.
+
+        What a server says about a tool since the user agreed to it is not repeated to an assistant.
+        """
         chosen = options or ToolSearchOptions()
         results = self._with_tools(lambda tools: self._search(query, tools, chosen))
+        shown = tuple(
+            replace(tool, title=None, description=_WITHHELD)
+            if self._is_changed(self.get(tool.name))
+            else tool
+            for tool in results.tools
+        )
         warnings = " ".join(filter(None, (results.warning, self.notice.text())))
-        return replace(results, warning=warnings or None)
+        return replace(results, tools=shown, warning=warnings or None)
+
+    def _is_changed(self, tool: ToolDefinition) -> bool:
+        """Return whether a tool is new or changed since the user agreed to its server."""
+        spec, agreements = self.registry.find(tool.server_name), self.registry.agreements
+        return spec is not None and agreements.holds(spec) and bool(agreements.changed(spec, [tool]))
 
     def _search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
         """Search in the mode that was named, else in the best one that can be used."""
@@ -125,9 +141,12 @@ class Catalogue:
 
     def access(self, tool: ToolDefinition) -> ToolAccess:
         """Return whether a tool can be called, without starting anything."""
-        from findspot.catalogue.tool_calls import tool_access
+        from findspot.catalogue.tool_calls import AccessState, tool_access
 
-        return tool_access(self.registry, tool)
+        access = tool_access(self.registry, tool)
+        if access.state is AccessState.READY and self._is_changed(tool):
+            return replace(access, reason=CHANGED_TOOL)
+        return access
 
     def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
         """Take over in the background what a server says about its tools, if that has changed."""

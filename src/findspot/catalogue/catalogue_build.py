@@ -13,7 +13,7 @@ import numpy as np
 from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, matches
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
-from findspot.catalogue.tool_record import IndexedTool, ToolDefinition
+from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, IndexedTool, ToolDefinition
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.utc_time import age, utc_now
 from findspot.embed.embedder import Embedder
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 MAX_AGE = timedelta(days=1)
 """Age after which a server is asked again if no file of this machine shows that it changed."""
-
-MAX_DESCRIPTION_CHARS = 20_000
-"""A longer description is cut: it is sent to assistants, whose context it would fill."""
 
 Report = Callable[[str], None]
 
@@ -89,7 +86,11 @@ class Built:
     embedded: int
     notes: tuple[str, ...]
     written: bool = True
-    """False if nothing that was requested could be indexed: the file is unchanged."""
+    """False if no server could be indexed: the file is unchanged."""
+    answered: bool = True
+    """Whether any server that was asked for could be indexed."""
+    changed: tuple[str, ...] = ()
+    """Tools that are new or changed since the user agreed to their server, and not agreed to since."""
 
     def named(self, *outcomes: Outcome) -> list[str]:
         """Return the servers with one of these outcomes."""

@@ -47,6 +47,10 @@ def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
     return ()
 
 
+AgreeToTools = Callable[[Sequence[ToolDefinition]], bool]
+"""Takes tools that are new or changed since the user agreed to their servers; returns whether to agree."""
+
+
 class CatalogueIndexer:
     """Writes the index files of one catalogue; one writer per file at a time."""
 
@@ -70,6 +74,7 @@ class CatalogueIndexer:
         *,
         provider: str | None,
         agree: Agree = agree_to_none,
+        agree_to_tools: AgreeToTools = lambda _tools: False,
         ask_input: AskInput = lambda _source, _input: None,
         user_wide: bool = False,
         follow: bool | None = None,
@@ -81,8 +86,8 @@ class CatalogueIndexer:
 
         Files of earlier runs stay part of it unless `replace_sources` is set; without `sources`, they are
         read again. `agree` gets the servers that the user has not agreed to start, and returns those to
-        start. If nothing that was requested can be indexed, nothing is written. With `refresh`, the requested
-        servers that can change without a local file changing (`npx`, an address) are asked again.
+        start. If no server can be indexed, the index is not written. With `refresh`, the requested servers
+        that can change without a local file changing (`npx`, an address) are asked again.
         """
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
@@ -90,7 +95,7 @@ class CatalogueIndexer:
             added = self._registry.added(path).path
             first = [added, *sources] if added.exists() else sources
             read, missing = _read_all(first, {} if replace_sources else last.files, project_of(path))
-            read = self._registry.with_choices(read)
+            read = self._registry.in_workspace(path, self._registry.with_choices(read))
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)
@@ -101,7 +106,10 @@ class CatalogueIndexer:
             previous_run = PreviousRun(
                 agreed=agreements.holds,
                 enabled=self._registry.choices.is_enabled,
-                changed=lambda spec: last.digests.get(spec.name, "") not in ("", agreements.digest(spec)),
+                changed=lambda spec: (
+                    not agreements.knows_tools(spec)
+                    or last.digests.get(spec.name, "") not in ("", agreements.digest(spec))
+                ),
                 exclude=last.exclude,
                 refresh=asked_for if refresh else (),
                 unread=frozenset(name for names in missing.values() for name in names),
@@ -116,12 +124,19 @@ class CatalogueIndexer:
             )
             errors = {server.name: server.error for server in built.servers if server.error}
             done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED, Outcome.DISABLED))
-            if not done & asked_for:
-                write_build_record(self._home, path, replace(last, errors=errors))
+            built = replace(built, answered=bool(done & asked_for))
+            files = {file: names for file, names in {**missing, **read.files}.items() if file != added}
+            if not done:
+                # Servers that the user agreed to and that did not answer are known from now on.
+                tried = {file: names for file, names in files.items() if errors.keys() & set(names)}
+                write_build_record(
+                    self._home, path, replace(last, files={**last.files, **tried}, errors=errors)
+                )
                 return path, replace(built, written=False)
+            built = replace(built, changed=self._agreed_tools(wanted, built, agree_to_tools))
             written = write_index(path, built.index), built.index
             record = BuildRecord(
-                files={file: names for file, names in {**missing, **read.files}.items() if file != added},
+                files=files,
                 exclude=options.exclude,
                 follow=last.follow if follow is None else follow,
                 provider=provider,
@@ -151,6 +166,26 @@ class CatalogueIndexer:
         if accepted:
             agreements.add(accepted)
         return agreements
+
+    def _agreed_tools(self, sources: Sources, built: Built, agree: AgreeToTools) -> tuple[str, ...]:
+        """Remember the tools that servers list first; return the later ones that the user does not agree to.
+
+        A server that was not asked now says nothing: anyone may have written the index file.
+        """
+        agreements, answered = self._registry.agreements, built.named(Outcome.INDEXED)
+        changed: list[tuple[ServerSpec, list[ToolDefinition]]] = []
+        for spec in filter(agreements.holds, sources.servers):
+            tools = [tool.tool for tool in built.index.tools if tool.server_name == spec.name]
+            if agreements.knows_tools(spec):
+                changed.append((spec, agreements.changed(spec, tools)))
+            elif spec.name in answered:
+                agreements.agree_to_tools(spec, tools)
+        named = [tool for _, tools in changed for tool in tools]
+        if not named or not agree(named):
+            return tuple(tool.name for tool in named)
+        for spec, tools in changed:
+            agreements.agree_to_tools(spec, tools)
+        return ()
 
     def _ask_inputs(self, sources: Sources, ask: AskInput) -> None:
         """Ask for the inputs without a value of the servers that will be started."""

@@ -1,38 +1,56 @@
 """What the user agreed to, stored on this machine: nothing else is ever started or called.
 
 `agreed.json` holds one agreement per server: a keyed hash of its command, arguments, working folder,
-environment, address and headers, with the file and the name it was read from. An entry that is new or that
-changed by one character has none. `sources.json` records how each index was last built. Both are in the home
-folder, never beside the index: opening somebody's repository must not start the programs that it names.
+environment, address, headers and lists of tools, with the file and the name it was read from. An entry that
+is new or that changed by one character has none. Beside it is a hash of each tool as the server described it
+first: a tool that is new or another since then is called only after a question. `sources.json` records how
+each index was last built. Both are in the home folder, never beside the index: opening somebody's repository
+must not start the programs that it names.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.client_configs import MissingVariableError, without_literals
+from findspot.catalogue.indexfile import definition_object
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, ToolDefinition
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
-from findspot.core.paths import agreements_file
 
 _KEY_BYTES = 32
 _PATIENCE_S = 30.0
+
+
+CHANGED_TOOL = "New or changed since the user agreed to its server: a call asks the user first"
+
+
+class Standing(Enum):
+    """What the user agreed to about one tool of an agreed server."""
+
+    AGREED = "agreed"
+    ALWAYS = "always"
+    """It is called without a question, whatever it says that it does."""
+    CHANGED = "changed"
+    """It is new, or its description, schema or hints are others than when the user agreed."""
 
 
 class Agreements:
     """The agreements of one home folder."""
 
     def __init__(self, home: Path) -> None:
-        self.path = agreements_file(home)
+        self.path = home / "catalogues" / "agreed.json"
         self._state: State | None = None
         self._stored: dict[str, Any] = {}
 
@@ -61,7 +79,9 @@ class Agreements:
             stored["key"] = stored["key"] or secrets.token_hex(_KEY_BYTES)
             for spec in specs:
                 agreed = stored["servers"].setdefault(str(spec.source), {})
-                agreed[spec.name] = _digest(stored["key"], spec.launch)
+                if agreed.get(spec.name) != (digest := _digest(stored["key"], spec.launch)):
+                    agreed[spec.name] = digest
+                    stored["tools"].pop(_key(spec), None)
             write_json(self.path, stored)
 
     def remove(self, spec: ServerSpec) -> None:
@@ -69,7 +89,36 @@ class Agreements:
         with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
             stored = self._read()
             if stored["servers"].get(str(spec.source), {}).pop(spec.name, None):
+                stored["tools"].pop(_key(spec), None)
                 write_json(self.path, stored)
+
+    def knows_tools(self, spec: ServerSpec) -> bool:
+        """Return whether it is known how an agreed server described its tools."""
+        return _key(spec) in self._current()["tools"]
+
+    def standing(self, spec: ServerSpec, tool: ToolDefinition) -> Standing:
+        """Return what the user agreed to about a tool; before a server listed its tools, nothing changed."""
+        known = self._current()["tools"].get(_key(spec))
+        if known is None:
+            return Standing.AGREED
+        digest, always = known.get(tool.own_name, ("", False))
+        if digest != _tool_digest(tool):
+            return Standing.CHANGED
+        return Standing.ALWAYS if always else Standing.AGREED
+
+    def changed(self, spec: ServerSpec, tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
+        """Return the tools that are new or changed since the user agreed."""
+        return [tool for tool in tools if self.standing(spec, tool) is Standing.CHANGED]
+
+    def agree_to_tools(
+        self, spec: ServerSpec, tools: Iterable[ToolDefinition], *, always: bool = False
+    ) -> None:
+        """Store that the user agreed to these tools as they are now, and whether they are always allowed."""
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            stored = self._read()
+            known = stored["tools"].setdefault(_key(spec), {})
+            known |= {tool.own_name: [_tool_digest(tool), always] for tool in tools}
+            write_json(self.path, stored)
 
     def allows_sampling(self, spec: ServerSpec) -> bool:
         """Return whether the user lets exactly this server ask the language model of whoever calls it."""
@@ -106,10 +155,15 @@ class Agreements:
             stored = read_json(self.path)
             key, servers = stored["key"], stored["servers"]
             if isinstance(key, str) and all(isinstance(names, dict) for names in servers.values()):
-                return {"key": key, "servers": servers, "sampling": list(stored.get("sampling", ()))}
+                tools = {
+                    server: {name: (str(digest), always is True) for name, (digest, always) in of.items()}
+                    for server, of in stored.get("tools", {}).items()
+                }
+                sampling = list(stored.get("sampling", ()))
+                return {"key": key, "servers": servers, "sampling": sampling, "tools": tools}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
-        return {"key": "", "servers": {}, "sampling": []}
+        return {"key": "", "servers": {}, "sampling": [], "tools": {}}
 
 
 def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:
@@ -117,64 +171,87 @@ def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:
     return isinstance(agreed, str) and hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
 
 
+def _key(spec: ServerSpec) -> str:
+    return f"{spec.name} {spec.source}"
+
+
+def _tool_digest(tool: ToolDefinition) -> str:
+    """Return a hash of everything that a server says about its tool, as far as an index file keeps it."""
+    kept = replace(tool, description=tool.description[: MAX_DESCRIPTION_CHARS - 1])
+    spelled = json.dumps(definition_object(kept), ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(spelled.encode("utf-8", "replace")).hexdigest()
+
+
 def _digest(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
-_SHOWN_CHARS, _SHOWN_TAIL_CHARS = 4_000, 1_000
+_SECRET_NAME = re.compile(r"(?:.*[_-])?(?:KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?)", re.I)
+_MAY_RUN = re.compile(r"[\s'\"`$;&|<>(){}\\/]")
+"""A value without any of these is no command and no path."""
 
-_TELLING = re.compile(
-    r"\w*PATH|PATHEXT|(?:LD|DYLD)_\w+|PYTHON\w+|PERL5\w+|RUBY(?:OPT|LIB)|\w*_OPTIONS|\w*_PROXY|\w*_HOME|HOME"
-    r"|(?:BASH_)?ENV|SHELL|COMSPEC|EDITOR|VISUAL|PAGER|PROMPT_COMMAND|GOFLAGS|RUSTC_WRAPPER|DOCKER_HOST"
-    r"|GIT_(?:SSH|SSH_COMMAND|ASKPASS|EDITOR|PAGER|CONFIG|CONFIG_GLOBAL|CONFIG_SYSTEM)|DOTNET_STARTUP_HOOKS"
-    r"|(?:NPM_CONFIG|PIP|UV)_\w*(?:REGISTRY|INDEX|URL)|\w*(?:CA_CERTS|CERT_FILE|CA_BUNDLE)",
-    re.IGNORECASE,
-)
-"""Variables that decide which code runs or whom it talks to: their values are shown."""
+_ONE_WORD = re.compile(r"[A-Za-z0-9+/=_.~-]+")
+_RANDOM_RUN = re.compile(r"[A-Za-z0-9+=_-]{20,}")
 
 
 def description(spec: ServerSpec) -> list[str]:
     """Return what the user agrees to, in lines: the name, what is run or called, where, and with what.
 
-    Of values only the references to variables are shown, apart from variables that change what runs.
+    Everything that can decide what runs is shown whole. Only what is recognised as a secret is masked, and
+    headers, of which the references to variables are shown.
     """
-    lines = [spec.name, f"  {'runs' if spec.url is None else 'calls'}: {_shortened(command_line(spec))}"]
-    lines += [f"  in: {_shortened(str(spec.working_folder))}"] if spec.url is None else []
-    given = spec.env if spec.url is None else spec.headers
-    lines += [f"  with: {_values(given)}"] if given else []
-    lines += [f"  login: {_values(spec.oauth, shown='authorizationServer')}"] if spec.oauth else []
+    lines = [spec.name, f"  {'runs' if spec.url is None else 'calls'}: {command_line(spec)}"]
+    lines += [f"  in: {spec.shown_folder}"] if spec.url is None else []
+    given = _variables(spec.env) if spec.url is None else _headers(spec.headers)
+    lines += [f"  with: {given}"] if given else []
+    lines += [f"  login: {_headers(spec.oauth, shown='authorizationServer')}"] if spec.oauth else []
     if spec.env_file:
-        values = "cannot be read" if spec.file_env is None else _values(spec.file_env) or "none"
-        lines.append(f"  with the variables of {_shortened(spec.env_file)}: {values}")
+        values = "cannot be read" if spec.file_env is None else _variables(spec.file_env) or "none"
+        lines.append(f"  with the variables of {spec.env_file}: {values}")
+    lines += [f"  only the tools: {', '.join(spec.only)}"] if spec.only else []
+    lines += [f"  without the tools: {', '.join(spec.left_out)}"] if spec.left_out else []
     return lines
 
 
 def command_line(spec: ServerSpec) -> str:
     """Return the command or the address of a server on one line, secrets masked."""
-    from findspot.discover.secrets import masked
+    if spec.url is not None:
+        return _masked(spec.url)
+    return shlex.join([spec.command or "", *map(_masked, spec.args)])
 
-    return masked(spec.url if spec.url is not None else shlex.join([spec.command or "", *spec.args]))
+
+def _masked(text: str) -> str:
+    """Mask secrets, but no blank, quote or character of a shell: they could hide a command."""
+    from findspot.discover.secrets import MASK, find_secrets
+
+    shown, last = "", 0
+    for secret in find_secrets(text):
+        found = text[secret.start : secret.end]
+        runs = _ONE_WORD if _ONE_WORD.fullmatch(found) else _RANDOM_RUN
+        shown += text[last : secret.start] + runs.sub(lambda run: MASK * len(run[0]), found)
+        last = secret.end
+    return shown + text[last:]
 
 
-def _values(given: Mapping[str, str], shown: str = "") -> str:
-    """Return variables or headers, those first whose values are shown."""
-    from findspot.discover.secrets import masked
+def _variables(given: Mapping[str, str]) -> str:
+    """Return variables with their values; those that are recognised as secrets are hidden."""
+    return ", ".join(f"{name}={_shown_value(name, given[name])}" for name in sorted(given))
 
+
+def _shown_value(name: str, value: str) -> str:
+    if _SECRET_NAME.fullmatch(name) and not _MAY_RUN.search(value):
+        return without_literals(value)
+    assignment = _masked(f"{name}={value}")  # some rules look at the name
+    return assignment.removeprefix(f"{name}=")
+
+
+def _headers(given: Mapping[str, str], shown: str = "") -> str:
+    """Return headers, those first of whose values something is shown."""
     values = {
-        name: masked(value) if name == shown or _TELLING.fullmatch(name) else without_literals(value)
-        for name, value in given.items()
+        name: _masked(value) if name == shown else without_literals(value) for name, value in given.items()
     }
-    order = sorted(values, key=lambda name: (set(values[name]) <= {"…"}, not _TELLING.fullmatch(name), name))
-    return _shortened(", ".join(f"{name}={values[name]}" for name in order))
-
-
-def _shortened(text: str) -> str:
-    """Return a text whole up to a limit, else its two ends and how much is hidden between them."""
-    hidden = len(text) - _SHOWN_CHARS
-    if hidden <= 0:
-        return text
-    head, tail = text[: _SHOWN_CHARS - _SHOWN_TAIL_CHARS], text[-_SHOWN_TAIL_CHARS:]
-    return f"{head} [… {hidden:,} characters are hidden here …] {tail}"
+    order = sorted(values, key=lambda name: (set(values[name]) <= {"…"}, name))
+    return ", ".join(f"{name}={values[name]}" for name in order)
 
 
 @dataclass(frozen=True, slots=True)

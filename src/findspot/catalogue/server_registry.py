@@ -16,7 +16,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.catalogue.consent import Agreements, BuildRecord, build_records_file, read_build_record
+from findspot.catalogue.consent import (
+    Agreements,
+    BuildRecord,
+    Standing,
+    build_records_file,
+    read_build_record,
+)
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR
@@ -152,6 +158,8 @@ class Availability(StrEnum):
     FAILED = "failed"
     """It did not answer when it was last asked."""
     NEEDS_LOGIN = "needs login"
+    REMOVED = "removed"
+    """Its entry is gone from its configuration: its tools are not found any more."""
     LISTED = "listed"
     """Its tools come from a JSON file: there is nothing to start."""
 
@@ -168,6 +176,10 @@ class ServerStatus:
     """The index that it belongs to, the project's or the user's."""
     disabled_tools: tuple[str, ...] = ()
     error: str | None = None
+    allowed_tools: tuple[str, ...] = ()
+    """Tools that are called without a question."""
+    changed_tools: tuple[str, ...] = ()
+    """Tools that are new or changed since the user agreed to the server."""
 
 
 class ServerRegistry:
@@ -183,6 +195,8 @@ class ServerRegistry:
         self._files: list[Path] = []
         self._state: list[State | None] = []
         self._sources: dict[Path, Sources] = {}
+        self._removed: set[str] = set()
+        self._problems: dict[Path, str] = {}
 
     def added(self, index: Path) -> AddedServers:
         """Return the servers that the user added to an index."""
@@ -217,6 +231,13 @@ class ServerRegistry:
         enabled = [spec for spec in read.disabled if self.choices.of(spec.name)]
         return read.and_then(Sources(tuple(enabled)))
 
+    def in_workspace(self, index: Path, read: Sources) -> Sources:
+        """Return the sources of an index; servers of all projects are started in the one that is open."""
+        if project_of(index) is not None:
+            return read
+        here = project_of(self.indexes[0])
+        return replace(read, servers=tuple(replace(spec, workspace=here) for spec in read.servers))
+
     def is_usable(self, spec: ServerSpec) -> bool:
         """Return whether a server is enabled and the user agreed to start it as it is now."""
         return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
@@ -235,30 +256,75 @@ class ServerRegistry:
         agreed = [{spec.name for spec in self.servers(index) if holds(spec)} for index in self.indexes]
         return agreed[-1].difference(*agreed[:-1]) if len(agreed) > 1 else set()
 
+    def hidden(self, tools: ToolSet) -> set[str]:
+        """Return the servers and tools that are left out: by the user, by an entry, with an entry."""
+        specs = {name: self.find(name) for name in set(tools.servers)}
+        own_names = zip(tools.names, tools.servers, strict=True)
+        left_out = {
+            name
+            for name, server in own_names
+            if (spec := specs[server]) and not spec.offers(name.removeprefix(server + SEPARATOR))
+        }
+        return self.choices.disabled() | left_out | self.removed()
+
+    def removed(self) -> set[str]:
+        """Return the servers whose entries are gone from the configurations that named them."""
+        with self._guard:
+            self._refresh()
+            return self._removed
+
+    def problems(self) -> dict[Path, str]:
+        """Return which configurations of the catalogue cannot be read, and why."""
+        with self._guard:
+            self._refresh()
+            return self._problems
+
     def statuses(self, tools: ToolSet | None) -> list[ServerStatus]:
         """Return every server with its state, those of the project first."""
         counts = Counter(tools.servers if tools else ())
         rows: dict[str, ServerStatus] = {}
         for index in self.indexes:
-            errors = read_build_record(self.home, index).errors
+            record = read_build_record(self.home, index)
+            errors = record.errors
             for spec in self.servers(index):
                 error = errors.get(spec.name)
                 row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
                 rows.setdefault(spec.name, row)
             for spec in self.disabled_by_client(index):
                 rows.setdefault(spec.name, ServerStatus(spec.name, Availability.DISABLED, 0, spec, index))
+            for file, problem in self.problems().items():
+                for name in record.files.get(file, ()):
+                    rows.setdefault(name, ServerStatus(name, Availability.FAILED, index=index, error=problem))
         for name in sorted(counts.keys() - rows.keys()):
+            state = Availability.REMOVED if name in self.removed() else Availability.LISTED
             enabled = self.choices.is_enabled(name)
-            rows[name] = ServerStatus(name, Availability.LISTED if enabled else Availability.DISABLED)
+            rows[name] = ServerStatus(name, state if enabled else Availability.DISABLED)
         off = self.choices.disabled()
         hidden: dict[str, list[str]] = {}
         for name, server in zip(tools.names, tools.servers, strict=True) if tools else ():
             if name in off:
                 hidden.setdefault(server, []).append(name)
         return [
-            replace(row, tools=counts[name], disabled_tools=tuple(hidden.get(name, ())))
+            replace(
+                row,
+                tools=counts[name],
+                disabled_tools=tuple(hidden.get(name, ())),
+                allowed_tools=self._with_standing(row, tools, Standing.ALWAYS),
+                changed_tools=self._with_standing(row, tools, Standing.CHANGED),
+            )
             for name, row in rows.items()
         ]
+
+    def _with_standing(self, row: ServerStatus, tools: ToolSet | None, wanted: Standing) -> tuple[str, ...]:
+        spec = row.spec
+        if (
+            tools is None
+            or spec is None
+            or not (self.agreements.holds(spec) and self.agreements.knows_tools(spec))
+        ):
+            return ()
+        own = (tools.definition(at) for at, server in enumerate(tools.servers) if server == spec.name)
+        return tuple(tool.name for tool in own if self.agreements.standing(spec, tool) is wanted)
 
     def _availability(self, spec: ServerSpec, error: str | None) -> Availability:
         if not self.choices.is_enabled(spec.name):
@@ -275,7 +341,9 @@ class ServerRegistry:
         records = {index: read_build_record(self.home, index) for index in self.indexes}
         self._files = [file for index, record in records.items() for file in self._files_of(index, record)]
         self._state = self._seen()
+        self._removed, self._problems = set(), {}
         self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
+        self._removed -= {name for read in self._sources.values() for name in read.names}
         variables = [file for read in self._sources.values() for file in read.env_files()]
         self._files += variables
         self._state += map(state_of, variables)
@@ -291,15 +359,22 @@ class ServerRegistry:
     def _read_sources(self, index: Path, record: BuildRecord) -> Sources:
         read = Sources()
         for file in self._files_of(index, record):
-            try:
-                read = read.and_then(read_sources([file], _CONFIGURATION_BYTES, project_of(index)))
-            except FindspotError:  # a missing or broken file starts nothing
+            state = state_of(file)
+            if state is not None and state[1] > _CONFIGURATION_BYTES:
                 continue
-        return self.with_choices(read).without(record.exclude)
+            try:
+                of_file = read_sources([file], _CONFIGURATION_BYTES, project_of(index))
+            except FindspotError as error:  # a missing or broken file starts nothing
+                if file in record.files:
+                    self._problems[file] = f"{error.user_message} Its servers cannot be called."
+                continue
+            self._removed |= {*record.files.get(file, ())} - of_file.names
+            read = read.and_then(of_file)
+        return self.in_workspace(index, self.with_choices(read)).without(record.exclude)
 
 
 class Notice:
-    """Names the servers that a catalogue leaves out because nobody agreed to start them."""
+    """Names what a catalogue leaves out: servers that nobody agreed to start, files that cannot be read."""
 
     def __init__(self, registry: ServerRegistry) -> None:
         self._registry = registry
@@ -307,15 +382,19 @@ class Notice:
         self._text: str | None = None
 
     def text(self) -> str | None:
-        """Return a warning that names new and changed servers, or None where there are none."""
+        """Return a warning that names new and changed servers and broken files, or None if there are none."""
         state = self._registry.state()
         if state != self._state:
-            self._text, self._state = self._warning(self._registry.lacking()), state
+            self._text, self._state = self._warning(), state
         return self._text
 
-    def _warning(self, lacking: Sequence[ServerSpec]) -> str | None:
+    def _warning(self) -> str | None:
+        return " ".join(filter(None, (self._lacking(), *self._registry.problems().values()))) or None
+
+    def _lacking(self) -> str:
+        lacking = self._registry.lacking()
         if not lacking:
-            return None
+            return ""
         names = [
             f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
             f"({'changed' if self._registry.agreements.is_known(spec) else 'new'})"

@@ -42,6 +42,9 @@ START_TIMEOUT_S = 30.0
 _MAX_COMMENTED_BYTES = 8 * 1024 * 1024
 """JSON with comments is read far more slowly, and a configuration is small."""
 
+WORKSPACE = "${workspaceFolder}"
+"""The folder of a server of all projects whose entry names none."""
+
 _SHOWN_NAME_CHARS = 60
 _KINDS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 
@@ -72,6 +75,9 @@ class ServerSpec:
     """Tools that the client does not offer."""
     source: Path = Path()
     """The configuration that names it."""
+    workspace: Path | None = None
+    """What `${workspaceFolder}` means in the entry of a server of all projects: the project of whoever starts
+    it, or the home folder."""
 
     @property
     def base(self) -> Path:
@@ -85,24 +91,35 @@ class ServerSpec:
         return self.base / self.cwd if self.cwd else self.base
 
     @property
+    def shown_folder(self) -> str:
+        """Where the server is started, in words."""
+        return "the project that is open" if self.cwd == WORKSPACE else str(self.working_folder)
+
+    @property
     def fingerprint(self) -> str:
         """A hash of what is started or called, without the values of variables and headers."""
         parts = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
-        tools = [self.only, self.left_out] if self.only or self.left_out else []
-        return content_hash(json.dumps([*parts, self._programs(), *tools, *self._optional()]).encode())[:32]
+        rest = [self._programs(), *self._tools(), *self._optional()]
+        return content_hash(json.dumps([*parts, *rest]).encode())[:32]
 
     @property
     def launch(self) -> str:
-        """Everything that decides what is started or called, with values: never stored in clear."""
+        """Everything that decides what is started or called, with values: never stored in clear.
+
+        It is the same in every project, so that an agreement to a server of all projects holds in each.
+        """
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts = [self.command, self.args, str(self.working_folder), env, self.url, headers]
         from_file = [] if self.file_env is None else [{"variables": sorted(self.file_env.items())}]
         oauth = [sorted(self.oauth.items())] if self.oauth else []
-        return json.dumps([*parts, *self._optional(), *from_file, *oauth])
+        return json.dumps([*parts, *self._optional(), *from_file, *oauth, *self._tools()])
 
     def _optional(self) -> list[str]:
         """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
         return ["sse"] * self.sse + ([f"envFile={self.env_file}"] if self.env_file else [])
+
+    def _tools(self) -> list[tuple[str, ...]]:
+        return [self.only, self.left_out] if self.only or self.left_out else []
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -119,6 +136,16 @@ class ServerSpec:
         """Whether the server may change without a change of a local file: `npx`, an address."""
         return not any(self._programs())
 
+    @property
+    def names_own_file(self) -> bool:
+        """Whether the entry runs a program by a path from its configuration's folder.
+
+        In the folder of a project, the project could hold another one of that name.
+        """
+        is_path = len(Path(self.command or "").parts) > 1
+        parts = [part for part in (self.command, *self.args) if part and not Path(part).is_absolute()]
+        return (is_path and self.command in parts) or any(_state_of(self.base / part) for part in parts)
+
     def _programs(self) -> list[list[int]]:
         return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
 
@@ -126,7 +153,7 @@ class ServerSpec:
         """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
 
         def value(text: str) -> str:
-            return expand(text, environ, self.source)
+            return expand(fill_folders(text, self.workspace or Path.home()), environ, self.source)
 
         file = self.env_path(environ)
         if file is not None and self.file_env is None:
@@ -146,7 +173,8 @@ class ServerSpec:
 
     def env_path(self, environ: Mapping[str, str] = os.environ) -> Path | None:
         """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
-        return self.working_folder / expand(self.env_file, environ, self.source) if self.env_file else None
+        folder = self.base if self.cwd == WORKSPACE else self.working_folder
+        return folder / expand(self.env_file, environ, self.source) if self.env_file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +334,8 @@ def _spec(
         left_out=entry.left_out,
         source=path,
     )
+    if folder is None and workspace is None and spec.command and not spec.names_own_file:
+        spec = replace(spec, cwd=WORKSPACE)  # as clients start the servers of all projects
     return replace(spec, file_env=_file_env(spec)), entry.disabled
 
 

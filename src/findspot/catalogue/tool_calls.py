@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
 from findspot.catalogue.call_log import CallEnd, CallTimer
 from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.consent import Standing
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
@@ -100,21 +101,23 @@ class ToolArgumentsError(InvalidArgumentError):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A question about a call that may destroy something."""
+    """A question about a call that may destroy something, or of a tool that changed."""
 
     tool: ToolDefinition
     arguments: Mapping[str, Any]
-    declared: bool
-    """Whether the server says that the tool is destructive; else it says nothing about it."""
+    declared: bool | None
+    """Whether the server says that the tool is destructive; None if it says nothing about it."""
+    changed: bool = False
+    """Whether the tool is new or another than the one that the user agreed to."""
 
     @property
     def question(self) -> str:
-        why = (
-            "It may change or delete things."
-            if self.declared
-            else "Its server does not say whether it changes or deletes things."
-        )
-        return f"Call the tool {self.tool.name}? {why}"
+        why = ["It is new, or changed since you agreed to its server."] if self.changed else []
+        if self.declared:
+            why.append("It may change or delete things.")
+        elif self.declared is None:
+            why.append("Its server does not say whether it changes or deletes things.")
+        return f"Call the tool {self.tool.name}? {' '.join(why)}"
 
     @property
     def shown_arguments(self) -> str:
@@ -124,8 +127,8 @@ class Confirmation:
 HandlersOf = Callable[[str], CallHandlers]
 """Takes the name of the server that is called, under which its questions are shown."""
 
-Confirm = Callable[[Confirmation], Awaitable[None]]
-"""Returns if the user agrees; raises what ends the call otherwise."""
+Confirm = Callable[[Confirmation], Awaitable[bool]]
+"""Returns if the user agrees, True if to every call of the tool; raises what ends the call otherwise."""
 
 
 class Connections(Protocol):
@@ -197,9 +200,8 @@ class ToolCaller:
                 tool = await self._current(tool, spec, limit_s)
                 spent_s = anyio.current_time() - started
                 await anyio.to_thread.run_sync(check_arguments, tool, arguments)
-                if (declared := is_destructive(tool)) is not False:
-                    with timer.paused():
-                        await confirm(Confirmation(tool, arguments, declared is True))
+                with timer.paused():
+                    await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
                 result = await self._connections.call(
                     spec,
                     tool.own_name,
@@ -216,6 +218,18 @@ class ToolCaller:
             outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
             timer.answered(outcome.result, is_error=outcome.is_error)
             return outcome
+
+    async def _confirmed(self, asked: Confirmation, spec: ServerSpec, confirm: Confirm) -> None:
+        """Ask about a tool that may destroy something or that changed, unless it is always allowed."""
+        agreements = self._catalogue.registry.agreements
+        standing = agreements.standing(spec, asked.tool)
+        changed = standing is Standing.CHANGED
+        if standing is Standing.ALWAYS or (asked.declared is False and not changed):
+            return
+        always = await confirm(replace(asked, changed=changed))
+        if always or changed:
+            agree = partial(agreements.agree_to_tools, spec, [asked.tool], always=always)
+            await anyio.to_thread.run_sync(agree)
 
     def _allowed(self, handlers: HandlersOf | None, spec: ServerSpec) -> CallHandlers | None:
         """Return the handlers without the client's language model, unless the user lets the server use it."""
@@ -237,6 +251,8 @@ class ToolCaller:
         """Return the tool as its server describes it now; the catalogue learns what changed."""
         current = await self._connections.tools(spec, timeout_s=timeout_s, roots=self._roots)
         self._catalogue.learn(spec, current)
+        if not self._catalogue.registry.agreements.knows_tools(spec):
+            await anyio.to_thread.run_sync(self._catalogue.registry.agreements.agree_to_tools, spec, current)
         found = next((known for known in current if known.name == tool.name), None)
         if found is None:
             raise ToolNotCallableError(
@@ -259,16 +275,19 @@ def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:
     """Return whether a tool can be called, without starting anything."""
     spec, server = registry.find(tool.server_name), f"the server {tool.server_name}"
     if spec is None:
+        broken = " ".join(registry.problems().values()).rstrip(".")
         return ToolAccess(
             AccessState.NO_SERVER,
             None,
-            f"No configuration of the catalogue names {server}",
+            broken or f"No configuration of the catalogue names {server}",
             "`findspot tools index FILE` reads one that does, `findspot tools add` adds it.",
         )
     for name, what in ((spec.name, server), (tool.name, "this tool")):
         if not registry.choices.is_enabled(name):
             hint = f"`findspot tools enable {name}` enables it."
             return ToolAccess(AccessState.DISABLED, spec, f"The user disabled {what}", hint)
+    if not spec.offers(tool.own_name):
+        return ToolAccess(AccessState.DISABLED, spec, f"The entry of {server} leaves out this tool")
     if not registry.agreements.holds(spec):
         version = "this version of " if registry.agreements.is_known(spec) else ""
         reason = f"The user has not agreed to start {version}{server}"

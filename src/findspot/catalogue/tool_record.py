@@ -14,6 +14,9 @@ SEPARATOR = "__"
 
 DEFAULT_TOP_K, MAX_TOP_K = 10, 50
 
+MAX_DESCRIPTION_CHARS = 20_000
+"""A longer description is cut: it is sent to assistants, whose context it would fill."""
+
 
 class SearchMode(StrEnum):
     """How a query is matched."""

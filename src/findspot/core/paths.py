@@ -165,8 +165,3 @@ def _restrict(path: str | Path) -> None:
         is_ours = info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode)
         if is_ours and info.st_mode & _OTHERS and not info.st_mode & stat.S_ISVTX:
             Path(path).chmod(stat.S_IMODE(info.st_mode) & ~_OTHERS)
-
-
-def agreements_file(home: Path) -> Path:
-    """Return the file of the agreements to start other servers."""
-    return home / "catalogues" / "agreed.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -177,14 +176,10 @@ def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
 
 def launch_text(spec: ServerSpec) -> str:
     """Return what a server runs or calls; secrets masked, and of variables and headers only the names."""
-    from findspot.discover.secrets import masked
+    from findspot.catalogue.consent import command_line
 
-    if spec.url is not None:
-        what, given = spec.url, sorted(spec.headers)
-    else:
-        what, given = shlex.join([spec.command or "", *spec.args]), sorted(spec.env)
-        what += f"  (in {spec.working_folder})"
-    what = masked(what)
+    what, given = command_line(spec), sorted(spec.env if spec.url is None else spec.headers)
+    what += f"  (in {spec.shown_folder})" if spec.url is None else ""
     shown = what if len(what) <= _LAUNCH_CHARS else what[:_LAUNCH_CHARS] + "…"
     return shown + (f"  (with {', '.join(given)})" if given else "")
 
@@ -247,7 +242,7 @@ def summary_object(summary: Summary) -> dict[str, Any]:
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
     """Return what indexing a catalogue did."""
     return {
-        "status": "success" if built.written else "failed",
+        "status": "success" if built.answered else "failed",
         "path": path,
         "totalTools": len(built.index.tools),
         "hasEmbeddings": built.index.has_embeddings,
@@ -262,6 +257,7 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
             }
             for server in built.servers
         ],
+        "changedTools": list(built.changed),
         "notes": list(built.notes),
     }
 

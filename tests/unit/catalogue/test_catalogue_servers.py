@@ -151,7 +151,7 @@ def test_a_server_that_fails_later_keeps_its_tools(open_catalogue: Open, write: 
     assert outcomes(failed) == {"a": ("failed", 3)}
     assert names(opened) == {"a__read_note", "a__write_note", "a__weather"}
     mended = index(opened, write("mcp.json", {"mcpServers": {"a": entry("notes")}}))
-    assert outcomes(mended) == {"a": ("unchanged", 3)}, "the failed run changed nothing"
+    assert outcomes(mended) == {"a": ("indexed", 3)}, "another entry is another agreement"
 
 
 def test_a_list_that_is_unchanged_is_not_embedded_again(open_catalogue: Open, write: Write) -> None:

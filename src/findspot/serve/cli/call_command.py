@@ -49,8 +49,8 @@ def call(
 ) -> None:
     """Call the tool NAME of a server that you agreed to start, and print what it answers.
 
-    You are asked before a tool is called whose server says that it can destroy something. The status
-    is 1 if the tool says that it failed. Ctrl-C cancels the call.
+    You are asked before a tool is called whose server says that it can destroy something, or that changed
+    since you agreed to its server. The status is 1 if the tool says that it failed. Ctrl-C cancels the call.
 
     \b
     findspot tools call time__get_current_time --args '{"timezone": "Europe/Paris"}'
@@ -61,8 +61,8 @@ def call(
     arguments = _arguments(given)
 
     def agree(asked: Confirmation) -> None:
-        """Ask about what is declared destructive: for all else, typing the command is agreement enough."""
-        if asked.declared:
+        """Ask about what is destructive or changed: for all else, typing the command is agreement enough."""
+        if asked.declared or asked.changed:
             confirm(asked.question, yes, reply, about=f"{asked.tool.name} {asked.shown_arguments}")
 
     with open_engine() as engine:
@@ -111,8 +111,9 @@ async def _call(
     from findspot.catalogue.tool_calls import ToolCaller
     from findspot.core.config import home_folder
 
-    async def agree(asked: Confirmation) -> None:
+    async def agree(asked: Confirmation) -> bool:
         await anyio.to_thread.run_sync(confirmation, asked, abandon_on_cancel=True)
+        return False
 
     connections = BrokerClient(home_folder())
     try:

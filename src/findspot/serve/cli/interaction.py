@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -60,8 +60,12 @@ def confirm(
         raise ConfirmationRequiredError(question, code)
     if about:
         output.note(about, bold=True)
-    if agreed(question):
-        return
+    if not agreed(question):
+        cancel(reply)
+
+
+def cancel(reply: Reply) -> NoReturn:
+    """End the command, as the user said no."""
     if reply.json:
         output.emit({"status": "cancelled"})
     output.note("Cancelled; nothing was changed.")

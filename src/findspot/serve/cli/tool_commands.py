@@ -24,6 +24,8 @@ from findspot.serve.cli.options import Choice, Group, Reply, common, limit_optio
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.tool_server_commands import (
     add,
+    allow,
+    ask_about_tools,
     ask_agreement,
     ask_input,
     disable,
@@ -58,7 +60,7 @@ def tools() -> None:
     """
 
 
-for _command in (call_command, add, list_, remove, enable, disable, login, logout):
+for _command in (call_command, add, list_, remove, enable, disable, allow, login, logout):
     tools.add_command(_command)
 
 
@@ -127,6 +129,7 @@ def index(
             options,
             provider=chosen,
             agree=lambda servers: ask_agreement(servers, yes, reply),
+            agree_to_tools=lambda tools: ask_about_tools(tools, yes),
             ask_input=ask_input,
             user_wide=user,
             follow=follow,
@@ -298,8 +301,14 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
         )
     for text in built.notes:
         output.note(f"note: {text}")
+    if built.changed:
+        output.warn(
+            f"New or changed since you agreed to their servers: {', '.join(built.changed)}. "
+            "A call asks first; run this on a terminal to agree to them, or pass --yes."
+        )
     if not built.written:
         output.warn(f"No server answered; {path} was not changed.")
+    if not built.answered:
         raise click.exceptions.Exit(1)
 
 

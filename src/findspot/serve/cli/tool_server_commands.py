@@ -17,7 +17,7 @@ from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.progress import CancelToken
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import can_ask, confirm, stoppable
+from findspot.serve.cli.interaction import agreed, can_ask, cancel, stoppable
 from findspot.serve.cli.options import Reply, common, project_option
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.client_configs import Input
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
+    from findspot.catalogue.tool_record import ToolDefinition
     from findspot.engine import Engine
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -192,7 +193,8 @@ def list_(reply: Reply, project: str | None) -> None:
     new       nobody agreed to start it; `findspot tools index` asks
     changed   its entry is another than the one that you agreed to
     disabled  by you, or in its configuration
-    failed    it did not answer when it was last asked
+    failed    it did not answer when it was last asked, or its file cannot be read
+    removed   its entry is gone; `findspot tools index` forgets its tools
     listed    its tools come from a file; there is nothing to start
     """
     with open_engine() as engine:
@@ -220,6 +222,13 @@ def list_(reply: Reply, project: str | None) -> None:
             output.warn(f"{server.name}: {server.error}")
         if server.disabled_tools:
             output.note(f"note: disabled tools: {', '.join(server.disabled_tools)}")
+        if server.allowed_tools:
+            output.note(f"note: called without a question: {', '.join(server.allowed_tools)}")
+        if server.changed_tools:
+            output.warn(
+                f"New or changed since you agreed to {server.name}: {', '.join(server.changed_tools)}. "
+                "`findspot tools index` shows them and asks."
+            )
 
 
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
@@ -229,8 +238,12 @@ def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
         value["url" if server.spec.url else "command"] = command_line(server.spec)
-    if server.disabled_tools:
-        value["disabledTools"] = list(server.disabled_tools)
+    for key, names in (
+        ("disabledTools", server.disabled_tools),
+        ("allowedTools", server.allowed_tools),
+        ("changedTools", server.changed_tools),
+    ):
+        value |= {key: list(names)} if names else {}
     return value | ({"error": server.error} if server.error else {})
 
 
@@ -242,7 +255,7 @@ def _scope(catalogue: Catalogue, server: ServerStatus) -> str:
 
 def _origin(catalogue: Catalogue, server: ServerStatus) -> str:
     if server.spec is None:
-        return "a file of tools"
+        return "a file of tools" if server.state == "listed" else ""
     added = server.index and catalogue.registry.added(server.index).path
     return "tools add" if server.spec.source == added else str(server.spec.source)
 
@@ -301,14 +314,8 @@ def enable(reply: Reply, name: str, sampling: bool | None, user: bool, project: 
 
 def _allow_sampling(name: str, project: str | None, allowed: bool) -> None:
     with open_engine() as engine:
-        registry = engine.catalogue(project or ".").registry
-        spec = registry.find(name)
-        if spec is None or not registry.agreements.holds(spec):
-            raise InvalidArgumentError(
-                f"'{name}' is not a server that you have agreed to start.",
-                hint="`findspot tools list` shows the servers, `findspot tools index` asks.",
-            )
-        registry.agreements.allow_sampling(spec, allowed)
+        catalogue = engine.catalogue(project or ".")
+        catalogue.registry.agreements.allow_sampling(_agreed_server(catalogue, name), allowed)
 
 
 @click.command("disable")
@@ -322,6 +329,38 @@ def disable(reply: Reply, name: str, user: bool, project: str | None) -> None:
     The choice is stored for you alone, and holds for this project unless --user is given.
     """
     _choose(reply, name, project, user=user, enabled=False)
+
+
+@click.command("allow")
+@click.argument("names", nargs=-1, required=True, metavar="SERVER__TOOL...")
+@click.option("--undo", is_flag=True, help="Ask again before these tools are called.")
+@project_option
+@common
+def allow(reply: Reply, names: Sequence[str], *, undo: bool, project: str | None) -> None:
+    """Let assistants call these tools without asking you, until a tool changes.
+
+    Tools whose server declares them read-only do not ask in any case.
+    """
+    with open_engine() as engine:
+        catalogue = engine.catalogue(project or ".")
+        tools = [catalogue.get(name) for name in names]
+        for tool in tools:
+            spec = _agreed_server(catalogue, tool.server_name)
+            catalogue.registry.agreements.agree_to_tools(spec, [tool], always=not undo)
+    listed = ", ".join(tool.name for tool in tools)
+    told = f"You are asked before a call of {listed}." if undo else f"Called without a question: {listed}."
+    value = {"status": "success", "tools": [t.name for t in tools], "state": "asks" if undo else "allowed"}
+    reply.give(value, told)
+
+
+def _agreed_server(catalogue: Catalogue, name: str) -> ServerSpec:
+    spec = catalogue.registry.find(name)
+    if spec is None or not catalogue.registry.agreements.holds(spec):
+        raise InvalidArgumentError(
+            f"'{name}' is not a server that you have agreed to start.",
+            hint="`findspot tools list` shows the servers, `findspot tools index` asks.",
+        )
+    return spec
 
 
 def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled: bool) -> None:
@@ -346,14 +385,31 @@ def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled
 
 
 def ask_agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
-    """Ask whether to start servers, showing what each runs; start none if there is nobody to ask."""
-    if not yes:
+    """Ask of each server whether to start it, showing what it runs; start none if there is nobody to ask."""
+    if yes:
+        return servers
+    if not can_ask():
         for spec in servers:
             show_description(spec)
-        if not can_ask():
-            return ()
-    confirm(start_question(len(servers)), yes, reply)
-    return servers
+        return ()
+    accepted = [spec for spec in servers if _agrees_to_start(spec)]
+    return accepted or cancel(reply)
+
+
+def _agrees_to_start(spec: ServerSpec) -> bool:
+    show_description(spec)
+    return agreed(f"Start {spec.name}, to which you have not agreed before?")
+
+
+def ask_about_tools(tools: Sequence[ToolDefinition], yes: bool) -> bool:
+    """Ask whether tools that are new or changed since their servers were agreed to may be called."""
+    if yes or not can_ask():
+        return yes
+    for tool in tools:
+        output.note(tool.name, bold=True)
+        for line in tool.description.strip().split("\n"):
+            output.note(f"  {line}")
+    return agreed(f"Agree to {output.count(len(tools), 'new or changed tool')}?")
 
 
 def start_question(servers: int) -> str:

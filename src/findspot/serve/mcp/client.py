@@ -53,6 +53,7 @@ class Reply(Enum):
     """What came of a question."""
 
     YES = "yes"
+    ALWAYS = "always"
     NO = "no"
     UNASKED = "unasked"
     """The client cannot be asked."""
@@ -249,12 +250,15 @@ class User:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def agrees(self, question: str) -> Reply:
-        """Ask a question that is answered by yes or no."""
-        result = await self._elicit(question, _NO_FIELDS)
+    async def agrees(self, question: str, always: str = "") -> Reply:
+        """Ask a question that is answered by yes or no; `always` is the title of a box beside the yes."""
+        box = {"always": {"type": "boolean", "title": always, "default": False}}
+        result = await self._elicit(question, {"type": "object", "properties": box} if always else _NO_FIELDS)
         if result is None:
             return Reply.UNASKED
-        return Reply.YES if result.action == "accept" else Reply.NO
+        if result.action != "accept":
+            return Reply.NO
+        return Reply.ALWAYS if always and (result.content or {}).get("always") is True else Reply.YES
 
     async def accepts(self, question: str) -> Reply:
         """Offer what the user did not ask for; a no holds for as long as the client stays connected."""

@@ -278,7 +278,7 @@ class _ToolHandlers:
         if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
             return f"This token does not allow {tool.name}."
-        return tool.unavailable()
+        return None
 
 
 class _CarriedState:

@@ -243,13 +243,14 @@ async def agree(
     confirmed: bool,
     needed: bool,
     code: str | None = None,
-) -> None:
+    always: str = "",
+) -> Reply:
     """Go on only if the user agrees.
 
     Where the client cannot be asked, what is `needed` waits for a second call with `confirm`. `code` names
-    the reason for the question to programs.
+    the reason for the question to programs; `always` is the title of a box beside the yes.
     """
-    reply = await call.client.user.agrees("\n".join((question, *map(str, about.values()))))
+    reply = await call.client.user.agrees("\n".join((question, *map(str, about.values()))), always)
     if reply is Reply.NO:
         message = "Cancelled; nothing was changed."
         raise AnsweredError(Answer({"status": "cancelled", **about, "message": message}))
@@ -257,6 +258,7 @@ async def agree(
         message = "Ask the user this question, and call again with confirm: true if the answer is yes."
         waiting = {"status": "confirmation_required", "question": question, **about, "message": message}
         raise AnsweredError(Answer(waiting | ({"code": code} if code else {})))
+    return reply
 
 
 async def agree_to_folder(call: Call, project: Project, about: dict[str, Any], *, confirmed: bool) -> bool:

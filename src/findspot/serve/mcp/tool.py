@@ -378,8 +378,6 @@ class Tool:
     task_support: TaskSupport = TaskSupport.FORBIDDEN
     asks_midway: bool = False
     """Whether questions come up when the work cannot be begun again, as that of another server."""
-    unavailable: Callable[[], str | None] = lambda: None
-    """Returns why the tool is not offered at present."""
     only_reads_index: Callable[[Arguments], bool] = lambda _: False
     """Returns whether all that a call needs is an open index: then it is answered in the event loop."""
 

@@ -36,9 +36,10 @@ class MovableServer:
 
     @property
     def stored_entry(self) -> dict[str, Any]:
-        """The entry as it is stored: it starts in the home folder where it names no other."""
+        """The entry as it is stored; one with a path from its own folder keeps that folder."""
         own = dict(with_braces(self.entry, self.path))
-        return own if self.spec.url or own.get("cwd") else own | {"cwd": str(Path.home())}
+        starts_there = self.spec.url is None and not own.get("cwd") and self.spec.names_own_file
+        return own | ({"cwd": str(self.spec.base)} if starts_there else {})
 
 
 def movable_servers(client: Client, path: Path) -> list[MovableServer]:

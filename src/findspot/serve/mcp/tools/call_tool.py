@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import State, read_json, state_of
-from findspot.core.paths import agreements_file
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
-from findspot.serve.mcp.client import key_of
+from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
 from findspot.serve.mcp.tool import CONFIRM, SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
@@ -30,6 +25,7 @@ if TYPE_CHECKING:
 _CONFIRMED, _FORGETS = "findspot.confirmed_tools", "findspot.forgets_results"
 
 _ADDRESS = "findspot://results/"
+_ALWAYS = "Always allow this tool, until it changes"
 
 
 async def _call_tool(call: Call, arguments: Arguments) -> Answer:
@@ -83,14 +79,15 @@ def _stored_page(call: Call, address: str) -> Answer:
 
 
 def _confirmation(call: Call, confirmed: bool) -> Confirm:
-    async def confirm(asked: Confirmation) -> None:
+    async def confirm(asked: Confirmation) -> bool:
         """Ask about a declared destructive tool each time, about others once per connection."""
         remembered: set[str] = call.client.memory.setdefault(_CONFIRMED, set())
-        if not asked.declared and asked.tool.name in remembered:
-            return
+        if not (asked.declared or asked.changed) and asked.tool.name in remembered:
+            return False
         about = {"tool": asked.tool.name, "arguments": asked.shown_arguments}
-        await agree(call, asked.question, about, confirmed=confirmed, needed=True)
+        reply = await agree(call, asked.question, about, confirmed=confirmed, needed=True, always=_ALWAYS)
         remembered.add(asked.tool.name)
+        return reply is Reply.ALWAYS
 
     return confirm
 
@@ -135,23 +132,6 @@ def _key(params: BaseModel) -> str:
     return key_of(params.model_dump_json(exclude={"meta"}))
 
 
-def _unavailable() -> str | None:
-    """Return why nothing can be called: the user has not agreed to start any server."""
-    path = agreements_file(home_folder())
-    return _unavailable_by(path, state_of(path))
-
-
-@lru_cache(maxsize=1)
-def _unavailable_by(path: Path, _state: State | None) -> str | None:
-    try:
-        agreed = read_json(path)
-        if any(agreed["servers"].values()):
-            return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
-    return "The user has not agreed to start any server. `findspot tools index FILE` shows them and asks."
-
-
 CALL_TOOL = Tool(
     name="call_tool",
     title="Run an MCP tool",
@@ -190,6 +170,5 @@ CALL_TOOL = Tool(
     handler=_call_tool,
     toolset="catalogue",
     failure=catalogue_failure,
-    unavailable=_unavailable,
     asks_midway=True,
 )
