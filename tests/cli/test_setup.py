@@ -370,6 +370,32 @@ def test_an_outdated_command_is_replaced_and_the_first_original_kept(desk: Desk,
     assert servers("cursor", desk.path("cursor").read_bytes())["fs"]["command"] == "npx"
 
 
+def test_undo_takes_findspot_out_however_often_the_file_was_rewritten(desk: Desk) -> None:
+    desk.fill("cursor")
+    before = {"mcpServers": {"fs": {"command": "npx"}}}
+    desk.path("cursor").write_text(json.dumps(before))
+    assert desk("--yes").code == 0
+    for number in range(2):
+        rewritten = json.loads(desk.path("cursor").read_bytes()) | {"starts": number}
+        desk.path("cursor").write_text(json.dumps(rewritten))
+        assert desk("--yes", "--toolsets", ("all", "project")[number]).code == 0
+    assert desk("--undo", "--yes").code == 0
+    assert json.loads(desk.path("cursor").read_bytes()) == before | {"starts": 1}
+
+
+def test_an_entry_of_ones_own_comes_back_to_a_file_that_others_changed(desk: Desk) -> None:
+    desk.fill("cursor")
+    own = {"command": "mine", "env": {"A": "b"}}
+    desk.path("cursor").write_text(json.dumps({"mcpServers": {"findspot": own}}))
+    assert desk("--yes").code == 0
+    changed = json.loads(desk.path("cursor").read_bytes())
+    changed["mcpServers"]["new"] = {"command": "y"}
+    desk.path("cursor").write_text(json.dumps(changed))
+    assert desk("--undo", "--yes").code == 0
+    back = json.loads(desk.path("cursor").read_bytes())
+    assert back == {"mcpServers": {"new": {"command": "y"}, "findspot": own}}
+
+
 def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     dotfiles = tmp_path / "dotfiles.json"
     dotfiles.write_bytes(CURSOR)
@@ -565,7 +591,7 @@ class TestGateway:
     def run(self, findspot: Program, tmp_path: Path) -> Callable[..., Outcome]:
         home = tmp_path / "user"
         environment = {"HOME": str(home), "XDG_CONFIG_HOME": "", "CODEX_HOME": "", "PATH": "/usr/bin:/bin"}
-        return lambda *arguments: findspot(*arguments, cwd=home, env=environment)
+        return lambda *arguments, folder=home: findspot(*arguments, cwd=folder, env=environment)
 
     def test_there_and_back(
         self, run: Callable[..., Outcome], files: dict[str, Path], tmp_path: Path
@@ -619,3 +645,31 @@ class TestGateway:
         assert back["mcp_servers"]["notes"]["env"] == {"TOKEN": "hunter2"}
         assert back["mcp_servers"].keys() == {"notes"}
         assert "[profiles.home] # new" in files["codex"].read_text()
+
+    def test_the_named_toolsets_and_what_is_left_where_it_is(
+        self, run: Callable[..., Outcome], files: dict[str, Path], tmp_path: Path
+    ) -> None:
+        cursor = tmp_path / "user/.cursor/mcp.json"
+        cursor.parent.mkdir()
+        cursor.write_text('{"mcpServers": {"worse": {"command": "no-such-program-anywhere"}}}')
+        before = cursor.read_bytes()
+        project = tmp_path / "user/project"
+        project.mkdir()
+        (project / ".mcp.json").write_text('{"mcpServers": {"own": {"command": "x"}}}')
+        clients = ("--client", "codex", "--client", "cursor")
+        done = run("setup", "--gateway", *clients, "--toolsets", "catalogue", "--yes", folder=project)
+        assert done.code == 1
+        assert tomllib.loads(files["codex"].read_text())["mcp_servers"]["findspot"]["args"][-1] == "catalogue"
+        assert "The file of Cursor was not changed, since none of its servers answered." in done.err
+        assert cursor.read_bytes() == before
+        assert f"own of {project / '.mcp.json'} stay there" in done.err
+
+    def test_undo_leaves_a_server_that_was_added_by_hand(
+        self, run: Callable[..., Outcome], files: dict[str, Path]
+    ) -> None:
+        assert run("setup", "--gateway", "--client", "codex", "--yes").code == 0
+        assert run("tools", "remove", "notes").code == 0
+        assert run("tools", "add", "--user", "notes", sys.executable, str(EXAMPLE_SERVER), "notes").code == 0
+        assert run("setup", "--undo", "--yes").code == 0
+        assert "notes" in tomllib.loads(files["codex"].read_text())["mcp_servers"]
+        assert [one["name"] for one in run("tools", "list", "--json").json["servers"]] == ["notes"]

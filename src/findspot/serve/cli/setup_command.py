@@ -51,8 +51,12 @@ from findspot.serve.cli.setup_steps import (
 )
 
 if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
     from findspot.engine import Engine
     from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
+
+CATALOGUE_FOLDER = ".please"
+"""Where a project can name servers that only Findspot loads."""
 
 
 def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -144,7 +148,9 @@ def setup(
             _offer_index(folder, index_now or False)
     elif gateway:
         with open_engine() as engine:
-            _move_servers(engine, _targets(names, machine), journal, reply, dry_run=dry_run, yes=yes)
+            targets = _targets(names, machine)
+            offered = spelled(toolsets)
+            _move_servers(engine, targets, journal, reply, toolsets=offered, dry_run=dry_run, yes=yes)
     else:
         quiet = reply.json or dry_run or (yes and index_now is False)
         root = None if quiet and not instruct else _project_root(path)
@@ -285,6 +291,7 @@ def _move_servers(
     journal: Journal,
     reply: Reply,
     *,
+    toolsets: str,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -298,10 +305,11 @@ def _move_servers(
     catalogue = engine.catalogue(".")
     gateway = Gateway(catalogue)
     chosen, unreadable = _choose_servers(gateway, targets, reply, sure=yes or dry_run)
-    steps = unreadable + _moving_steps(chosen)
+    steps = unreadable + _moving_steps(chosen, toolsets)
     if not reply.json:
         show_steps(steps, sure=yes and not dry_run)
     errors: dict[str, str] = {}
+    left: list[str] = []
     if chosen and not dry_run:
         files = output.count(len(steps) - len(unreadable), "file")
         confirm(f"Move {output.count(len(chosen), 'server')} and write {files}?", yes, reply)
@@ -312,11 +320,16 @@ def _move_servers(
             errors = {s.name: s.error for s in built.servers if s.error and s.name in names}
             gateway.drop(errors.keys() & (names - _moved(journal)))
             chosen = [server for server in chosen if server.name not in errors]
-            steps = unreadable + _moving_steps(chosen)
+            shown, steps = steps, unreadable + _moving_steps(chosen, toolsets)
+            left = [step.title for step in shown if step.path not in {done.path for done in steps}]
             for step in steps[len(unreadable) :]:
                 moved = {server.name: server.entry for server in chosen if server.path == step.path}
                 journal.apply(step.change, step.owner, moved)
     _report_moved(chosen, errors, steps, reply, dry_run=dry_run)
+    if not reply.json:
+        for title in left:
+            output.warn(f"The file of {title} was not changed, since none of its servers answered.")
+        _tell_of_project_servers(catalogue)
     if errors or unreadable:
         raise click.exceptions.Exit(1)
 
@@ -351,11 +364,15 @@ def _choose_servers(
     return chosen, unreadable
 
 
-def _moving_steps(chosen: list[MovableServer]) -> list[Step]:
-    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers."""
+def _moving_steps(chosen: list[MovableServer], wanted: str) -> list[Step]:
+    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers.
+
+    `wanted` are the toolsets that the user named, if any.
+    """
     steps = []
     for path, client in {server.path: server.client for server in chosen}.items():
-        toolsets = toolsets_in(client, path) or ("" if _has_entry(client, path) else default_toolsets())
+        new = "" if _has_entry(client, path) else default_toolsets()
+        toolsets = wanted or toolsets_in(client, path) or new
         if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
             toolsets += f",{CATALOGUE_TOOLSET}"
         names = [server.name for server in chosen if server.path == path]
@@ -386,6 +403,22 @@ def _report_moved(
         output.note("`findspot tools list` shows them; `findspot setup --undo` puts them back.", dim=True)
 
 
+def _tell_of_project_servers(catalogue: Catalogue) -> None:
+    """Name servers that clients have for this project alone: they are not moved."""
+    from findspot.catalogue.server_sources import find_configurations, read_sources
+
+    if catalogue.root == Path.home():
+        return
+    for path in find_configurations(catalogue.root, Machine())[0]:
+        names = [spec.name for spec in read_sources([path], project=catalogue.root).servers]
+        if names and path.parent.name != CATALOGUE_FOLDER:
+            output.note(
+                f"note: {', '.join(names)} of {path} stay there: they belong to this project alone. To have "
+                f"Findspot call them, move the entries to {CATALOGUE_FOLDER}/mcp.json in the project, which "
+                "no client reads, and run `findspot tools index`."
+            )
+
+
 def _moved(journal: Journal) -> set[str]:
     """Return the servers that are behind Findspot already."""
     return {name for record in journal.records().values() for name in record.moved}
@@ -393,12 +426,19 @@ def _moved(journal: Journal) -> set[str]:
 
 def _drop_moved(undone: list[Record], journal: Journal) -> None:
     """Forget servers that are back in their clients' files, unless another client's were moved too."""
-    names = {name for record in undone for name in record.moved} - _moved(journal)
-    if names:
+    others = _moved(journal)
+    moved = [
+        (name, entry, record.path)
+        for record in undone
+        for name, entry in record.moved.items()
+        if name not in others
+    ]
+    if moved:
         from findspot.serve.cli.clients.moved_servers import Gateway
 
         with open_engine() as engine:
-            Gateway(engine.catalogue(".")).drop(names)
+            gateway = Gateway(engine.catalogue("."))
+            gateway.drop({name for name, entry, path in moved if gateway.is_moved(name, entry, path)})
 
 
 def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:

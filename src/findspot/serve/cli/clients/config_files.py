@@ -175,6 +175,7 @@ class Record:
     path: Path
     owner: str
     written: str
+    """Empty if others changed the file between two set-ups."""
     backup: str | None
     """A file among the backups; None where there was no file before."""
     moved: Mapping[str, Any] = field(default_factory=dict)
@@ -214,15 +215,17 @@ class Journal:
     def apply(self, change: Change, owner: str, moved: Mapping[str, Any] | None = None) -> None:
         """Back up the file, then write it: a crash in between leaves one backup too many, no loss.
 
-        `moved` are entries that the change takes out and that undo puts back.
+        The first backup stays, since a later one would hold Findspot's entry. If others changed the file
+        since, it is not restored from there, and undo takes out what is Findspot's. `moved` are entries that
+        the change takes out and that undo puts back.
         """
         assert change.after is not None
         change.require_unchanged()
         known = self.records().get(change.path)
         moved = {**(known.moved if known else {}), **(moved or {})}
-        if known is None or not known.is_ours(change.before):
-            known = Record(change.path, owner, "", self._keep(change))
-        record = replace(known, owner=owner, written=content_hash(change.after), moved=moved)
+        written = content_hash(change.after) if known is None or known.is_ours(change.before) else ""
+        known = known or Record(change.path, owner, "", self._keep(change))
+        record = replace(known, owner=owner, written=written, moved=moved)
         self._save(self.records() | {change.path: record})
         change.write()
 
@@ -348,7 +351,7 @@ def undone(record: Record, journal: Journal) -> Change:
             text = written.text
         else:
             written = decode(now)
-            text = _taken_out(record.owner, written.text, original)
+            text = _taken_out(record.owner, written, original)
         text = _put_back(record, text, written.newline)
     except MalformedError as error:
         raise ConfigUnreadableError(record.path, error) from None
@@ -375,20 +378,23 @@ def servers_in(client: Client, path: Path) -> dict[str, Any]:
     return named(entries)
 
 
-def _taken_out(owner: str, text: str, original: bytes | None) -> str:
-    """Remove Findspot's entry, and the table of servers if setup made it."""
+def _taken_out(owner: str, written: Written, original: bytes | None) -> str:
+    """Remove Findspot's entry, and the table of servers if setup made it; an entry of before comes back."""
+    text = written.text
     if owner == INSTRUCTIONS:
         return take_out_instructions(text)
     if owner == SETTINGS:
         return json_edit.take_out(text, (PUBLISHED_AT,))
     client = BY_NAME[owner]
-    take_out = _TAKE_OUT[client.format]
-    text = take_out(text, (*client.keys, SERVER))
+    keys, take_out = (*client.keys, SERVER), _TAKE_OUT[client.format]
+    text = take_out(text, keys)
     try:
         before = parse_config(decode(original or b"").text, client.format)
         now = parse_config(text, client.format)
     except MalformedError:
         return text
+    if isinstance(own := value_at(before, keys), dict):
+        return _PUT[client.format](text, keys, own, written.newline)
     ours = value_at(before, client.keys) is None and value_at(now, client.keys) in ({}, [])
     return take_out(text, client.keys) if ours else text
 

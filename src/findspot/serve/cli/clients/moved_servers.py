@@ -85,6 +85,15 @@ class Gateway:
             if spec.name in names and spec.source == self._added.path
         )  # fmt: skip
 
+    def is_moved(self, name: str, entry: Any, path: Path) -> bool:
+        """Return whether the stored server is the entry that was moved from a client's file.
+
+        The user may have removed it since, and added another one of that name.
+        """
+        stored = dict(self._added.entries().get(name) or {})
+        stored.pop("cwd", None)
+        return stored == {key: value for key, value in with_braces(entry, path).items() if key != "cwd"}
+
     def drop(self, names: Collection[str]) -> None:
         """Forget servers, with their agreements, choices and tools."""
         for spec in self._registry.servers(self._index):
