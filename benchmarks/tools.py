@@ -22,7 +22,7 @@ from benchmarks.metrics import TOP, ndcg
 from findspot import Engine
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolResults, ToolSearchOptions
 
 CATALOGUES = {
     "tools_livemcp_step": "tools_livemcp",
@@ -76,15 +76,15 @@ def make(sets: Path, name: str, folder: Path, engine: Engine) -> tuple[Catalogue
     return catalogue, {prefix + " ".join(tool["name"].split()): tool["id"] for prefix, tool in prefixes}
 
 
-def answers(catalogue: Catalogue, queries: Iterable[str], mode: SearchMode) -> list[list[str]]:
+def answers(catalogue: Catalogue, queries: Iterable[str], mode: SearchMode) -> list[ToolResults]:
     options = ToolSearchOptions(mode=mode, top_k=TOP)
-    return [[tool.name for tool in catalogue.search(query, options).tools] for query in queries]
+    return [catalogue.search(query, options) for query in queries]
 
 
-def mean(found: Sequence[Sequence[str]], items: Sequence[dict[str, Any]], ids: dict[str, str]) -> list[float]:
+def mean(found: Sequence[ToolResults], items: Sequence[dict[str, Any]], ids: dict[str, str]) -> list[float]:
     """The figures of a whole set, in their order."""
     pairs = zip(found, items, strict=True)
-    rows = [score([ids[tool] for tool in given], item["gold_tools"]) for given, item in pairs]
+    rows = [score([ids[tool.name] for tool in given.tools], item["gold_tools"]) for given, item in pairs]
     return [sum(row[figure] for row in rows) / len(rows) for figure in FIGURES]
 
 
@@ -119,17 +119,17 @@ def run(args: argparse.Namespace, engine: Engine, folder: Path) -> None:
         catalogue, ids = made[kind]
         items, others = requests(args, name)
         out(f"\n{name} ({len(items)} queries, {len(ids)} tools)\n")
-        out(f"{'':12}" + "".join(f"{figure:>10}" for figure in FIGURES) + f"{'empty':>10}")
-        out(f"{'off-topic empty':>18}\n" if others else "\n")
+        out(f"{'':12}" + "".join(f"{figure:>10}" for figure in FIGURES) + f"{'no fit':>10}")
+        out(f"{'off-topic no fit':>18}\n" if others else "\n")
         for mode in args.mode or MODES:
             found = answers(catalogue, [item["query"] for item in items], mode)
             figures = mean(found, items, ids)
             if name != OWN_SET:
                 means.setdefault(mode, []).append(figures[0])
-            empty = sum(not given for given in found) / len(found)
+            empty = sum(not given.fits for given in found) / len(found)
             out(f"{mode:12}" + "".join(f"{figure:10.3f}" for figure in figures) + f"{empty:10.4f}")
             if others:
-                away = sum(not given for given in answers(catalogue, others, mode)) / len(others)
+                away = sum(not given.fits for given in answers(catalogue, others, mode)) / len(others)
                 out(f"{away:18.3f}")
             out("\n")
     out("\nmean NDCG@10: " + ", ".join(f"{m} {sum(v) / len(v):.3f}" for m, v in means.items()) + "\n")

@@ -80,8 +80,10 @@ def found(server: Connection, query: str, /, **arguments: Any) -> list[str]:
 
 
 def test_these_tools_are_offered_in_order(server: Connection) -> None:
-    assert list(server.tools) == ["search_tools", "get_tool"]
-    for tool in server.tools.values():
+    assert list(server.tools) == ["search_tools", "get_tool", "call_tool"], (
+        "also before a server is agreed to"
+    )
+    for tool in list(server.tools.values())[:2]:
         assert tool.title
         assert tool.description
         assert tool.icons
@@ -159,11 +161,11 @@ def test_one_server(server: Connection) -> None:
 
 
 @pytest.mark.parametrize("mode", ["embedding", "hybrid"])
-def test_a_query_that_no_tool_fits_gives_nothing(server: Connection, mode: str) -> None:
+def test_a_query_that_no_tool_fits_is_told_so(server: Connection, mode: str) -> None:
     answer = server.values("search_tools", query="zoological taxonomy of ctenophores", mode=mode)
-    assert (answer["tools"], answer["total"]) == ([], 0)
-    assert 1 <= len(answer["nearest"]) <= 3
-    assert answer["message"] == f"Nothing fits. Nearest: {', '.join(answer['nearest'])}."
+    assert 1 <= len(answer["tools"]) == answer["total"] <= 6
+    assert answer["nearest"] == [tool["name"] for tool in answer["tools"][:3]]
+    assert answer["message"].startswith(f"Nothing fits well. Nearest: {', '.join(answer['nearest'])}. ")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +293,7 @@ def test_changes_of_a_server_are_followed_while_serving(connect: Connect, tmp_pa
     settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
     with connect(root, home=tmp_path / "findspot", env=settings) as connection:
         assert found(connection, "note") == ["c__read_note"]
-        assert found(connection, "juggle") == []
+        assert "c__juggle" not in found(connection, "juggle")
         fifo.write_text("juggle\n")  # opened by the server once it is asked: this waits for it
-        until(lambda: found(connection, "juggle"))
+        until(lambda: "c__juggle" in found(connection, "juggle"))
     assert "c__juggle" in (root / ".please" / "mcp" / "index.json").read_text()

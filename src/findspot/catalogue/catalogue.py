@@ -107,19 +107,26 @@ class Catalogue:
         """
         chosen = options or ToolSearchOptions()
         results = self._with_tools(lambda tools: self._search(query, tools, chosen))
+        servers = {tool.server_name for tool in results.tools}
+        watched = {name for name in servers if self._watched(name)}
         shown = tuple(
             replace(tool, title=None, description=_WITHHELD)
-            if self._is_changed(self.get(tool.name))
+            if tool.server_name in watched and self._is_changed(self.get(tool.name))
             else tool
             for tool in results.tools
         )
         warnings = " ".join(filter(None, (results.warning, self.notice.text())))
         return replace(results, tools=shown, warning=warnings or None)
 
+    def _watched(self, server: str) -> ServerSpec | None:
+        """Return a server that the user agreed to, if it is known how it described its tools then."""
+        spec, agreements = self.registry.find(server), self.registry.agreements
+        return spec if spec and agreements.holds(spec) and agreements.knows_tools(spec) else None
+
     def _is_changed(self, tool: ToolDefinition) -> bool:
         """Return whether a tool is new or changed since the user agreed to its server."""
-        spec, agreements = self.registry.find(tool.server_name), self.registry.agreements
-        return spec is not None and agreements.holds(spec) and bool(agreements.changed(spec, [tool]))
+        spec = self._watched(tool.server_name)
+        return spec is not None and bool(self.registry.agreements.changed(spec, [tool]))
 
     def _search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
         """Search in the mode that was named, else in the best one that can be used."""

@@ -34,8 +34,11 @@ MAX_QUERY_CHARS = 20_000
 SHOWN_DESCRIPTION_CHARS = 2_000
 """Characters of a description in a list of tools; `get_tool` gives all of it."""
 
-NEAREST = 3
-"""Tools that are named where none fits."""
+NEAREST = 6
+"""Tools that are shown where none fits well: the likeness of a wish to what serves it may be small."""
+
+NAMED = 3
+"""Of those, how many the message names."""
 
 Scores = NDArray[np.float32]
 
@@ -46,7 +49,7 @@ class Ranked(NamedTuple):
     rows: NDArray[np.int64]
     scores: Scores
     fits: bool = True
-    """Whether the best row is what was asked for; if not, the answer only names the nearest."""
+    """Whether the best row is what was asked for; if not, the answer says so and shows the nearest."""
 
 
 class SearchStrategy(Protocol):
@@ -102,15 +105,18 @@ class SearchOrchestrator:
             raise InvalidArgumentError("Query cannot be empty")
         mode = options.mode or DEFAULT_MODE
         ranking = self._strategy(mode).search(query, tools, options)
-        total = int(np.count_nonzero(ranking.scores >= options.threshold)) if ranking.fits else 0
+        total = int(np.count_nonzero(ranking.scores >= options.threshold))
+        total = total if ranking.fits else min(total, NEAREST)
         shown = [
             _reference(tools, int(row), float(score), mode)
             for row, score in zip(ranking.rows[: min(total, options.top_k)], ranking.scores, strict=False)
         ]
         elapsed = (time.perf_counter() - started) * 1000
         warning = " ".join(tools.about.warnings) or None
-        nearest = () if total else tuple(tools.names[row] for row in ranking.rows[:NEAREST])
-        return ToolResults(tuple(shown), total, len(tools), elapsed, warning, nearest)
+        fits = ranking.fits and total > 0
+        nearest = () if fits else tuple(tools.names[row] for row in ranking.rows[:NAMED])
+        servers = () if fits else tools.offered_servers
+        return ToolResults(tuple(shown), total, len(tools), elapsed, warning, fits, nearest, servers)
 
     def close(self) -> None:
         with self._guard:

@@ -18,6 +18,9 @@ MAX_DESCRIPTION_CHARS = 20_000
 """A longer description is cut: it is sent to assistants, whose context it would fill."""
 
 
+_NAMED_SERVERS = 20
+
+
 class SearchMode(StrEnum):
     """How a query is matched."""
 
@@ -106,15 +109,24 @@ class ToolResults:
     total_indexed: int
     elapsed_ms: float
     warning: str | None = None
+    fits: bool = True
+    """Whether a tool was found that is likely the right one; the others are the nearest."""
     nearest: tuple[str, ...] = ()
-    """If there are no tools: the names of up to three that come nearest."""
+    """If none fits: the names of up to three that come nearest."""
+    servers: tuple[str, ...] = ()
+    """If none fits: the servers whose tools were searched."""
 
     @property
     def message(self) -> str | None:
         """What to say if no tool fits."""
-        if self.tools:
+        if self.fits:
             return None
-        return f"Nothing fits. Nearest: {', '.join(self.nearest)}." if self.nearest else "Nothing fits."
+        parts = ["Nothing fits well." if self.tools else "Nothing fits."]
+        parts += [f"Nearest: {', '.join(self.nearest)}."] if self.nearest else []
+        listed, more = self.servers[:_NAMED_SERVERS], len(self.servers) - _NAMED_SERVERS
+        rest = f" and {more} more" if more > 0 else ""
+        parts += [f"Servers: {', '.join(listed)}{rest}; try other words, in English."] if listed else []
+        return " ".join(parts)
 
 
 class CatalogueNotFoundError(FindspotError):

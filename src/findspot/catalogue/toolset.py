@@ -96,6 +96,12 @@ class ToolSet:
         ]
         self._enabled = None if all(shown) else np.array(shown, dtype=np.bool_)
 
+    @property
+    def offered_servers(self) -> tuple[str, ...]:
+        """The servers that have a tool which a search may give."""
+        rows = self.allowed(None)
+        return tuple(sorted({server for server, is_on in zip(self.servers, rows, strict=True) if is_on}))
+
     @cached_property
     def is_ascii(self) -> bool:
         """Whether all that is searched is plain: then patterns need no tables of other scripts."""

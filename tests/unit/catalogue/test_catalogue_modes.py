@@ -165,13 +165,15 @@ def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query
 
 
 @pytest.mark.parametrize("mode", MEANING)
-def test_what_no_tool_fits_finds_nothing(catalogue: Catalogue, mode: SearchMode) -> None:
-    """documents A4, G: silence where nothing fits."""
+def test_what_no_tool_fits_is_told_with_the_nearest(catalogue: Catalogue, mode: SearchMode) -> None:
+    """documents A4, G: an answer says that nothing fits, and is not empty where a tool may."""
     results = catalogue.search("zoological taxonomy of ctenophores", ToolSearchOptions(mode))
-    assert (results.tools, results.total) == ((), 0)
-    assert 1 <= len(results.nearest) <= 3
-    assert results.message == f"Nothing fits. Nearest: {', '.join(results.nearest)}."
-    assert found(catalogue, "∂ƒ ©˙∆", mode) == []
+    assert not results.fits
+    assert 1 <= len(results.tools) == results.total <= 6
+    assert results.nearest == tuple(tool.name for tool in results.tools[:3])
+    servers = "Servers: filesystem, mail, weather; try other words, in English."
+    assert results.message == f"Nothing fits well. Nearest: {', '.join(results.nearest)}. {servers}"
+    assert not catalogue.search("∂ƒ ©˙∆", ToolSearchOptions(mode)).fits
     assert catalogue.search("send an email", ToolSearchOptions(mode)).message is None
 
 
@@ -185,7 +187,8 @@ def test_other_topics_are_phrases_not_names_of_tools() -> None:
 
 def test_words_that_no_tool_has(catalogue: Catalogue) -> None:
     results = catalogue.search("zebra", ToolSearchOptions(SearchMode.BM25))
-    assert (results.tools, results.nearest, results.message) == ((), (), "Nothing fits.")
+    assert (results.tools, results.nearest, results.fits) == ((), (), False)
+    assert results.message == "Nothing fits. Servers: filesystem, mail, weather; try other words, in English."
 
 
 def test_every_word_of_a_query_is_a_fit(catalogue: Catalogue) -> None:

@@ -179,9 +179,9 @@ def search(
         output.warn(results.warning)
     for tool in results.tools:
         _show_line(tool)
-    if not results.tools:
-        others = ", or --mode hybrid" if mode in _BY_WORDS else ""
-        output.note(f"{results.message} Try other words{others}.")
+    if results.message:
+        others = " Or try --mode hybrid." if mode in _BY_WORDS else ""
+        output.note(f"{results.message}{others}")
     else:
         shown = f"{len(results.tools)} of {output.count(results.total, 'match')}"
         indexed = f"{results.total_indexed:,} tools indexed"

@@ -14,6 +14,10 @@ _GATEWAY = (
     "Findspot finds tools of the user's other MCP servers and runs them. Search here before you say that you "
     "have no tool for something."
 )
+_GATEWAY_TOO = (
+    "It also finds and runs tools of the user's other MCP servers: search_tools before you say that you have "
+    "no tool for something."
+)
 _OTHERWISE = "Findspot answers from local indexes."
 
 _MATERIAL = (
@@ -89,6 +93,8 @@ def instructions(offered: Collection[str]) -> str:
     """Return what to tell an assistant that is offered these tools."""
     by_tool = {"search_code": _PROJECT, "search_index": _OTHERWISE, "call_tool": _GATEWAY}
     opening = next((text for name, text in by_tool.items() if name in offered), _OTHERWISE)
+    if opening is _PROJECT and "call_tool" in offered:
+        opening += f" {_GATEWAY_TOO}"
     tools = [f"- {name}: {use}" for name, use in _TOOLS.items() if name in offered]
     advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in offered))
     parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *tools))]
