@@ -7,16 +7,12 @@ from collections.abc import Collection
 from findspot.serve.mcp.resources import Message, Prompt, PromptArgument
 
 _PROJECT = (
-    "Findspot searches this project's code and documentation from a local index, by meaning and by keyword "
-    "at once. Prefer it to reading whole files or to repeated grep."
+    "Findspot searches this project's code and documentation from a local index, by meaning and keyword. "
+    "Prefer it to reading whole files or to repeated grep."
 )
 _GATEWAY = (
     "Findspot finds tools of the user's other MCP servers and runs them. Search here before you say that you "
     "have no tool for something."
-)
-_GATEWAY_TOO = (
-    "It also finds and runs tools of the user's other MCP servers: search_tools before you say that you have "
-    "no tool for something."
 )
 _OTHERWISE = "Findspot answers from local indexes."
 
@@ -44,15 +40,14 @@ _TOOLS = {
     "search_index": "search a named document index.",
     "search_add_document": "add to it.",
     "search_create_index": "make one.",
-    "search_tools": "find a tool of another MCP server by what it does.",
+    "search_tools": "find a tool of another MCP server before you say that you have none.",
     "get_tool": "its schema.",
-    "call_tool": "run it with arguments that fit its schema.",
+    "call_tool": "run it.",
 }
 """What each tool is for, in the order in which they are offered."""
 
 _READ_ONCE = (
-    "A document that the user put into the chat is read once. For later questions about it call "
-    "search_docs instead of reading it again."
+    "Read a document that the user put into the chat once; for later questions about it call search_docs."
 )
 _RESULTS = (
     "The best results come with their code, the others as one line: read path, startLine to endLine for "
@@ -93,8 +88,6 @@ def instructions(offered: Collection[str]) -> str:
     """Return what to tell an assistant that is offered these tools."""
     by_tool = {"search_code": _PROJECT, "search_index": _OTHERWISE, "call_tool": _GATEWAY}
     opening = next((text for name, text in by_tool.items() if name in offered), _OTHERWISE)
-    if opening is _PROJECT and "call_tool" in offered:
-        opening += f" {_GATEWAY_TOO}"
     tools = [f"- {name}: {use}" for name, use in _TOOLS.items() if name in offered]
     advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in offered))
     parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *tools))]
