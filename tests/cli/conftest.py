@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,15 @@ def make_project(tmp_path: Path) -> Callable[..., Path]:
         return root
 
     return make
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> tuple[Path, Path]:
+    """A program that writes its arguments and what it reads to a file."""
+    program, seen = tmp_path / "program", tmp_path / "seen"
+    program.write_text(f'#!/bin/sh\n{{ echo "$@"; [ -z "$KEEP" ] || cat; }} > "{seen}"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program, seen
 
 
 @pytest.fixture(scope="module")

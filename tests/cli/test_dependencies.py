@@ -38,3 +38,25 @@ def test_what_is_missing_is_said_with_its_reason(
     assert findspot("deps", "--project", str(root), "--missing", "--json").json["total"] == 1
     empty = make_project("empty")
     assert findspot("deps", "--project", str(empty)).out == "No dependencies were found.\n"
+
+
+def test_results_in_packages_open_where_they_lie(
+    findspot: Program, make_project: Callable[..., Path], script: tuple[Path, Path]
+) -> None:
+    editor, opened = script
+    root = make_project(**{"requirements.txt": "alpha\n", ".venv/pyvenv.cfg": ""})
+    site = root / ".venv/lib/python3.12/site-packages"
+    for path, text in {
+        "alpha/__init__.py": "def wait_between_attempts():\n    return 1\n",
+        "alpha-1.dist-info/METADATA": "Name: alpha\nVersion: 1\n\n",
+    }.items():
+        (site / path).parent.mkdir(parents=True)
+        (site / path).write_text(text)
+    findspot.make_index(root)
+    asked = ("search", "wait between attempts", "--project", root, "--dependency", "alpha")
+    assert findspot(*asked, "--open", env={"EDITOR": str(editor)}).code == 0
+    assert str(site.resolve() / "alpha/__init__.py") in opened.read_text()
+    similar = findspot(
+        "search", "--similar-to", "dep://pypi/alpha@1/alpha/__init__.py:1-2", "--project", root
+    )
+    assert similar.code == 0, similar.err

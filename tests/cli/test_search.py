@@ -97,7 +97,7 @@ class TestListing:
         for line in done.out.split("\n")[1:7]:
             number, *text = line.strip().split("  ", 1)
             assert source[int(number) - 1].strip() == "".join(text).strip()
-        assert "3 results in " in done.err
+        assert done.err.endswith("3 results\n")
 
     def test_numbers_go_on_after_an_offset(self, ask: Ask) -> None:
         lines = ask("search", "order", "--offset", "8", "-n", "3").out.splitlines()
@@ -183,6 +183,17 @@ class TestOptions:
         assert paths(ask, r"def verify_\w+", "--mode", "regex") == ["service/auth/passwords.py"]
         assert paths(ask, "order", "--semantic-weight", "0") == paths(ask, "order", "--mode", "keyword")
         assert ask("search", "order", "--mode", "semantic", "--json").json["searchMode"] == "semantic"
+
+    def test_matching_lines_of_a_pattern_are_named(self, ask: Ask) -> None:
+        asked = ("search", r"def \w+", "--mode", "regex", "--path-filter", "service/auth/passwords.py")
+        hits = ask(*asked, "--json").json["results"]
+        flat = ask(*asked, "--format", "json").json["results"]
+        assert [hit["lines"] for hit in hits] == [hit["lines"] for hit in flat]
+        for hit in hits:
+            lines = [hit["text"].split("\n")[line - hit["startLine"]] for line in hit["lines"]]
+            assert lines
+            assert all("def " in line for line in lines)
+        assert f"matches in {', '.join(map(str, hits[0]['lines']))}" in ask(*asked, "--format", "compact").out
 
     def test_similar_to_needs_no_query(self, ask: Ask) -> None:
         assert paths(ask, "--similar-to", "docs/refunds.md:1-20")[0] == "service/orders/refunds.py"

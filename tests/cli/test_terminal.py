@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 import sys
 from pathlib import Path
 
@@ -13,15 +12,6 @@ from program import Program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 NO_PAGER = {"PAGER": ""}
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> tuple[Path, Path]:
-    """A program that writes its arguments and what it reads to a file."""
-    program, seen = tmp_path / "program", tmp_path / "seen"
-    program.write_text(f'#!/bin/sh\n{{ echo "$@"; [ -z "$KEEP" ] || cat; }} > "{seen}"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return program, seen
 
 
 def test_source_is_coloured_and_matches_stand_out(shared: Program) -> None:

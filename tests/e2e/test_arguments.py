@@ -49,12 +49,23 @@ def test_an_empty_argument_is_refused(server: Connection, tool: str, name: str) 
         {"languages": ["python", "go"]},
         {"languages": "python, go"},
         {"explain": "true"},
+        {"include_tests": True},
+        {"include_tests": False},
+        {"group_by": "passage"},
         {"offset": "0", "max_tokens": "4000", "semantic_weight": "0.5"},
         {"path": None, "mode": None, "limit": None, "exclude": None},
     ],
 )
 def test_what_is_clear_is_accepted(server: Connection, arguments: dict[str, Any]) -> None:
     assert server.values("search_code", query="login", **arguments)["results"]
+
+
+def test_research_takes_the_same_words_for_tests(server: Connection) -> None:
+    for given in ("auto", "yes", "no", True, False):
+        asked = {"relation": "callers", "symbol": "login", "include_tests": given}
+        assert not server.call("code_research", **asked).is_error
+    schemas = [server.tools[tool].input_schema["properties"] for tool in ("search_code", "code_research")]
+    assert [schema["include_tests"]["enum"] for schema in schemas] == [["auto", "yes", "no"]] * 2
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.facts import Facts
+from findspot.core.paths import SCHEME, package_of
 
 T = TypeVar("T")
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def pickled_by_fields(kind: type[T]) -> type[T]:
@@ -255,8 +260,9 @@ class IncludeTests(StrEnum):
 
 
 class GroupBy(StrEnum):
-    """What each result of a code search is, instead of a passage: a file or a definition."""
+    """What each result of a code search is: a passage, a file or a definition."""
 
+    PASSAGE = "passage"
     FILE = "file"
     SYMBOL = "symbol"
 
@@ -285,12 +291,53 @@ class Query:
     """The paths that may answer, where they are known by name."""
     related: bool = False
     """Whether the best hits come with the constants that they use and the places that call them."""
-    group_by: GroupBy | None = None
-    """One result per file or per definition, in a search of code; without it, one per passage."""
+    group_by: GroupBy = GroupBy.PASSAGE
+    """What each result is; of documentation, always a passage."""
     dependency: str | None = None
     """The package to search instead of the project: `requests`, `requests@2.32.3`; `*`: all direct ones."""
     also: tuple[str, ...] = ()
     """Words that mean alike: looked for too, and counting less than the text's own."""
+
+    def __post_init__(self) -> None:
+        """Read what may be spelled in several ways, so that it means the same from every caller."""
+        mode = one_of(Mode, "mode", self.mode)
+        if mode is Mode.HYBRID and self.semantic_weight in (0, 1):
+            mode = Mode.SEMANTIC if self.semantic_weight else Mode.KEYWORD
+        dependency = self.dependency
+        if dependency is None and self.similar_to is not None and self.similar_to.startswith(SCHEME):
+            dependency = package_of(self.similar_to)
+        values = {
+            "corpus": one_of(Corpus, "corpus", self.corpus),
+            "mode": mode,
+            "include_tests": include_tests(self.include_tests),
+            "group_by": one_of(GroupBy, "group_by", self.group_by or GroupBy.PASSAGE),
+            "extensions": tuple(filter(None, (word.lstrip("*.") for word in words_of(self.extensions)))),
+            "languages": tuple(words_of(self.languages)),
+            "dependency": dependency,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def include_tests(given: str | bool) -> IncludeTests:
+    """Return what is to be done with tests, by its name; true and false mean `yes` and `no`."""
+    if isinstance(given, bool):
+        return IncludeTests.YES if given else IncludeTests.NO
+    return one_of(IncludeTests, "include_tests", given)
+
+
+def one_of(kind: type[Choice], name: str, given: str) -> Choice:
+    """Return the member of an enumeration that a text names."""
+    try:
+        return kind(given)
+    except ValueError:
+        raise InvalidArgumentError(f"'{name}' must be one of {', '.join(kind)}.", str(given)) from None
+
+
+def words_of(given: str | Iterable[str]) -> list[str]:
+    """Return the items of a list: `py, ts`, `py ts` and one item each mean the same."""
+    texts = (given,) if isinstance(given, str) else given
+    return [word for text in texts for word in re.split(r"[,\s]+", text) if word]
 
 
 class Strength(StrEnum):
@@ -335,6 +382,8 @@ class Hit:
     """The line that matches best; what a shortened text keeps."""
     focus_column: int = 0
     """Where the best passage begins in that line, if it is long."""
+    lines: tuple[int, ...] = ()
+    """The lines that match, where the query is a pattern."""
     definition: Span | None = None
     """The lines of the definition that it is named after, where the text holds them."""
     is_named: bool = False

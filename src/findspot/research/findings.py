@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import FROM_INDEX, Span
+from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests
 from findspot.text.snippet import CUT_MARK
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
@@ -74,12 +74,14 @@ class Inquiry:
     to: str = ""
     """Where a path ends."""
     include_tests: bool = True
+    """Given as a word, as in a search: `no` leaves tests out and counts them."""
     min_confidence: float | None = None
     """Of edges; by default 0.5, and less where there is no better edge."""
     since: str | None = None
     """The revision that the working tree is compared with, for `impact` and `tests` of a diff."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "include_tests", include_tests(self.include_tests) is not IncludeTests.NO)
         if not self.question.strip() and self.relation is None:
             raise InvalidArgumentError("Query cannot be empty")
         if self.since is not None and self.relation not in OF_A_CHANGE:

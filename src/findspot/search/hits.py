@@ -99,11 +99,11 @@ def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> tuple[l
     They are passages, files or definitions.
     """
     query = question.query
-    if query.group_by == GroupBy.SYMBOL:
+    if query.group_by is GroupBy.SYMBOL:
         found = _by_definition(snapshot, ranking.numbers, question)
         return found, len(found)
     spans = _spans(ranking.numbers, snapshot.files.copies, question.except_chunks)
-    if query.group_by == GroupBy.FILE:
+    if query.group_by is GroupBy.FILE:
         found = _by_file([Passage(*span) for span in spans.tolist()])
         return found, len(found)
     shown = spans[: max(query.offset + query.limit, _LEAD)].tolist()

@@ -164,15 +164,12 @@ class IndexReader:
 
 
 def _check_group_by(query: Query) -> None:
-    wanted = query.group_by
-    if wanted is None:
+    if query.group_by is GroupBy.PASSAGE:
         return
-    if wanted not in tuple(GroupBy):
-        raise InvalidArgumentError(f"group_by must be one of {', '.join(GroupBy)}.", str(wanted))
     if query.corpus is not Corpus.CODE:
         raise InvalidArgumentError("group_by is for searches of code.")
-    if query.mode is Mode.REGEX and wanted == GroupBy.SYMBOL:
-        raise InvalidArgumentError("In regex mode, group_by can only be 'file'.")
+    if query.mode is Mode.REGEX and query.group_by is GroupBy.SYMBOL:
+        raise InvalidArgumentError("In regex mode, group_by can only be 'passage' or 'file'.")
 
 
 def _history_of(folder: Path, prefix: str = "") -> History:

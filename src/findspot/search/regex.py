@@ -13,6 +13,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -73,7 +74,7 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     hits: list[Hit] = []
     for path, lines in groupby(found, key=lambda line: line[0]):
         hits.extend(_hits(snapshot, disk, path, list(lines)))
-    if query.group_by == GroupBy.FILE:
+    if query.group_by is GroupBy.FILE:
         hits = by_file(hits)
     if not hits and files and any(map(str.isalpha, query.text)):
         with contextlib.suppress(InvalidArgumentError):  # it took too long, or is too large with that
@@ -243,14 +244,17 @@ def _hits(snapshot: Snapshot, disk: Disk, path: str, lines: Sequence[Line]) -> l
     """Return the chunks around the matching lines; a line unknown to the index is a hit of its own."""
     chunks = [chunk for chunk in snapshot.chunks.of_file(path) if chunk.kind != "outline"]
     hits: dict[int, Hit] = {}
+    matching: dict[int, list[int]] = {}
     unknown: list[Line] = []
     for line in lines:
         if held := _holding(chunks, line):
             hits.setdefault(held[0].number, _chunk_hit(*held, line.number))
+            matching.setdefault(held[0].number, []).append(line.number)
         else:
             unknown.append(line)
+    whole = [replace(hit, lines=tuple(matching[number])) for number, hit in hits.items()]
     alone = [_line_hit(line) for line in _on_disk(snapshot.files.find(path), disk, unknown)]
-    return sorted([*hits.values(), *alone], key=lambda hit: (hit.span.start, hit.span.end))
+    return sorted([*whole, *alone], key=lambda hit: (hit.span.start, hit.span.end))
 
 
 def _on_disk(file: StoredFile | None, disk: Disk, lines: Sequence[Line]) -> list[Line]:
@@ -308,4 +312,5 @@ def _line_hit(line: Line) -> Hit:
         "text",
         focus=line.number,
         focus_column=line.column,
+        lines=(line.number,),
     )

@@ -121,11 +121,19 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
     language, lines = source_lines(project, path)
     return {
         "path": path,
-        "location": str(project.roots / path),
+        "location": str(location(project, path)),
         "language": language,
         "totalLines": len(lines),
         "lines": lines[:MAX_LINES],
     }
+
+
+def location(project: Project, path: str) -> Path:
+    """Return where an indexed path is on disk; one of a package lies outside of the project."""
+    if path.startswith(SCHEME):
+        index, inside = project.packages.holding(path)
+        return index.roots / inside
+    return project.roots / path
 
 
 def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:

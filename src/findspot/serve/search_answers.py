@@ -79,6 +79,8 @@ def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
         result |= _related(hit)
     if hit.why:
         result["why"] = hit.why
+    if hit.lines:
+        result["lines"] = list(hit.lines)
     return result
 
 
@@ -119,7 +121,7 @@ def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     }
     shown = {"relevancePercent": hit.relevance_percent, "strength": str(hit.strength)}
     if corpus is Corpus.DOCS:
-        return passage | shown | _known(breadcrumb=hit.breadcrumb, why=hit.why)
+        return passage | shown | _known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines))
     return {
         **passage,
         "kind": hit.kind,
@@ -133,7 +135,7 @@ def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
         "language": hit.language,
         **shown,
         **_related(hit),
-        **_known(why=hit.why),
+        **_known(why=hit.why, lines=list(hit.lines)),
     }
 
 
@@ -161,7 +163,7 @@ def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
         "start_line": hit.span.start,
         "end_line": hit.span.end,
         "relevance_percent": hit.relevance_percent,
-        **_known(breadcrumb=hit.breadcrumb, why=hit.why),
+        **_known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines)),
     }
     if corpus is Corpus.DOCS:
         return passage
@@ -198,7 +200,8 @@ def _rendered(results: Results, shown: Fitted, corpus: Corpus, form: str) -> str
 def _block(hit: Hit, rank: int, *, code: bool) -> str:
     """Return a result of a listing: with its code below it, or on one line."""
     symbol = f"  {one_line(hit.symbol)}" if hit.symbol else ""
-    head = f"{rank}. {one_line(hit.path)}:{hit.span.start}-{hit.span.end}{symbol}  {hit.strength}"
+    lines = f"  matches in {', '.join(map(str, hit.lines))}" if hit.lines else ""
+    head = f"{rank}. {one_line(hit.path)}:{hit.span.start}-{hit.span.end}{symbol}  {hit.strength}{lines}"
     if not code:
         return f"{head}  {one_line(hit.text)}"
     related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
@@ -316,6 +319,8 @@ def lean_chars(hit: Hit, code: bool, known: dict[object, int]) -> int:
         chars += known[related]
     if hit.why:
         chars += len(', "why": ') + len(_encoded(hit.why))
+    if hit.lines:
+        chars += len(', "lines": ') + len(_encoded(list(hit.lines)))
     return chars
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from findspot.core.files import stat_of
 from findspot.core.model import Hit
+from findspot.core.paths import SCHEME
 from findspot.core.roots import Roots
 from findspot.core.shared_records import SharedRecords
 from findspot.core.utc_time import utc_day
@@ -67,15 +68,18 @@ def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
 
     They are taken to be as long as the hits' own lines: reading files would cost more than a search.
     """
-    folder, inside = roots.holding(path)
-    info = stat_of(f"{folder}/{inside}")  # building a Path takes longer than the call itself
     near: set[int] = set()
     for hit in hits:
         line = hit.focus or hit.span.start
         near.update(range(max(1, line - LINES_READ // 2), line + LINES_READ // 2))
     lines = sum(hit.text.count("\n") + 1 for hit in hits)
     chars = sum(len(hit.text) + 1 for hit in hits) - lines
-    return min(len(near) * chars // lines, info.st_size) if info else 0
+    around = len(near) * chars // lines
+    if path.startswith(SCHEME):  # of a package, and not below the roots
+        return around
+    folder, inside = roots.holding(path)
+    info = stat_of(f"{folder}/{inside}")  # building a Path takes longer than the call itself
+    return min(around, info.st_size) if info else 0
 
 
 def usage(since: str = "") -> list[Usage]:

@@ -116,7 +116,6 @@ def test_lines_elsewhere_are_left_out_of_a_file_that_changed(project: Project) -
 @pytest.mark.parametrize(
     "query",
     [
-        Query("parcel", group_by="folder"),  # type: ignore[arg-type]
         Query("parcel", corpus=Corpus.DOCS, group_by=GroupBy.FILE),
         Query("parcel", mode=Mode.REGEX, group_by=GroupBy.SYMBOL),
     ],

@@ -59,6 +59,19 @@ def changing(make_project: MakeProject) -> Project:
     return project
 
 
+def test_a_hit_names_every_line_that_matches(odd: Project, changing: Project) -> None:
+    (hit,) = look(odd, "needle", path_filter="many.py").hits
+    assert hit.lines == (2, 3, 4)
+    assert [hit.text.split("\n")[line - hit.span.start] for line in hit.lines] == [
+        "    needle = 1",
+        "    needle = 2",
+        "    return needle",
+    ]
+    (changing.root / "many.py").write_text("x = 1\n\n\nneedle = 7\n")
+    (changed,) = look(changing, "needle = 7").hits
+    assert changed.lines == (4,)
+
+
 def test_chunks_with_a_match_come_in_order_of_path_and_line() -> None:
     found = [(hit.path, hit.span.start) for hit in hits(r"def \w+", mode=Mode.REGEX, limit=100)]
     assert found == sorted(found)

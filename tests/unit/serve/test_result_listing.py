@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import CodeReference, Hit, Mode, Results, Span
-from findspot.core.roots import Roots
 from findspot.serve.cli.listing import show_notes, show_results
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 31))
@@ -18,7 +17,7 @@ HIT = Hit("a.py", Span(1, 30), TEXT, 0.9, "function", "text", breadcrumb="Outer 
 def listed(capsys: pytest.CaptureFixture[str], *hits: Hit, **values: object) -> list[str]:
     """The lines of a listing; nothing of it goes to standard error."""
     results = replace(Results("line", Mode.HYBRID, hits, len(hits), 1.0), **values)  # type: ignore[arg-type]
-    show_results(results, Roots.of(Path("/p")))
+    show_results(results, {hit.path: Path("/p", hit.path) for hit in hits})
     out, err = capsys.readouterr()
     assert err == ""
     show_notes(results)

@@ -23,6 +23,7 @@ def _hit(path: str, line: int, text: str) -> Hit:
         (200, [_hit("a.py", 1, "0123456789")], 20 * 10),
         (3, [_hit("a.py", 2, "0123456789")], 3 * 11),
         (0, [_hit("gone.py", 2, "0123456789")], 0),
+        (0, [_hit("dep://pypi/a@1/a.py", 100, "0123456789")], 40 * 10),
     ],
 )
 def test_forty_lines_around_each_place_are_counted_once_and_at_most_the_file(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
 
 from findspot.core.model import NOTHING_FITS, Hit, Results, Strength
-from findspot.core.roots import Roots
 from findspot.serve.assistance_answers import assistance_lines
 from findspot.serve.cli import output
 from findspot.serve.search_answers import suggestion_lines
@@ -40,8 +40,8 @@ _STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
 }
 
 
-def show_results(results: Results, roots: Roots, *, first: int = 1, full: bool = False) -> None:
-    """Print the hits in the order of their rank, which begins with `first`."""
+def show_results(results: Results, files: Mapping[str, Path], *, first: int = 1, full: bool = False) -> None:
+    """Print the hits in the order of their rank, which begins with `first`; `files` has where they are."""
     if results.nothing_fits and results.hits:
         output.line(NOTHING_FITS, fg="yellow")
     for line in assistance_lines(results):
@@ -49,7 +49,7 @@ def show_results(results: Results, roots: Roots, *, first: int = 1, full: bool =
     marked = query_words(results.query)
     width = len(str(first + len(results.hits) - 1))
     for rank, hit in enumerate(results.hits, first):
-        _show_heading(hit, f"{rank:>{width}}", roots)
+        _show_heading(hit, f"{rank:>{width}}", files[hit.path])
         if hit.overview and not full:
             _show_overview(hit.overview)
         else:
@@ -65,16 +65,16 @@ def show_notes(results: Results) -> None:
     if results.warning:
         output.warn(results.warning)
     if results.hits:
-        output.note(f"{output.count(len(results.hits), 'result')} in {results.elapsed_ms:.0f} ms", dim=True)
+        output.note(output.count(len(results.hits), "result"), dim=True)
     else:
         output.note("No results. Try other words, or fewer filters.")
 
 
-def _show_heading(hit: Hit, rank: str, roots: Roots) -> None:
+def _show_heading(hit: Hit, rank: str, file: Path) -> None:
     what = hit.breadcrumb or ", ".join(hit.symbols[:3]) or hit.kind
     location = output.paint(output.clean(hit.path), sys.stdout, bold=True, fg="cyan")
     location += output.paint(f":{hit.span.start}-{hit.span.end}", sys.stdout, dim=True)
-    linked = output.link(location, roots / hit.path, hit.focus or hit.span.start)
+    linked = output.link(location, file, hit.focus or hit.span.start)
     strength = output.paint(hit.strength, sys.stdout, **_STRENGTH_STYLES[hit.strength])
     click.echo(f"{rank}  {linked}  {strength}  {output.clean(what)}", color=True)
 

@@ -11,6 +11,7 @@ import click
 
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
+from findspot.core.model import IncludeTests
 from findspot.core.roots import Roots
 from findspot.graph import Graph, Outline
 from findspot.research.findings import (
@@ -56,8 +57,16 @@ def _limits(command: Command) -> Command:
         type=click.FloatRange(0, 1),
         help="Follow references of this confidence or more.  [default: 0.5]",
     )
-    tests = click.option("--no-tests", is_flag=True, help="Leave out tests, and count them.")
-    return confidence(tests(command))
+    tests = click.option(
+        "--include-tests",
+        type=Choice([choice.value for choice in IncludeTests]),
+        default=IncludeTests.AUTO.value,
+        help="Show tests after other code (auto, yes), or leave them out and count them (no).",
+    )
+    without = click.option(
+        "--no-tests", "include_tests", flag_value=IncludeTests.NO.value, help="Same as --include-tests no."
+    )
+    return confidence(tests(without(command)))
 
 
 @click.command()
@@ -96,7 +105,7 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
         relation=Aim(relation) if relation else None,
         symbol=symbol or "",
         to=to or "",
-        include_tests=not options["no_tests"],
+        include_tests=options["include_tests"],
         min_confidence=options["min_confidence"],
     )
     findings = _ask(reply, project, inquiry, update=options["update"])
@@ -124,7 +133,7 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
             relation=aim,
             symbol=name,
             depth=options["depth"],
-            include_tests=not options["no_tests"],
+            include_tests=options["include_tests"],
             min_confidence=options["min_confidence"],
         )
         findings = _ask(reply, project, inquiry, update=update)
@@ -170,7 +179,7 @@ def impact(reply: Reply, name: str | None, project: str | None, update: bool, **
         relation=Aim.IMPACT,
         symbol=name or "",
         depth=options["depth"],
-        include_tests=not options["no_tests"],
+        include_tests=options["include_tests"],
         min_confidence=options["min_confidence"],
         since=options["since"],
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query
+from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, words_of
 from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import activity, usage
@@ -22,6 +21,7 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
+from findspot.serve.project_files import location
 from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _shared_options(command: Command) -> Command:
 
 def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     """Refuse a language that no file can have: without a word, its absence would look like an answer."""
-    if unknown := unknown_language(_listed(value)):
+    if unknown := unknown_language(words_of(value or "")):
         raise click.BadParameter(unknown)
     return value
 
@@ -116,7 +116,8 @@ def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: st
 @click.option(
     "--group-by",
     type=Choice([choice.value for choice in GroupBy]),
-    help="One result per file, or per definition.",
+    default=GroupBy.PASSAGE.value,
+    help="What each result is. Default: passage.",
 )
 @project_option
 @common
@@ -163,26 +164,27 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
             limit=limit or top_k or DEFAULT_LIMIT,
             under=index.under,
             related=True,
-            **_query_values(options),
+            **{name: value for name, value in options.items() if value is not None},
         )
         results = index.project.search(query, wanted)
         results = replace(results, warning=index.warning(results.warning))
         serve = index.project.settings.serve
         form = form or serve.default_format
         root, roots = index.project.root, index.project.roots
+        files = {hit.path: location(index.project, hit.path) for hit in results.hits}
         if index.project.settings.log.activity:
             later(lambda: _record(root, roots, corpus, results))
     listed = not reply.json and form in (None, "human") and max_tokens is None
     with paged(wanted=pager and result_number is None and bool(results.hits)):
         if listed:
-            show_results(results, roots, first=query.offset + 1, full=full)
+            show_results(results, files, first=query.offset + 1, full=full)
         else:
             usual = serve.max_tokens if form == COMPACT else UNLIMITED
             _show(results, corpus, "structured" if reply.json else form, max_tokens or usual)
     if listed:
         show_notes(results)
     if result_number is not None:
-        _open(results, roots, result_number, first=query.offset + 1)
+        _open(results, files, result_number, first=query.offset + 1)
 
 
 def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
@@ -205,30 +207,14 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     )
 
 
-def _open(results: Results, roots: Roots, result_number: int, *, first: int) -> None:
+def _open(results: Results, files: dict[str, Path], result_number: int, *, first: int) -> None:
     """Open the result with a number of the listing, whose first one has the number `first`; 0 is that one."""
     number, last = result_number or first, first + len(results.hits) - 1
     if not first <= number <= last:
         numbers = f"the results are {first} to {last}" if results.hits else "nothing was found"
         raise click.UsageError(f"There is no result {number}: {numbers}.")
     hit = results.hits[number - first]
-    open_in_editor(roots / hit.path, hit.focus or hit.span.start)
-
-
-def _query_values(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options as the library takes them."""
-    lists = {name: _listed(options[name]) for name in ("extensions", "languages") if name in options}
-    values = options | lists | {"mode": Mode(options["mode"])}
-    if "include_tests" in options:
-        values["include_tests"] = IncludeTests(options["include_tests"])
-    if options.get("group_by"):
-        values["group_by"] = GroupBy(options["group_by"])
-    return values
-
-
-def _listed(joined: str | None) -> tuple[str, ...]:
-    """Return the items of a list: `py, .ts` and `*.py *.ts` mean the same."""
-    return tuple(filter(None, (part.strip("*.") for part in re.split(r"[,\s]+", joined or ""))))
+    open_in_editor(files[hit.path], hit.focus or hit.span.start)
 
 
 def _show(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> None:

@@ -184,6 +184,7 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 
 def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
     try:
+        value = _as_word(value, schema) if isinstance(value, bool) else value
         value = _READERS[schema["type"]](value)
     except _WrongTypeError:
         raise _refusal(name, value, schema) from None
@@ -199,6 +200,11 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warn
             warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
             return most
     return value
+
+
+def _as_word(value: bool, schema: Mapping[str, Any]) -> bool | str:
+    """Return true and false as `yes` and `no`, for an argument that takes these words among others."""
+    return {True: "yes", False: "no"}[value] if "yes" in schema.get("enum", ()) else value
 
 
 def _string(value: Any) -> str:

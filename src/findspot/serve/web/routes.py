@@ -467,11 +467,11 @@ def query_of(given: Mapping[str, str]) -> Query:
         limit=number(given, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT),
         offset=number(given, "offset", 0, 0, 100_000),
         mode=choice(Mode, given, "mode", Mode.HYBRID),
-        languages=tuple(filter(None, given.get("languages", "").split(","))),
+        languages=(given.get("languages", ""),),
         path_filter=given.get("path") or None,
         include_tests=choice(IncludeTests, given, "tests", IncludeTests.AUTO),
         similar_to=given.get("similar") or None,
-        group_by=choice(GroupBy, given, "group_by", GroupBy.FILE) if given.get("group_by") else None,
+        group_by=choice(GroupBy, given, "group_by", GroupBy.PASSAGE),
         explain=True,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode,
 from findspot.core.paths import SCHEME
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.shared_records import later
-from findspot.dependencies.package import package_of
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
 from findspot.serve.mcp.client import structured_results
@@ -140,7 +138,8 @@ _CODE_ARGUMENTS: dict[str, Schema] = {
     "group_by": {
         "type": "string",
         "enum": [str(choice) for choice in GroupBy],
-        "$comment": "One result per file, or per definition",
+        "default": str(GroupBy.PASSAGE),
+        "$comment": "What each result is: a passage, a file or a definition",
     },
 }
 
@@ -156,6 +155,7 @@ _HIT: dict[str, Schema] = {
     "breadcrumb": TEXT,
     "relevancePercent": COUNT,
     "why": {"type": "object", "additionalProperties": NUMBER},
+    "lines": {"type": "array", "items": COUNT},
 }
 _CODE_HIT: dict[str, Schema] = {
     "symbols": TEXTS,
@@ -215,7 +215,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
         results = target.project.search(_query(arguments, corpus, target), assistance, client)
         return _rendered(target.project, _warned(results, arguments), arguments, corpus, call.client.name)
 
-    if not assistance and arguments["dependency"] is None:
+    if not assistance and not _is_about_package(arguments):
         return await from_index(call, arguments["path"], answer, by_path=True)
     target = await indexed_project(call, arguments["path"])
     return await call.patient(lambda _: answer(target))
@@ -226,48 +226,36 @@ def _only_reads_index(arguments: Arguments) -> bool:
     others = ("expand_query", "synthesize", "changed_since")
     return (
         not any(map(arguments.__getitem__, others))
-        and _dependency(arguments) is None
+        and not _is_about_package(arguments)
         and arguments["mode"] != Mode.REGEX
     )
 
 
 def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
-    weight, mode = arguments["semantic_weight"], Mode(arguments["mode"])
-    if mode is Mode.HYBRID and weight in (0, 1):
-        mode = Mode.SEMANTIC if weight else Mode.KEYWORD
     return Query(
         text=arguments["query"] or "",
         corpus=corpus,
         limit=arguments["limit"] or arguments["top_k"] or DEFAULT_COUNT,
         offset=arguments["offset"],
-        mode=mode,
-        semantic_weight=weight,
-        extensions=tuple(word.lstrip("*.") for word in _words(arguments["extensions"] or "")),
-        languages=tuple(word for given in arguments["languages"] or () for word in _words(given)),
+        mode=arguments["mode"],
+        semantic_weight=arguments["semantic_weight"],
+        extensions=arguments["extensions"] or (),
+        languages=arguments["languages"] or (),
         path_filter=arguments["path_filter"],
         exclude=arguments["exclude"],
         under=target.under,
         similar_to=arguments["similar_to"],
-        include_tests=IncludeTests(arguments["include_tests"] or IncludeTests.AUTO),
+        include_tests=arguments["include_tests"] or IncludeTests.AUTO,
         explain=arguments["explain"],
         related=True,
-        group_by=GroupBy(arguments["group_by"]) if arguments["group_by"] else None,
+        group_by=arguments["group_by"] or GroupBy.PASSAGE,
         changed_since=arguments["changed_since"],
-        dependency=_dependency(arguments),
+        dependency=arguments["dependency"],
     )
 
 
-def _dependency(arguments: Arguments) -> str | None:
-    """Return the package that is asked for, by its name or by the passage that others should be like."""
-    similar: str | None = arguments["similar_to"]
-    if arguments["dependency"] is None and similar is not None and similar.startswith(SCHEME):
-        return package_of(similar)
-    wanted: str | None = arguments["dependency"]
-    return wanted
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in re.split(r"[,\s]+", text) if word.strip("*.")]
+def _is_about_package(arguments: Arguments) -> bool:
+    return arguments["dependency"] is not None or (arguments["similar_to"] or "").startswith(SCHEME)
 
 
 def _warned(results: Results, arguments: Arguments) -> Results:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyio import from_thread
 
-from findspot.core.model import Progress
+from findspot.core.model import IncludeTests, Progress
 from findspot.core.progress import ProgressSink, ignore_progress
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.mcp.client import Client, structured_results
@@ -134,9 +134,10 @@ CODE_RESEARCH = Tool(
             },
             "to": {"type": "string", "minLength": 1, "$comment": "Where a `path` ends: a symbol"},
             "include_tests": {
-                "type": "boolean",
-                "default": True,
-                "$comment": "Tests come after production code; false leaves them out and counts them",
+                "type": "string",
+                "enum": [str(choice) for choice in IncludeTests],
+                "default": str(IncludeTests.AUTO),
+                "$comment": "Tests come after production code (auto, yes), or are left out and counted (no)",
             },
             "min_confidence": {
                 "type": "number",
