@@ -250,7 +250,8 @@ def read_references(
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
     for made, base in anonymous:
-        _inherit(reading, made, base)
+        if made in places:
+            _inherit(reading, made, base)
     for match in matches:
         if "pass" in match:
             reading.passed += match["pass"]
@@ -396,7 +397,7 @@ def _is_name_of(reading: Reading, owner: int, name: str, at: int) -> bool:
 
 
 def _use_types(reading: Reading, node: Node) -> None:
-    """Return the types of an annotation, each once; nested types come with the outermost."""
+    """Refer to the types of an annotation, each once; nested types come with the outermost."""
     at = node.start_byte
     if at < reading.types_until:
         return

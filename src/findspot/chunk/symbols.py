@@ -43,6 +43,9 @@ CONTAINER_KINDS = TYPE_KINDS | {"module", "function", "method", "test", "macro"}
 
 MAX_NAME_CHARS = 200
 
+MAX_LEVELS = 50
+"""Definitions inside of definitions: names that are qualified by all of them would fill the memory."""
+
 _SCOPES = re.compile("function|method|lambda|closure|block|body|object")
 """Types of nodes that separate a definition inside of them from the statement around them."""
 _QUOTES = {'"': '"', "'": "'", "`": "`", "(": ")"}
@@ -140,14 +143,17 @@ def insert_definitions(definitions: list[Definition], made: list[Definition]) ->
     if not made:
         return definitions
     listed = sorted([*definitions, *made], key=lambda each: (each.start_byte, -each.end_byte))
+    kept: list[Definition] = []
     stack: list[Definition] = []
     for definition in listed:
         while stack and stack[-1].end_byte <= definition.start_byte:
             stack.pop()
-        definition.parent = stack[-1] if stack else None
-        stack.append(definition)
-        _name_kind(definition)
-    return listed
+        if len(stack) < MAX_LEVELS:
+            definition.parent = stack[-1] if stack else None
+            stack.append(definition)
+            kept.append(definition)
+            _name_kind(definition)
+    return kept
 
 
 def text_of(node: Node, source: bytes) -> str:
@@ -274,6 +280,8 @@ def _nest(captures: _Captures) -> list[Definition]:
             continue
         while stack and stack[-1].end_byte <= start:
             stack.pop()
+        if len(stack) >= MAX_LEVELS:
+            continue
         _widen(item, wrappers)
         wrappers.clear()
         if stack:

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from findspot.graph.edges import Edge, Node, Outline, Unresolved
     from findspot.graph.graph import Graph
     from findspot.graph.second_resolver import SecondResolver
+    from findspot.store.snapshot import Snapshot
     from findspot.store.store_protocol import Store
     from findspot.store.writer import Writer
 
 __all__ = ["Edge", "Graph", "Node", "Outline", "Relation", "Unresolved", "store_edges"]
+
+_FEW = 3
+"""Files that a note names."""
 
 
 def store_edges(
@@ -41,6 +45,20 @@ def store_edges(
 
     limit = stored_edges.FEW if few else None
     stored_edges.store_edges(store, writer, cancel, limit, progress, second=second)
+
+
+def given_up_note(snapshot: Snapshot) -> str | None:
+    """Return how many references could not be followed, and in which files; None where all were."""
+    from findspot.graph.stored_edges import StoredEdges
+
+    by_path = StoredEdges(snapshot).given_up()
+    if not by_path:
+        return None
+    files, rest = ", ".join(sorted(by_path)[:_FEW]), len(by_path) - _FEW
+    more = f" and {rest:,} more files" if rest > 0 else ""
+    count = sum(by_path.values())
+    said = f"{count:,} references were" if count > 1 else "1 reference was"
+    return f"{said} too involved to follow: in {files}{more}."
 
 
 @contextlib.contextmanager

@@ -31,6 +31,9 @@ NOT_OURS = (FindspotError, sqlite3.Error, OSError, MemoryError)
 """What the index or the system says: it is no mistake in the evaluation of code."""
 
 
+_UNKNOWN = object()
+
+
 class _LimitError(Exception):
     """A question goes too deep, or on for too long."""
 
@@ -42,6 +45,8 @@ class Memo:
         """Keep finished answers in `known`, which other threads may share."""
         self._known = known
         self._running: set[Hashable] = set()
+        self._parts: dict[Hashable, Any] = {}
+        """Answers that a circle cut short: they hold until what it started with is answered."""
         self._circles = self._depth = self._steps = self._spent = 0
         self.given_up = 0
         """Questions that were given up so far: what was worked out meanwhile may lack something."""
@@ -97,30 +102,36 @@ class Memo:
 
     def once(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
         """Return what `work` makes of what is given, or `otherwise` where it is being worked out already."""
-        if key in self._known:
-            return cast(T, self._known[key])
-        running = self._running
-        if key in running:
+        if key in self._running:
             self._circles += 1
             return otherwise
-        circles, given_up = self._circles, self.given_up
-        running.add(key)
+        known = self._find(key)
+        if known is not _UNKNOWN:
+            return cast(T, known)
+        self._running.add(key)
         try:
-            answer = self.step(otherwise, work, *given)
+            return self._keep(key, otherwise, work, *given)
         finally:
-            running.discard(key)
-        whole = self._circles == circles or not running  # that of a part of a circle holds for its start only
-        if whole and self.given_up == given_up:
-            self._known[key] = answer
-        return answer
+            self._running.discard(key)
+            if not self._running:
+                self._parts.clear()
 
     def kept(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
         """Return what `work` makes of what is given, which never leads back to the same question directly."""
-        known = self._known
-        if key in known:
-            return cast(T, known[key])
-        before = self._circles, self.given_up
+        known = self._find(key)
+        return self._keep(key, otherwise, work, *given) if known is _UNKNOWN else cast(T, known)
+
+    def _find(self, key: Hashable) -> object:
+        known = self._known.get(key, _UNKNOWN)
+        if known is _UNKNOWN and key in self._parts:
+            self._circles += 1
+            return self._parts[key]
+        return known
+
+    def _keep(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
+        circles, given_up = self._circles, self.given_up
         answer = self.step(otherwise, work, *given)
-        if (self._circles, self.given_up) == before:
-            known[key] = answer
+        if self.given_up == given_up:
+            is_whole = self._circles == circles or self._running <= {key}
+            (self._known if is_whole else self._parts)[key] = answer
         return answer

@@ -33,7 +33,7 @@ from findspot.discover.admission import left_out_notes
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
-from findspot.graph import starting_second, store_edges
+from findspot.graph import given_up_note, starting_second, store_edges
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import (
     Delta,
@@ -464,6 +464,8 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
 def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:
     total_files, total_chunks = writer.files.totals()
     worker_trouble = (SkipReason.WORKER_CRASHED, SkipReason.WORKER_TIMEOUT, SkipReason.UNREADABLE)
+    with run.store.snapshot() as snapshot:
+        given_up = given_up_note(snapshot)
     return IndexReport(
         project_path=str(run.root),
         files_indexed=run.indexed,
@@ -476,7 +478,7 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
         seconds=(time.time_ns() - run.started_ns) / 1e9,
         created=run.created,
         errors=tuple(s for s in (*found.skips, *run.skips) if s.reason in worker_trouble),
-        notes=(*found.notes, *left_out_notes(found.skips)),
+        notes=(*found.notes, *left_out_notes(found.skips), *filter(None, [given_up])),
     )
 
 

@@ -26,6 +26,7 @@ from findspot.core.roots import Roots
 from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
+from findspot.graph import given_up_note
 from findspot.store.database import JOURNAL_NOTE
 from findspot.store.index_meta import COMPLETE
 from findspot.store.snapshot import Snapshot
@@ -396,8 +397,8 @@ def status_notes(
     """Return what a user should know of the last full run, of what is left out, and of the strategy."""
     meta = snapshot.meta()
     left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
-    strategy = strategy_note(settings.sync.strategy, roots)
-    notes = (*meta.get("notes", "").split("\n"), *left_out, strategy, meta.get(JOURNAL_NOTE), *others)
+    more = strategy_note(settings.sync.strategy, roots), meta.get(JOURNAL_NOTE), given_up_note(snapshot)
+    notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *others)
     return tuple(dict.fromkeys(filter(None, notes)))
 
 
