@@ -2,8 +2,8 @@
 
 Each repository of a folder of mirrors is checked out. To every tenth source file an untracked copy is added,
 so that ignore rules have something to decide about. The walk, and the look at each file's content, are then
-compared with `git ls-files`: a tracked file, and an untracked one that is not ignored, is to be indexed. What is
-left out is counted by its reason, files that the hard deny list of the specification names apart.
+compared with `git ls-files`: a tracked file, and an untracked one that is not ignored, is to be indexed. What
+is left out is counted by its reason, files that the hard deny list of the specification names apart.
 """
 
 from __future__ import annotations

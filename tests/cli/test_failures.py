@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from program import Program
+from warm_start import INSTALLED
 
 Make = Callable[..., Path]
 
 
-@pytest.mark.parametrize("command", ["index", "status", "reindex", "delete"])
+@pytest.mark.parametrize("command", ["index", "status", "reindex", "delete", "watch"])
 def test_a_missing_path(findspot: Program, command: str) -> None:
     done = findspot(command, "no/such/folder")
     assert done.code == 1
     assert "error: Path does not exist or is not a directory: no/such/folder" in done.err
+    assert "hint: There is no such folder." in done.err
     assert done.out == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder in use cannot be deleted elsewhere")
+def test_a_working_folder_that_is_gone(findspot: Program, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", 'rmdir "$PWD" && exec "$0" status', INSTALLED]
+    environment = os.environ | {"FINDSPOT_HOME": str(findspot.home)}
+    done = subprocess.run(command, cwd=gone, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "hint: The working folder is gone" in done.stderr) == (1, True)
 
 
 def test_a_file_in_place_of_a_folder(findspot: Program, make_project: Make) -> None:
@@ -99,8 +112,8 @@ def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project:
     done = findspot("index", root, "--json")
     assert done.code == 0
     assert done.err.splitlines() == [
+        "warning: .findspot.json: unknown key 'colour' is ignored",
         "warning: .findspot.json: 'maxFileSize' must be a size such as '500KB' or '2MB'; using the default",
-        "warning: .findspot.json: an unknown key is ignored",
         "warning: .findspot.json: 'embedding.provider' can only be set in your own configuration; ignored",
     ]
     assert done.json["status"] == "success"

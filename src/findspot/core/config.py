@@ -54,6 +54,9 @@ _SETTLED_NS = 2_000_000_000
 _PREFIXES = tuple({entry.variable.partition("_")[0] + "_" for entry in KEYS})
 """How the variables that hold settings begin: looking at those that are set is quicker than at all."""
 
+_NAMED = 5
+"""How many unknown keys of a file are named."""
+
 _Stamp = tuple[int, int, int] | None
 
 
@@ -159,11 +162,15 @@ class _Layers:
 
     def add(self, source: str, layer: Values) -> None:
         """Lay the values of a source over those before it; what it cannot set becomes a warning."""
+        unknown = [name for name in layer if name not in BY_NAME]
+        self.warnings += [_unknown(source, name) for name in unknown[:_NAMED]]
+        if len(unknown) > _NAMED:
+            self.warnings.append(f"{source}: {len(unknown) - _NAMED} more unknown keys are ignored")
         for name, value in layer.items():
             key = BY_NAME.get(name)
             if key is None:
-                self.warnings.append(_unknown(source, name))
-            elif source in COMMITTED_FILES:
+                continue
+            if source in COMMITTED_FILES:
                 self._set_committed(source, key, value)
             else:
                 self._set_own(source, key, value)
@@ -240,11 +247,12 @@ class _Layers:
 
 
 def _unknown(source: str, name: str) -> str:
-    """Return a warning about a key that is none; a name out of a committed file is not repeated."""
+    """Return a warning about a key that is none; what could be a sentence of a stranger is not repeated."""
     near = difflib.get_close_matches(name, BY_NAME, n=1)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
-    if source in COMMITTED_FILES or not re.fullmatch(r"[A-Za-z][\w.-]{0,60}", name, re.ASCII):
-        return f"{source}: an unknown key is ignored{hint}"
+    looks_like_one = r"[A-Za-z][A-Za-z\d.]{0,29}" if source in COMMITTED_FILES else r"[A-Za-z][\w.-]{0,60}"
+    if not re.fullmatch(looks_like_one, name, re.ASCII):
+        return f"{source}: an unknown key of {len(name)} characters is ignored{hint}"
     return f"{source}: unknown key '{name}' is ignored{hint}"
 
 

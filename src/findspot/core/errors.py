@@ -82,8 +82,8 @@ class PathNotFoundError(FindspotError):
 
     code = "PATH_NOT_FOUND"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"Path does not exist or is not a directory: {path}")
+    def __init__(self, path: str, hint: str = "") -> None:
+        super().__init__(f"Path does not exist or is not a directory: {path}", hint=hint)
 
 
 class ProjectNotDetectedError(FindspotError):

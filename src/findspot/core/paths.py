@@ -28,8 +28,17 @@ def project_root(path: str | Path) -> Path:
     except PermissionError as error:
         raise PermissionDeniedError(str(path)) from error
     except (OSError, ValueError, RuntimeError) as error:
-        raise PathNotFoundError(str(path)) from error
-    raise PathNotFoundError(str(path))
+        raise PathNotFoundError(str(path), _why_not(path)) from error
+    raise PathNotFoundError(str(path), "It is a file; name the folder that it is in.")
+
+
+def _why_not(path: str | Path) -> str:
+    try:
+        Path.cwd()
+    except OSError:
+        if not Path(path).is_absolute():
+            return "The working folder is gone; change to one that is there."
+    return "There is no such folder."
 
 
 def storable_root(path: str | Path) -> Path:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import IndexReport, IndexStatus, Skip
+from findspot.core.setting_keys import COMMITTED_FILES
+from findspot.core.settings import Settings
 
 if TYPE_CHECKING:
     from findspot.catalogue.call_log import CallRecord
@@ -44,6 +47,25 @@ def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
     """Return the values with the warnings, joined to one text."""
     text = " ".join(filter(None, warnings))
     return values | {"warning": text} if text else values
+
+
+_SPELLED_OUT = 3
+_NAMED = 20
+
+
+def settings_notes(settings: Settings) -> list[str]:
+    """Return what is wrong with a project's settings: a few sentences, and the names of the other keys.
+
+    The user's own settings come first: a committed file cannot push them out.
+    """
+    warnings = sorted(settings.warnings, key=lambda warning: warning.startswith(COMMITTED_FILES))
+    notes = [f"{warning}." for warning in warnings[:_SPELLED_OUT]]
+    names = [re.findall(r"'([\w.]+)'", warning) for warning in warnings[_SPELLED_OUT:]]
+    if names:
+        listed = ", ".join([found[0] for found in names if found][:_NAMED])
+        about = f" ({listed})" if listed else ""
+        notes.append(f"{len(names)} more settings are not used{about}. `findspot config` says why.")
+    return notes
 
 
 def error_object(error: FindspotError) -> dict[str, Any]:

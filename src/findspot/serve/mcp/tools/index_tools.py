@@ -40,7 +40,14 @@ from findspot.serve.mcp.tool import (
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import enclosing_note, overlap_note, ownership_note
-from findspot.serve.shapes import counts, project_object, report_object, status_object, warned
+from findspot.serve.shapes import (
+    counts,
+    project_object,
+    report_object,
+    settings_notes,
+    status_object,
+    warned,
+)
 
 RAN = status_of("success", "cancelled", "confirmation_required")
 
@@ -81,7 +88,9 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
-    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
+    return Answer(
+        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
+    )
 
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
@@ -91,7 +100,9 @@ async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     await agree_to_folder(call, project, about, confirmed=confirmed)
     report = await index(call, project, about, force=force, confirmed=confirmed)
     values = report_object(report, forced=force)
-    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
+    return Answer(
+        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
+    )
 
 
 CREATE_INDEX = Tool(
@@ -148,7 +159,9 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     await agree(call, f"{REBUILD_QUESTION}{ownership_note(project)}", about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
-    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
+    return Answer(
+        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
+    )
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
@@ -237,7 +250,7 @@ async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
     status = await call.quick(lambda _: project.status())
     dependencies = await call.quick(lambda _: summary(list_dependencies(project.root)))
     answer = status_object(status) | ({"dependencies": dependencies} if dependencies else {})
-    return Answer(warned(answer, *project.settings.warnings))
+    return Answer(warned(answer, *settings_notes(project.settings)))
 
 
 async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
