@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import is_folder
+from findspot.core.log import get_logger
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import project_root, restrict_home
 from findspot.core.platforms import importing
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Pause, Project
 
+
+_log = get_logger("engine")
 
 _FIRST_ANSWER_S = 1.0
 """Whoever opens a project has a question: it is answered before the whole index is compared with the disk."""
@@ -56,6 +59,8 @@ class Engine:
         self._watching = watching
         self._watch_elsewhere = watch_elsewhere
         self._projects: dict[Path, Project] = {}
+        self._unwatched: set[Path] = set()
+        """Open projects that are to be kept fresh, and are not yet."""
         self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
         self._models = OpenModels()
@@ -72,14 +77,37 @@ class Engine:
         """Return the project whose root is exactly this folder."""
         root = project_root(path)
         with self._guard:
-            if root not in self._projects:
+            project = self._projects.get(root)
+            if project is None:
                 project = self._projects[root] = self._open(root)
-                if self._watching and project.settings.sync.watch and project.index.has_files:
-                    if self._watch_elsewhere is not None:
-                        project.paused = self._watch_elsewhere(root)
-                    else:
-                        project.watch(delay_s=_FIRST_ANSWER_S)
-            return self._projects[root]
+                if self._watching:
+                    self._unwatched.add(root)
+            is_unwatched = root in self._unwatched
+            self._unwatched.discard(root)
+        if is_unwatched:
+            self._begin_watching(project)
+        return project
+
+    def _begin_watching(self, project: Project) -> None:
+        """Keep a project fresh; where that fails, whoever asks for the project again tries it again.
+
+        The project is returned all the same: a damaged index is repaired by whoever asks it something.
+        """
+        try:
+            if not project.settings.sync.watch or not project.index.has_files:
+                return
+            if self._watch_elsewhere is not None:
+                project.paused = self._watch_elsewhere(project.root)
+            else:
+                project.watch(delay_s=_FIRST_ANSWER_S)
+        except FindspotError as error:
+            _log.warning("%s is not watched yet: %s", project.root, error.developer_message)
+            with self._guard:
+                self._unwatched.add(project.root)
+        with self._guard:
+            is_open = self._projects.get(project.root) is project
+        if not is_open:  # closed meanwhile
+            project.unwatch()
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
         """Return the one open model of that provider."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from contents import (
 from findspot import Project, Query
 from findspot.core.errors import (
     DiskFullError,
+    FindspotError,
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
@@ -33,6 +35,7 @@ from findspot.core.errors import (
 )
 from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.model import IndexState
+from findspot.store.damage import find_problem
 
 FILES = {
     **{f"pkg/mod{n}.py": f"class Thing{n}:\n    def method(self):\n        return {n}\n" for n in range(12)},
@@ -100,6 +103,52 @@ def test_damage_that_only_an_update_meets(make_project: MakeProject) -> None:
     assert (project.store.folder / "index.bak").is_dir()
     with project.store.snapshot() as snapshot:
         assert "other" in snapshot.chunks.of_file("a.py")[0].text
+
+
+def test_an_error_of_the_database_is_no_damage_unless_the_database_is(make_project: MakeProject) -> None:
+    """SQLite refuses a row, as it does after a mistake in a statement: the index stays where it is."""
+    project = make_project(FILES)
+    project.update()
+    project.close()
+    with project.store.writer() as writer:
+        writer._db.execute(
+            "CREATE TRIGGER refused BEFORE INSERT ON files WHEN NEW.path = 'new.py' "
+            "BEGIN SELECT RAISE(ABORT, 'refused by a rule'); END"
+        )
+    held = contents(project.store)
+    write_files(project.root, {"new.py": "def new():\n    return 1\n"})
+    with pytest.raises(FindspotError, match="refused by a rule") as failed:
+        project.update()
+    assert not isinstance(failed.value, IndexCorruptError)
+    assert not (project.store.folder / "index.bak").exists()
+    assert contents(project.store) == held
+
+
+def test_a_name_that_is_there_twice_is_damage(make_project: MakeProject) -> None:
+    """SQLite calls it a "non-unique entry in index", and not a wrong value of a column."""
+    project = make_project(FILES)
+    project.update()
+    project.close()
+    with contextlib.closing(sqlite3.connect(project.store.database)) as db:
+        named = db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'files' AND sql IS NULL"
+        ).fetchone()[0]
+        (table,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'files'").fetchone()
+        db.execute("PRAGMA writable_schema = ON")
+        loose = "UPDATE sqlite_master SET sql = ?, name = ? WHERE name = ?"
+        db.execute(loose, (table.replace("UNIQUE", ""), "files", "files"))
+        db.execute(loose, ("CREATE INDEX loose ON files (path)", "loose", named))
+        db.commit()
+    with contextlib.closing(sqlite3.connect(project.store.database)) as db:
+        first, second = [path for (path,) in db.execute("SELECT path FROM files ORDER BY path LIMIT 2")]
+        db.execute("UPDATE files SET path = ? WHERE path = ?", (first, second))
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute(loose, (table, "files", "files"))
+        db.execute(loose, (None, named, "loose"))
+        db.commit()
+    problem = find_problem(project.store.database)
+    assert problem is not None
+    assert "non-unique entry" in problem
 
 
 def test_damaged_keywords_cost_no_more_than_the_keywords(make_project: MakeProject) -> None:

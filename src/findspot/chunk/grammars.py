@@ -45,6 +45,10 @@ WIDE_NODES = 300
 MAX_QUERY_STEPS = 100_000_000
 """Later siblings that a query may look at: a fifth of a second. Ordinary files take a thousandth of that."""
 
+ORDINARY_DEPTH = 200
+STEPS_PER_LEVEL = 40
+"""Below so many levels, what a query takes for each node grows with the depth by so many such looks."""
+
 
 Captures = dict[str, list["Node"]]
 PatternMatch = tuple[int, Captures]
@@ -166,12 +170,16 @@ def query_steps(root: Node) -> int:
     """Return about how many siblings a query over a tree looks at.
 
     At each node, tree-sitter looks for a later sibling that is named. In a run of tokens without any,
-    such as thousands of open brackets, it looks at all the rest of the run: quadratic time.
+    such as thousands of open brackets, it looks at all the rest of the run: quadratic time. So it is in a
+    sum of thousands of numbers, each of which is a level deeper.
     """
     steps = 0
-    pending = [root]
+    pending = [(root, 0)]
     while pending:
-        node = pending.pop()
+        node, depth = pending.pop()
+        if depth > ORDINARY_DEPTH:
+            held = node.child_count if node.descendant_count > WIDE_NODES else node.descendant_count
+            steps += STEPS_PER_LEVEL * (depth - ORDINARY_DEPTH) * held
         if node.descendant_count <= WIDE_NODES:
             continue
         run = 0
@@ -179,7 +187,7 @@ def query_steps(root: Node) -> int:
             run = 0 if child.is_named else run + 1
             steps += run
             if child.child_count:
-                pending.append(child)
+                pending.append((child, depth + 1))
     return steps
 
 

@@ -71,7 +71,7 @@ _REFUSED = frozenset(
     {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 )
 _OUT_OF_MEMORY = frozenset({sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR_NOMEM})
-_DAMAGED = frozenset(
+_SIGNS_OF_DAMAGE = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
@@ -82,6 +82,8 @@ _DAMAGED = frozenset(
         sqlite3.SQLITE_CONSTRAINT,
     }
 )
+"""Or of a mistake of ours, or of one failed read: a store confirms the damage before it acts on it."""
+
 _WITHOUT_SHARED_MEMORY = frozenset(
     {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
 )
@@ -118,7 +120,7 @@ def _translation(
         return out_of_resources(path, errno.ENOMEM)
     if primary in _REFUSED:
         return _refusal(path)
-    if primary in _DAMAGED:
+    if primary in _SIGNS_OF_DAMAGE:
         return _exhausted(path) or damaged(str(error))
     return FindspotError(f"The database {path} cannot be used: {error}", f"SQLite error {code}")
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import threading
 import time
 import zlib
@@ -345,7 +346,7 @@ MARK = "damaged.json"
 UNEXPECTED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, zlib.error)
 """What reading damaged rows may end in; or a mistake of ours, so it is confirmed first."""
 
-_FALSE_ALARMS = ("NULL value in ", "non-")
+_FALSE_ALARM = re.compile(r"(?:NULL|non-[A-Z]+) value in ")
 """What SQLite 3.40 says of columns in tables without rowids whose key is in another order."""
 
 _TABLES = "meta files chunks symbols skips facts names edges edge_sources pending"
@@ -398,6 +399,22 @@ class DamageDetector:
         damage = IndexCorruptError(problem)
         mark_damaged(self._folder, damage)
         return damage
+
+    def confirmed(self, error: IndexCorruptError) -> FindspotError:
+        """Return the error of a database that is damaged for certain, or one that says that it is whole.
+
+        A mistake in a statement of ours or one failed read is reported by SQLite much as damage is.
+        """
+        if isinstance(error, DerivedDamagedError) or self.is_marked:
+            return error
+        damage = self.confirm(error)
+        if damage is not None or not isinstance(error.__cause__, Error):
+            return damage or error
+        return FindspotError(
+            f"The index could not be used: {error.detail}. Nothing was changed.",
+            f"{error.detail}; the database was read in full and is whole",
+            hint="Try again; report it if it happens again.",
+        )
 
     def begin_writing(self) -> bool:
         """Compare and drop the checksums; return whether the keyword index is damaged."""
@@ -479,7 +496,7 @@ def find_problem(database: Path) -> str | None:
 
 def _problem(db: Connection) -> str | None:
     for (said,) in db.execute("PRAGMA integrity_check"):
-        if said != "ok" and not said.startswith(_FALSE_ALARMS):
+        if said != "ok" and not _FALSE_ALARM.match(said):
             return str(said)
     for table in _TABLES.split():
         for _ in db.execute(f"SELECT * FROM {table}"):

@@ -218,9 +218,9 @@ class SqliteStore:
             reader.db.close()
             if isinstance(error, DerivedDamagedError):
                 self.maintenance.repair()  # found only by using it; the next snapshot is whole
-            elif isinstance(error, (IndexCorruptError, *UNEXPECTED)) and (
-                problem := self.detector.confirm(error)
-            ):
+            elif isinstance(error, IndexCorruptError):
+                raise self.detector.confirmed(error) from error
+            elif isinstance(error, UNEXPECTED) and (problem := self.detector.confirm(error)):
                 raise problem from error
             raise
         self._readers.give_back(reader)
@@ -282,7 +282,7 @@ class SqliteStore:
     @contextlib.contextmanager
     def open_for_writing(self) -> Iterator[Connection]:
         """Open the database to write, with its derived parts whole; the caller holds the lock."""
-        with translated(self.database):
+        with self._confirmed_damage(), translated(self.database):
             keywords_damaged = self.detector.begin_writing()
             db = connect_writer(self.database)
             whole = True
@@ -300,6 +300,14 @@ class SqliteStore:
                 raise
             finally:
                 self.detector.end_writing(db, whole=whole)
+
+    @contextlib.contextmanager
+    def _confirmed_damage(self) -> Iterator[None]:
+        """Let the error of a damaged index pass only where the damage is certain: it is acted upon."""
+        try:
+            yield
+        except IndexCorruptError as error:
+            raise self.detector.confirmed(error) from error
 
     def forget(self) -> None:
         """Check everything again that was found to be whole, and load it again."""

@@ -303,6 +303,8 @@ async def from_index(
     except (DocsIndexNotFoundError, IndexFormatError):
         raise
     except IndexNotFoundError as missing:
+        if not targets:  # it was not found while looking for the project
+            raise
         target = targets[-1]
         if call.read_only:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
@@ -310,7 +312,7 @@ async def from_index(
         if await call.client.user.accepts(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
-        if call.read_only:
+        if call.read_only or not targets:
             raise
         target = targets[-1]
     await index(call, target.project, {"projectPath": str(target.project.root)})
