@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from findspot.discover.secrets import matches_at_words, rules
 
 WORDS = ("key", "token", "secret", "passw", "passphrase", "pwd", "credential")
-VALUE = "q7Gx2LmZ9tRk4VbN8sWc1"
+VALUE = "q7Gx2LmZ9t" + "Rk4VbN8sWc1"
 NAMES = ["api", "encryption", "private", "secret", "next", "page", "token", "TOKEN", "Passphrase", "passwd"]
 MARKS = ["_", "-", "=", ":", " = ", "=>", '"', "'", "\n", " ", "base64:", "value=", ",", "\\"]
 ODD = ["pwd", "credentials", "key", "KEY", VALUE, VALUE * 2, "İ", "ſecret", "é"]

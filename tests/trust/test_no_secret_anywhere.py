@@ -96,7 +96,6 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
     findspot: Program,
     make: MakeFolder,
     serve: Serve,
-    home: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -183,8 +182,8 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
             parts.extractall(tmp_path / f"{archive.stem}-parts")
         assert not found_in_files(tmp_path / f"{archive.stem}-parts")
     assert not found_in_files(published)
-    assert not found_in_files(home)
-    monkeypatch.setenv("FINDSPOT_HOME", str(home))
+    assert not found_in_files(findspot.home)
+    monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))
     opened = Project(project)
     assert found(repr(contents(opened.store))) == set()  # what is compressed in the files
     opened.close()

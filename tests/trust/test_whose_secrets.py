@@ -70,11 +70,10 @@ def test_documents_come_in_by_the_same_rules(findspot: Program, make: MakeFolder
     assert left_out["private"] == "ignored by .gitignore: private/"
     found = findspot("documents", "search", "café", "--index", "notes", "--json").json
     assert [one["doc_id"] for one in found["results"]] == ["latin.md"]
-    shown = [
-        findspot("documents", "search", words, "--index", "notes") for words in ("TOKEN", "URL", "secret")
-    ]
-    assert all("***" in one.out for one in shown[:2])
-    assert quotes("".join(one.out for one in shown)) == []
+    for words in ("TOKEN", "URL"):
+        shown = findspot("documents", "search", words, "--index", "notes").out
+        assert "***" in shown
+        assert quotes(shown) == []
     for scan, name in (("mask", ".netrc"), ("skip", "token.py")):
         environment = {"FINDSPOT_SECRET_SCAN": scan}
         refused = findspot("documents", "add", folder / name, "--index", "notes", env=environment)

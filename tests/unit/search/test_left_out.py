@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import MakeProject
+from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.model import Mode
 from findspot.serve.project_files import find_files
