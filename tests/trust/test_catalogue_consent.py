@@ -111,7 +111,7 @@ def test_the_question_shows_what_would_run(project: Project) -> None:
     project.write(a=project.entry("env", env={"KEY": SECRET}), b={"url": "https://example.org/mcp"})
     environment = {"HOME": str(project.user), "OPENAI_API_KEY": "mine", "FINDSPOT_HTTP_TOKEN": "ours"}
     no = project._findspot.on_terminal(
-        "tools", "index", cwd=project.root, env=environment, answers={"[y/N]": "n\n"}
+        "tools", "index", cwd=project.root, env=environment, answers={"Start a, ": "n\n", "Start b, ": "n\n"}
     )
     assert no.code == 1
     assert f"{SERVER}" in no.err.replace("\r\n", "")
@@ -119,6 +119,11 @@ def test_the_question_shows_what_would_run(project: Project) -> None:
     assert "KEY" in no.err
     assert SECRET not in no.err
     assert project.started() == []
+    project.write(a=project.entry("env", env={"KEY": SECRET}), b=project.entry("evil"))
+    answers = {"Start a, ": "y\n", "Start b, ": "n\n"}
+    one = project._findspot.on_terminal("tools", "index", cwd=project.root, env=environment, answers=answers)
+    assert one.code == 0
+    assert project.started() == ["env"], "each server is asked about"
     project.write(a=project.entry("env", env={"KEY": SECRET}))
     project.index("--yes", "--no-embeddings", env=environment)
     given = project.run("show", "a__env", "--json").json["tool"]["description"].split()
@@ -175,7 +180,9 @@ def test_files_are_added_and_a_failure_changes_nothing(project: Project) -> None
         "a": ("unchanged", 2),
         "b": ("unchanged", 1),
         "c": ("unchanged", 1),
-    }
+        "d": ("failed", 0),
+        "e": ("failed", 0),
+    }, "the servers that failed are known, and asked again"
     assert project.index(first, "--replace", "--no-embeddings")["c"] == ("removed", 0)
 
 

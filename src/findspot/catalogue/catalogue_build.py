@@ -86,7 +86,7 @@ class Built:
     embedded: int
     notes: tuple[str, ...]
     written: bool = True
-    """False if no server could be indexed: the file is unchanged."""
+    """False if no server answered: the file is unchanged."""
     answered: bool = True
     """Whether any server that was asked for could be indexed."""
     changed: tuple[str, ...] = ()

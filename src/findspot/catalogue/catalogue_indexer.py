@@ -86,7 +86,7 @@ class CatalogueIndexer:
 
         Files of earlier runs stay part of it unless `replace_sources` is set; without `sources`, they are
         read again. `agree` gets the servers that the user has not agreed to start, and returns those to
-        start. If no server can be indexed, the index is not written. With `refresh`, the requested servers
+        start. If no server answers, the index is not written. With `refresh`, the requested servers
         that can change without a local file changing (`npx`, an address) are asked again.
         """
         path = self._paths[-1 if user_wide else 0]
@@ -126,7 +126,7 @@ class CatalogueIndexer:
             done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED, Outcome.DISABLED))
             built = replace(built, answered=bool(done & asked_for))
             files = {file: names for file, names in {**missing, **read.files}.items() if file != added}
-            if not done:
+            if not built.answered and not built.named(Outcome.INDEXED):
                 # Servers that the user agreed to and that did not answer are known from now on.
                 tried = {file: names for file, names in files.items() if errors.keys() & set(names)}
                 write_build_record(

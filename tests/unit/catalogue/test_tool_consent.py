@@ -228,7 +228,10 @@ def test_a_server_that_never_answered_is_known(
     tools(tool("read", "Read a note.", **READS))
     index(catalogue, write("good.json", {"mcpServers": {"good": entry}}))
     again = index(catalogue, write("second.json", {"mcpServers": {"worse": broken}}))
-    assert (again.written, again.answered) == (True, False)
+    assert (again.written, again.answered) == (False, False)
     assert {one.name: str(one.state) for one in catalogue.servers()} == {
         "good": "agreed", "bad": "failed", "worse": "failed",
     }  # fmt: skip
+    write("good.json", {"mcpServers": {"good": entry | {"env": {"A": "b"}}}})
+    beside = index(catalogue, write("second.json", {"mcpServers": {"worse": broken}}))
+    assert (beside.written, beside.answered) == (True, False), "another server was asked again, and answered"
