@@ -47,7 +47,7 @@ _TOOLS = {
 """What each tool is for, in the order in which they are offered."""
 
 _READ_ONCE = (
-    "Read a document that the user put into the chat once; for later questions about it call search_docs."
+    "Read a document of the chat once; for later questions call search_docs instead of reading it again."
 )
 _RESULTS = (
     "The best results come with their code, the others as one line: read path, startLine to endLine for "
