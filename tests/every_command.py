@@ -34,7 +34,7 @@ VALUES = {
 }
 """By the name of an argument; any other gets a word."""
 
-FLAGS = {"yes": "--yes"}
+FLAGS = {"yes": "--yes", "no_self_test": "--no-self-test"}
 
 
 def commands(

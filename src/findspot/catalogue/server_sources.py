@@ -32,6 +32,7 @@ from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.files import ContentError, content_hash, parse_json, read_named, reason
 from findspot.core.folder import NotRegularError, TooLargeError
+from findspot.core.paths import expanded
 from findspot.text.jsonc import MalformedError
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
@@ -409,7 +410,7 @@ def find_configurations(project: Path | None, machine: Machine) -> tuple[list[Pa
 
 def existing(paths: Iterable[str]) -> list[Path]:
     """Return these files as absolute paths; a missing one is an error."""
-    files = [Path(path).expanduser().absolute() for path in paths]
+    files = [expanded(path).absolute() for path in paths]
     for path in files:
         if not path.exists():
             raise _no_file(path)

@@ -18,10 +18,15 @@ LEGACY_INDEX_HASH_CHARS = 16
 GITIGNORE = ".gitignore"
 
 
+def expanded(path: str | Path) -> Path:
+    """Return a user's path with `~` as the home folder; `~nobody` is the name of a file, too."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path.expanduser` raises for an unknown user
+
+
 def project_root(path: str | Path) -> Path:
     """Return the absolute, symlink-free form of a folder that exists."""
     try:
-        root = Path(path).expanduser().resolve(strict=True)
+        root = expanded(path).resolve(strict=True)
         if root.is_dir():
             os.scandir(root).close()
             return as_stored(root) if IGNORES_CASE else root
@@ -57,9 +62,7 @@ def relative_path(root: Path, given: str) -> str:
     """
     if not given or "\0" in given:
         raise InvalidArgumentError("The path is empty or holds a NUL character.", repr(given))
-    native = Path(given)
-    with contextlib.suppress(RuntimeError):  # `~nobody` is the name of a file, too
-        native = native.expanduser()
+    native = expanded(given)
     if native.is_absolute():
         lexical = os.path.normpath(native)
         try:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import make_private_dir, open_named, read_below, remove_folder, write_below
 from findspot.core.languages import language_of, row
-from findspot.core.paths import DOCUMENT_SETS
+from findspot.core.paths import DOCUMENT_SETS, expanded
 from findspot.dependencies.document_text import text_of_html, text_of_info, text_of_manual
 from findspot.dependencies.package import DOCS, Dependency
 
@@ -143,7 +143,7 @@ def _members(source: str) -> Iterator[Member]:
         for place in _SYSTEM_FOLDERS[source]:
             yield from _in_folder(Path(place))
         return
-    path = Path(source).expanduser()
+    path = expanded(source)
     if path.is_dir():
         yield from _in_folder(path)
         return

@@ -25,6 +25,7 @@ from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import FETCHING, Progress
+from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.utc_time import age
 from findspot.publishing.choosing import likely_near, newest_first
@@ -137,7 +138,7 @@ class StaticIndex:
 
     def __init__(self, address: str) -> None:
         remote = address.startswith(("http://", "https://"))
-        self._folder = None if remote else Path(address.removeprefix("file://")).expanduser().resolve()
+        self._folder = None if remote else expanded(address.removeprefix("file://")).resolve()
         self._source: _Source = _Site(address) if self._folder is None else _Folder(self._folder)
         self.address = self._source.address
 

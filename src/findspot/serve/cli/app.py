@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from findspot import __version__
 from findspot.core.errors import FindspotError
 from findspot.serve.cli import output
-from findspot.serve.cli.failure import exit_code, report, report_bug, report_usage
+from findspot.serve.cli.failure import exit_code, refusal, report, report_bug, report_usage
 from findspot.serve.cli.interaction import can_offer, unwinding_on_sigterm
 from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply
 
@@ -153,17 +153,29 @@ def _search_as_you_type() -> bool:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code. Nothing but results goes to standard output."""
-    output.tolerate_any_text()
+    output.prepare_streams()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        output.drop_results()
+        return 0
+    except OSError as error:
+        output.drop_results()
+        output.note(f"error: The answer cannot be written: {error.strerror}.", fg="red")
+        return 1
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run one command line and report its failure; raises only what standard output refuses."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     reply = Reply(json="--json" in own)
     try:
         with unwinding_on_sigterm():
             _invoke(list(arguments), reply)
-        sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
-    except BrokenPipeError:
-        return _reader_left()
     except click.ClickException as error:
         return report_usage(error, reply)
     except (click.Abort, KeyboardInterrupt):
@@ -172,6 +184,11 @@ def run(arguments: Sequence[str]) -> int:
     except FindspotError as error:
         report(error, reply)
         return exit_code(error)
+    except OSError as error:
+        if output.is_about_results(error):
+            raise
+        report(refusal(error), reply)
+        return 1
     except Exception as error:  # noqa: BLE001 - the outermost boundary: people get a sentence, not a trace
         report_bug(error, reply)
         return 1
@@ -185,9 +202,3 @@ def _invoke(arguments: list[str], reply: Reply) -> None:
         findspot.main(arguments, prog_name="findspot", complete_var=COMPLETION_VARIABLE)
     with findspot.make_context("findspot", arguments, obj=reply) as ctx:
         findspot.invoke(ctx)
-
-
-def _reader_left() -> int:
-    """End quietly after the reader of standard output has closed it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import parse_json, read_named, reason
+from findspot.core.paths import expanded
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
@@ -82,7 +82,7 @@ def _arguments(given: str) -> dict[str, Any]:
         if given == "-":
             text = sys.stdin.buffer.read(_MAX_ARGUMENT_BYTES)
         elif given.startswith("@"):
-            text = read_named(Path(given[1:]).expanduser(), _MAX_ARGUMENT_BYTES)
+            text = read_named(expanded(given[1:]), _MAX_ARGUMENT_BYTES)
         else:
             text = given.encode("utf-8", "surrogateescape")
     except OSError as error:

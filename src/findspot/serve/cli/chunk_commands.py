@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.model import ChunkType
+from findspot.core.paths import expanded
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
@@ -50,7 +51,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
     The index is brought up to date first, or made. Servers that read the files notice the change.
     """
     with open_project(project, exact=True) as opened, stoppable() as cancel:
-        chosen = Path(folder).expanduser().absolute() if folder else None
+        chosen = expanded(folder).absolute() if folder else None
         if not no_update:
             _update(opened, reply, cancel)
         report = _export(opened, chosen)

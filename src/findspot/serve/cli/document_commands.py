@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.core.paths import expanded
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm
@@ -60,7 +60,7 @@ def add_documentation(reply: Reply, source: str, name: str | None, version: str)
     from findspot.dependencies.document_sets import add_set
 
     with open_engine() as engine:
-        name = name or Path(source).expanduser().name.partition(".")[0]
+        name = name or expanded(source).name.partition(".")[0]
         added, count = add_set(engine.settings.home, source, name, version)
     if reply.json:
         output.emit({"name": added.name, "version": added.version, "documents": count})
@@ -219,7 +219,7 @@ def _read(
     from findspot.core.model import Skip
     from findspot.documents import document_record
 
-    path = Path(source).expanduser()
+    path = expanded(source)
     if source != _STDIN and path.is_dir():
         if doc_id:
             raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")

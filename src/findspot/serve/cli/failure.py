@@ -8,11 +8,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import traceback
+from pathlib import Path
 
 import click
 
-from findspot.core.errors import CancelledError, FindspotError
+from findspot.core.errors import CancelledError, FindspotError, PathNotFoundError
+from findspot.core.files import translated_os_errors
 from findspot.serve.cli import output
 from findspot.serve.cli.options import Reply
 
@@ -66,8 +70,31 @@ def report(error: FindspotError, reply: Reply) -> None:
     _print_error(error.statement, error.hint, error.developer_message if reply.verbose else "")
 
 
+def refusal(error: OSError) -> FindspotError:
+    """Return what the system refused as an error that says so; nothing of it is a mistake of Findspot."""
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        if error.errno == errno.ENOENT:
+            return FindspotError("The working folder is gone.", hint="Change to a folder that exists.")
+        return FindspotError(f"The system refused: {reason}.")
+    path = Path(os.fsdecode(error.filename))
+    if error.errno == errno.ENOENT:
+        return PathNotFoundError(str(path))
+    try:
+        with translated_os_errors(path):
+            raise error
+    except FindspotError as known:
+        return known
+    except OSError:
+        return FindspotError(f"{path}: {reason}.")
+
+
 def report_usage(error: click.ClickException, reply: Reply) -> int:
     """Report a command line that cannot be run; returns the exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):  # a group of commands, and none of them named
+        for text in error.format_message().splitlines():
+            output.note(text)
+        return USAGE
     message = error.format_message()
     if reply.json:
         code = error.code if isinstance(error, ConfirmationRequiredError) else "INVALID_ARGUMENT"

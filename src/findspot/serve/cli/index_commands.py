@@ -16,6 +16,7 @@ from findspot.core.config import agreed_address, load_settings, set_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
+from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -167,7 +168,7 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
     from findspot.engine import Engine
     from findspot.serve.project_files import enclosing_note, folder_in, overlap_note
 
-    under = folder_in(project, Path(given).expanduser().resolve()) if given is not None else None
+    under = folder_in(project, expanded(given).resolve()) if given is not None else None
     enclosing = enclosing_note(project, under) if under else None
     with contextlib.closing(Engine()) as engine:
         notes = [note for note in (enclosing, overlap_note(engine, project)) if note]

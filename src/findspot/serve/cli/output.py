@@ -6,8 +6,11 @@ be able to move the cursor, recolour or rename a terminal.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import json
+import os
 import platform
 import shutil
 import sys
@@ -21,6 +24,7 @@ from urllib.parse import quote
 import click
 
 from findspot.core.config import terminal_settings
+from findspot.core.files import NO_ROOM
 from findspot.core.utc_time import age
 
 _GAP = "  "
@@ -28,11 +32,27 @@ _NARROWEST = 16
 """Columns of text are not folded to less."""
 
 
-def tolerate_any_text() -> None:
-    """Let a terminal that cannot show a character show its escape instead of ending the program."""
+def prepare_streams() -> None:
+    """Let no stream end the program: one that is closed reads and prints nothing.
+
+    A terminal that cannot show a character shows its escape.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def is_about_results(error: OSError) -> bool:
+    """Return whether standard output takes no more: refusals of files and folders name them."""
+    return error.filename is None and error.errno in (*NO_ROOM, errno.EIO, errno.EBADF, errno.EPIPE)
+
+
+def drop_results() -> None:
+    """Print nothing more to standard output, not even what waits to be printed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def clean(text: str) -> str:
@@ -65,8 +85,9 @@ def lines(text: str, indent: str = "") -> None:
 
 
 def note(text: str, **style: Any) -> None:
-    """Print one line to standard error."""
-    click.echo(paint(clean(text), sys.stderr, **style), err=True, color=True)
+    """Print one line to standard error; if that is not possible, there is nobody to tell."""
+    with contextlib.suppress(OSError):
+        click.echo(paint(clean(text), sys.stderr, **style), err=True, color=True)
 
 
 def warn(text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.paths import expanded
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
 
@@ -113,7 +114,7 @@ def folder_inside(project: Project, given: str | None) -> str | None:
 
     if given is None:
         return package_around(project, Path.cwd())
-    return folder_in(project, Path(given).expanduser().resolve())
+    return folder_in(project, expanded(given).resolve())
 
 
 def folder_note(project: Project, under: str | None) -> str | None:

@@ -13,6 +13,7 @@ from findspot.core.config import ci_branch
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import translated_os_errors, write_atomic
 from findspot.core.git import differing, untracked, unwatched
+from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.publishing.choosing import (
@@ -144,7 +145,7 @@ def _require_writable(project: Project, target: str) -> None:
             f"{target} can only be read.",
             hint="Publish into the folder that is served there: `findspot publish FOLDER`.",
         )
-    if "://" not in target and Path(target).expanduser().resolve().is_relative_to(project.root.resolve()):
+    if "://" not in target and expanded(target).resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
             f"{target} is inside the project, whose files are indexed.", hint="Name a folder outside of it."
         )

@@ -11,6 +11,7 @@ import click
 from findspot.core.config import load_settings, set_value, unset_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import HomeNotWritableError, InvalidArgumentError
+from findspot.core.paths import expanded
 from findspot.indexer import convert_store
 from findspot.publishing.published import open_published
 from findspot.publishing.shared_copy import PROJECT
@@ -181,7 +182,7 @@ def export(reply: Reply, file: Path, project: str | None, no_update: bool, yes: 
     with open_project(project, exact=True) as opened:
         if not no_update:
             _update_if_writable(opened, reply, yes)
-        manifest = pack(opened.store, file.expanduser().absolute(), opened.root.name)
+        manifest = pack(opened.store, expanded(file).absolute(), opened.root.name)
         root = str(opened.root)
     size = shapes.size(file.stat().st_size)
     result = {
@@ -226,11 +227,11 @@ def import_(reply: Reply, file: Path, project: str | None, no_update: bool, yes:
     Files are compared by their content, so only what differs from the files of the build is embedded.
     The file may come from anyone: what the files here do not confirm is left out of it.
     """
-    read_manifest(file.expanduser().absolute())  # before any question
+    read_manifest(expanded(file).absolute())  # before any question
     with open_project(project, exact=True) as opened:
         if opened.store.exists:
             confirm(_REPLACE_QUESTION, yes, reply, about=str(opened.root))
-        imported = opened.index.import_index(file.expanduser().absolute())
+        imported = opened.index.import_index(expanded(file).absolute())
         report = None if no_update else update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)
     if reply.json:

@@ -32,6 +32,7 @@ from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import keep_log
+from findspot.core.paths import expanded
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
@@ -414,7 +415,7 @@ def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | No
     if choice.without:
         return None, False
     if choice.token_file:
-        return _read_token(Path(choice.token_file).expanduser()), False
+        return _read_token(expanded(choice.token_file)), False
     known = choice.token or settings.token
     if known or choice.tokens_file or settings.tokens_file:
         return known, False
@@ -441,7 +442,7 @@ def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> G
     if not token and not listed:
         return None
     fixed = [granted_all("token", token)] if token else []
-    return Grants(fixed, Path(listed).expanduser() if listed else None)
+    return Grants(fixed, expanded(listed) if listed else None)
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -456,9 +457,16 @@ def parse_address(address: str) -> tuple[str, int]:
     else:
         host, port = address, ""
     host, port = host.strip("[]") or default_host, port or default_port
-    if not port.isdecimal() or int(port) > 65_535:
+    if not port.isdecimal() or int(port) > 65_535 or not _is_host(host):
         raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.")
     return host, int(port)
+
+
+def _is_host(name: str) -> bool:
+    try:
+        return bool(name.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -18,6 +18,7 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus, Progress, Query, Results
+from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
@@ -145,7 +146,7 @@ class Workspace:
         """Return the project of a folder that somebody typed: an index around it, or the folder itself."""
         if not given.strip():
             raise InvalidArgumentError("Enter the path of a folder.")
-        path = Path(given.strip()).expanduser()
+        path = expanded(given.strip())
         if not path.is_absolute():
             raise InvalidArgumentError(f"'{given}' is not a whole path.", hint="Begin with / or ~.")
         folder = self.engine.folder(path)

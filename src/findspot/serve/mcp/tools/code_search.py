@@ -132,14 +132,12 @@ _CODE_ARGUMENTS: dict[str, Schema] = {
     "include_tests": {
         "type": "string",
         "enum": [str(choice) for choice in IncludeTests],
-        "default": str(IncludeTests.AUTO),
-        "$comment": "Tests: ranked below other code (auto), like other code (yes), left out (no)",
+        "$comment": "Tests: ranked below other code (auto, default), like other code (yes), left out (no)",
     },
     "group_by": {
         "type": "string",
         "enum": [str(choice) for choice in GroupBy],
-        "default": str(GroupBy.PASSAGE),
-        "$comment": "What each result is: a passage, a file or a definition",
+        "$comment": "What each result is: a passage (default), a file or a definition",
     },
 }
 

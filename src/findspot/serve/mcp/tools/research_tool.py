@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyio import from_thread
 
-from findspot.core.model import IncludeTests, Progress
+from findspot.core.model import IncludeTests, Progress, include_tests
 from findspot.core.progress import ProgressSink, ignore_progress
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.mcp.client import Client, structured_results
@@ -77,7 +77,7 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
         Aim(arguments["relation"]) if arguments["relation"] else None,
         arguments["symbol"] or "",
         arguments["to"] or "",
-        arguments["include_tests"],
+        include_tests(arguments["include_tests"] or IncludeTests.AUTO) is not IncludeTests.NO,
         arguments["min_confidence"],
         arguments["since"],
     )
@@ -136,8 +136,8 @@ CODE_RESEARCH = Tool(
             "include_tests": {
                 "type": "string",
                 "enum": [str(choice) for choice in IncludeTests],
-                "default": str(IncludeTests.AUTO),
-                "$comment": "Tests come after production code (auto, yes), or are left out and counted (no)",
+                "$comment": "Tests come after production code (auto, yes), or are left out and counted (no). "
+                "Default: auto",
             },
             "min_confidence": {
                 "type": "number",
