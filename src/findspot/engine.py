@@ -186,13 +186,14 @@ class Engine:
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
         """Return every wanted project that is indexed and whose folder is still there, with its id and
-        status.
+        status; the one that was updated last comes first.
         """
-        return [
+        found = [
             (folder.name, self._status(folder, root))
             for folder, root in list_indexes(self.settings.home)
             if root is not None and wanted(root) and is_folder(root)
         ]
+        return sorted(found, key=lambda entry: entry[1].last_updated or "", reverse=True)
 
     def opened(self) -> list[Project]:
         """Return the projects that are open in this process."""

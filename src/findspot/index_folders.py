@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
@@ -67,22 +67,36 @@ def repository_of(root: Path, settings: Settings) -> str | None:
     return repository_address(named) if named else remote_address(root)
 
 
-def find_orphans(home: Path) -> list[tuple[Path, int]]:
-    """Return the index folders whose project is gone or unknown, with their size; busy ones are left out."""
+class Orphan(NamedTuple):
+    """An index whose project is gone."""
+
+    folder: Path
+    project: Path | None
+    """None where nothing says which one it was."""
+    size: int
+
+    @property
+    def name(self) -> str:
+        """What it was the index of, else where it lies."""
+        return str(self.project or self.folder)
+
+
+def find_orphans(home: Path) -> list[Orphan]:
+    """Return the indexes whose project is gone or unknown; busy ones are left out."""
     return [
-        (folder, folder_bytes(folder))
+        Orphan(folder, root, folder_bytes(folder))
         for folder, root in list_indexes(home)
         if (root is None or not is_folder(root)) and not _store_in(folder).being_written
     ]
 
 
-def delete_orphans(home: Path) -> list[tuple[Path, int]]:
+def delete_orphans(home: Path) -> list[Orphan]:
     """Delete the orphans; returns what was deleted."""
     removed = []
-    for folder, size in find_orphans(home):
+    for orphan in find_orphans(home):
         with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-            _store_in(folder).maintenance.delete()
-            removed.append((folder, size))
+            _store_in(orphan.folder).maintenance.delete()
+            removed.append(orphan)
     return removed
 
 

@@ -49,6 +49,13 @@ def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path
     assert len(list((findspot.home / "indexes").iterdir())) == 1, "the self-test leaves nothing behind"
 
 
+def test_a_home_that_cannot_be_made_or_written_is_an_error(findspot: Program, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for home in ("/proc/no-such-home", tmp_path / "file" / "home", tmp_path / "file"):
+        done = findspot(*QUICK, "--json", env={"FINDSPOT_HOME": str(home), "HOME": str(tmp_path)})
+        assert (done.code, states(done.json["checks"])["store"]) == (1, "error"), home
+
+
 def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_path: Path) -> None:
     root = make_project()
     findspot.make_index(root)

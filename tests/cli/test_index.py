@@ -227,3 +227,30 @@ def test_a_large_first_run_is_announced_with_what_it_costs(findspot: Program, ma
     assert "of disk" in first.err
     assert "Left out: gitignored 1" in first.err
     assert "To index" not in findspot("index", root).err
+
+
+def test_a_whole_home_folder_is_indexed_only_after_a_yes(
+    findspot: Program, make_project: Callable[..., Path]
+) -> None:
+    home = make_project("user")
+    for root in (home, home.parent):
+        env = {"HOME": str(home)}
+        piped = findspot("index", root, env=env)
+        assert piped.code == 2
+        assert f"({root} {'is' if root == home else 'holds'} your home folder. Index all of it?)" in piped.err
+        assert "Pass --yes." in piped.err
+    refused = findspot.on_terminal("index", home, answers={"Index all of it? [y/N]": "n\n"}, env=env)
+    assert refused.code == 1
+    assert findspot("index", home, "--yes", env=env).code == 0
+    assert findspot("index", home, env=env).code == 0, "it has been asked once"
+
+
+def test_the_project_that_was_updated_last_is_listed_first(
+    findspot: Program, make_project: Callable[..., Path]
+) -> None:
+    roots = [make_project(name) for name in ("one", "two", "three", "four")]
+    for root in roots:
+        findspot.make_index(root)
+    listed = [each["lastUpdated"] for each in findspot("projects", "--json").json["projects"]]
+    assert listed == sorted(listed, reverse=True)
+    assert len(listed) == 4

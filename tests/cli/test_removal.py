@@ -57,6 +57,11 @@ def test_clean_deletes_the_indexes_of_projects_that_are_gone(findspot: Program, 
     planned = findspot("clean", "--dry-run", "--json")
     assert (planned.code, planned.json["status"], planned.json["total"]) == (0, "dry_run", 1)
     orphan = Path(planned.json["removed"][0]["path"])
+    assert planned.json["removed"][0]["project"] == str(gone)
+    assert str(gone) in findspot("clean", "--dry-run").out
+    listed = findspot("projects")
+    assert str(gone) not in listed.out
+    assert f"note: {gone} is gone; `findspot clean` deletes its index." in listed.err
 
     refused = findspot("clean")
     assert refused.code == 2

@@ -27,8 +27,8 @@ only on a terminal; `NO_COLOR` turns off colours and links. Every command that a
 
 | exit code | meaning |
 |---|---|
-| 0 | done, or nothing to do |
-| 1 | an error; or you said no |
+| 0 | done, or nothing to do or to find |
+| 1 | an error, such as a name that the index does not have; or you said no |
 | 2 | wrong usage or configuration |
 | 3 | there is no index |
 | 4 | the embedding provider, or the address of a published index, does not answer |

@@ -153,10 +153,11 @@ def test_list_projects_and_clean_up_after_those_that_are_gone(
     (other / "a.py").unlink()
     other.rmdir()
     assert [status.project_path for _, status in engine.projects()] == [str(folder)]
-    ((orphan, size),) = find_orphans(engine.settings.home)
-    assert size > 0
-    assert delete_orphans(engine.settings.home) == [(orphan, size)]
-    assert not orphan.exists()
+    (orphan,) = find_orphans(engine.settings.home)
+    assert orphan.size > 0
+    assert orphan.project == other
+    assert delete_orphans(engine.settings.home) == [orphan]
+    assert not orphan.folder.exists()
     assert engine.project(folder).files()[1] == 3
 
 

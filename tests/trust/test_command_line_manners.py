@@ -158,3 +158,14 @@ def test_completion_scripts_are_printed_and_work(findspot: Program, shell: str, 
     offered = findspot(env={"_FINDSPOT_COMPLETE": f"{shell}_complete"} | words)
     assert "completion" in offered.out
     assert "search" not in offered.out
+
+
+def test_completion_runs_no_program_of_the_folder(findspot: Program, tmp_path: Path) -> None:
+    """security S18: `PATH` may have the working folder in it."""
+    for name in ("bash", "zsh", "fish"):
+        (tmp_path / name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\necho 5.0\n")
+        (tmp_path / name).chmod(0o755)
+    for shell in ("bash", "zsh", "fish", "powershell"):
+        shown = findspot("completion", shell, cwd=tmp_path, env={"PATH": f".::{os.environ['PATH']}"})
+        assert (shown.code, shown.err) == (0, "")
+    assert not (tmp_path / "ran").exists()

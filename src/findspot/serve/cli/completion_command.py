@@ -68,4 +68,5 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, _PROGRAM, COMPLETION_VARIABLE).source())
+    completer = kind(ctx.find_root().command, {}, _PROGRAM, COMPLETION_VARIABLE)
+    click.echo(ShellComplete.source(completer))  # that of bash would run a program called `bash`

@@ -158,9 +158,11 @@ def _packages() -> Check:
     broken = [f"{name} ({results.get(name, 'crashes')})" for name in _NATIVE if results.get(name) != "loads"]
     if broken:
         return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
-    own = "is in use" if native() else "is missing or out of date: indexing takes longer"
-    count = len(list(metadata.distributions()))
-    return ok("packages", f"{count} installed, the compiled ones load; the compiled part of Findspot {own}")
+    text = f"{len(list(metadata.distributions()))} installed, the compiled ones load"
+    if native():
+        return ok("packages", f"{text}, and so does the compiled part of Findspot")
+    remedy = "Install a C compiler and then findspot again, or take a released wheel."
+    return warning("packages", f"{text}; without its compiled part, Findspot indexes more slowly", remedy)
 
 
 def _console(encoding: str) -> Check:
@@ -171,15 +173,14 @@ def _console(encoding: str) -> Check:
 
 
 def _home(home: Path) -> Check:
+    text = f"{home}, {shapes.size(folder_bytes(home))}" if home.exists() else f"{home}, not there yet"
+    try:
+        tempfile.TemporaryFile(dir=_existing(home)).close()
+    except OSError as problem:
+        remedy = "Take ownership of it, or set FINDSPOT_HOME to another folder."
+        return error("store", f"{text}; not writable: {problem.strerror}", remedy)
     if not home.exists():
         return ok("store", f"{home} (created with the first index)")
-    text = f"{home}, {shapes.size(folder_bytes(home))}"
-    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        return error(
-            "store",
-            f"{text}; not writable",
-            "Take ownership of it, or set FINDSPOT_HOME to another folder.",
-        )
     kind = remote_kind(home)
     if kind:
         remedy = "Set FINDSPOT_HOME to a folder on a local disk: locks may not hold here."
@@ -189,8 +190,13 @@ def _home(home: Path) -> Check:
     return ok("store", text)
 
 
+def _existing(path: Path) -> Path:
+    """Return the path, or the nearest around it that exists."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
 def _disk(home: Path) -> Check:
-    folder = next(path for path in (home, *home.parents) if path.exists())
+    folder = _existing(home)
     free = shutil.disk_usage(folder).free
     text = f"{shapes.size(free)} free at {folder}"
     remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."

@@ -1,9 +1,11 @@
 """Report errors to people and to programs, and choose the exit code.
 
-0    done, or nothing to do              4    a provider or a published address is unavailable
+0    done, or nothing to do or to find   4    a provider or a published address is unavailable
 1    an error; or the user said no       130  stopped by Ctrl-C
 2    wrong usage or configuration        143  stopped by SIGTERM
 3    there is no index
+
+A name that the index does not have is an error; nothing found for one that it has is an answer.
 """
 
 from __future__ import annotations

@@ -239,7 +239,12 @@ def open_index(given: str | None, reply: Reply, *, update: bool) -> Iterator[Ope
 
 
 def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
-    """Run the update; ask first about a published index, and about a project over `maxFiles`."""
+    """Run the update; ask first about a home folder, a published index, and a project over `maxFiles`."""
+    root, home = project.root, expanded("~").resolve()
+    if not project.store.exists and home.is_relative_to(root):
+        what = "is your home folder" if root == home else "holds your home folder"
+        confirm(f"{root} {what}. Index all of it?", yes, reply)
+        output.note(f"Looking through {root}; that may take a while.")
     if not force:
         offer_published(project)
     try:

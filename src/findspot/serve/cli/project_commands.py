@@ -103,7 +103,7 @@ def files(
 def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
-        indexed = engine.projects()
+        indexed, gone = engine.projects(), find_orphans(engine.settings.home)
     if reply.json:
         output.emit({"projects": [project_object(*entry) for entry in indexed], "total": len(indexed)})
     elif not indexed:
@@ -116,6 +116,8 @@ def projects(reply: Reply) -> None:
         ]  # fmt: skip
         header = ("status", "files", "chunks", "size", "updated", "project")
         output.table(rows, header, numbers=(1, 2, 3))
+    for orphan in gone if not reply.json else ():
+        output.note(f"note: {orphan.name} is gone; `findspot clean` deletes its index.")
 
 
 def _show_status(status: IndexStatus) -> None:
@@ -211,13 +213,16 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     with open_engine() as engine:
         orphans = find_orphans(engine.settings.home)
         if orphans and not reply.json:
-            output.table([(shapes.size(size), str(folder)) for folder, size in orphans], numbers=(0,))
+            output.table([(shapes.size(orphan.size), orphan.name) for orphan in orphans], numbers=(0,))
         if orphans and not dry_run:
             confirm(f"Delete {output.count(len(orphans), 'orphaned index')}?", yes, reply)
             orphans = delete_orphans(engine.settings.home)
-    freed = shapes.size(sum(size for _, size in orphans))
+    freed = shapes.size(sum(orphan.size for orphan in orphans))
     if reply.json:
-        listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in orphans]
+        listed = [
+            {"path": str(each.folder), "project": each.name, "storageSize": shapes.size(each.size)}
+            for each in orphans
+        ]
         state = "dry_run" if dry_run else "success"
         output.emit({"status": state, "removed": listed, "total": len(orphans), "storageSize": freed})
     elif not orphans:
