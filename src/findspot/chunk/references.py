@@ -249,9 +249,8 @@ def read_references(
     )
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
-    for made, base in anonymous:
-        if made in places:
-            _inherit(reading, made, base)
+    for made, base in ((made, base) for made, base in anonymous if made in places):
+        _inherit(reading, made, base)
     for match in matches:
         if "pass" in match:
             reading.passed += match["pass"]

@@ -7,11 +7,11 @@ circles. So no project can make it go too deep or on for too long, and no mistak
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from findspot.core.errors import FindspotError
+from findspot.core.sqlite import Error
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ MAX_STEPS = 20_000
 MOST_STEPS = 400_000
 """Steps for one file, or for one question, after which no other is begun."""
 
-NOT_OURS = (FindspotError, sqlite3.Error, OSError, MemoryError)
+NOT_OURS = (FindspotError, Error, OSError, MemoryError)
 """What the index or the system says: it is no mistake in the evaluation of code."""
 
 
