@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -214,6 +215,9 @@ class Doubts:
             if target is None or view.language.family != target.language.family or view is target:
                 continue
             for fact in view.facts.imports:
+                first = fact.module.partition(".")[0]
+                if target.language.family == "python" and first in sys.stdlib_module_names:
+                    continue  # an absolute import, which means that module whatever a file is called
                 named = module_name(fact.module) in stems or fact.original in stems
                 if named and not self._outgoing.evaluator.modules.resolve(view, fact.module):
                     yield PossibleUse(view.node, view.path, fact.line, f"{fact.module} is not resolved")

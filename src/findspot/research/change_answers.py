@@ -10,6 +10,7 @@ from findspot.graph import Node
 from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.possible_uses import Leftover, PossibleUse
 from findspot.graph.values import FLOOR, IMPORTED
+from findspot.rank.roles import Role, role_of
 from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
 from findspot.research.findings import Aim, FoundNode, Inquiry, PossiblePlace
@@ -26,6 +27,9 @@ _LEAST_SHARE = 0.15
 MOST_REASONS = 3
 _MOST_LISTED = 100
 """Leftover and possible uses."""
+
+_FEW = 3
+"""Direct dependents that the first sentence names; the listing has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +161,15 @@ def _place(
 def _impact_summary(
     subjects: str, change: Change, found: Impact, affected: Sequence[Affected], possible: int
 ) -> str:
-    production = [each for each in affected if not each.in_test]
+    roles = [role_of(each.node.path) for each in affected]
+    beside = {Role.TEST: "tests", Role.EXAMPLE: "examples and benchmarks"}
+    production = [each for each, role in zip(affected, roles, strict=True) if role not in beside]
     direct = [each for each in production if each.distance == 1]
     said = [f"{subjects}: {sentences.counted(len(direct), 'direct dependent')} in production code"]
-    said[0] += f" ({sentences.named([each.node for each in direct])})." if direct else "."
+    said[0] += f" ({sentences.named([each.node for each in direct], _FEW)})." if direct else "."
     if further := len(production) - len(direct):
         said.append(f"{further} more through these.")
-    if tests := len(affected) - len(production):
-        said.append(f"{tests} in tests.")
+    said += [f"{roles.count(role)} in {what}." for role, what in beside.items() if role in roles]
     if possible:
         said.append(f"{sentences.counted(possible, 'place')} may use it, and nothing says so for certain.")
     if change.gone:

@@ -84,14 +84,14 @@ export function preview(pane, { project, onLike }) {
         { class: "actions" },
         action("Open file", "Enter", () => open(hit, query)),
         action("Copy place", "c", copy),
-        followUps(hit, query),
+        followUps(hit),
       ),
     );
   }
 
   /** Where to go from a result. */
-  function followUps(hit, query) {
-    const named = hit.symbols?.find((name) => query.includes(name)) || hit.symbols?.[0];
+  function followUps(hit) {
+    const named = hit.symbol || hit.symbols?.[0];
     const address = `#/project/${encodeURIComponent(projectOf(hit))}?symbol=${encodeURIComponent(named)}`;
     return [
       onLike && action("More like this", "m", () => onLike(hit)),
@@ -114,7 +114,7 @@ export function preview(pane, { project, onLike }) {
   }
 
   function open(hit, query = "") {
-    if (hit.path) openFile(projectOf(hit), hit, () => followUps(hit, query));
+    if (hit.path) openFile(projectOf(hit), hit, () => followUps(hit));
     else pane.querySelector("[tabindex]")?.focus();
   }
 
