@@ -56,17 +56,72 @@ def test_a_fifo_or_device_in_the_place_of_settings_hangs_nothing(
 
 def test_a_yaml_bomb_harms_no_other_project(findspot: Program, make: MakeFolder) -> None:
     """`security 6`: 350 bytes stopped `projects`, `doctor` and `delete` in every folder."""
-    bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
     hostile = make({"a.py": "x = 1\n"}, "hostile")
     assert findspot("index", hostile).code == 0
     (hostile / ".cortex").mkdir()
-    (hostile / ".cortex/config.yml").write_text(f"{bomb}embedding:\n  endpoint: *a9\n")
+    (hostile / ".cortex/config.yml").write_text(f"{BOMB}embedding:\n  endpoint: *a9\n")
     elsewhere = make({"b.py": "y = 1\n"}, "elsewhere")
     listed = findspot("projects", cwd=elsewhere)
     assert (listed.code, str(hostile) in listed.out) == (0, True)
     status = findspot("status", cwd=hostile)
     assert (status.code, "an alias at line 2" in status.err) == (0, True)
     assert findspot("delete", hostile, "--yes").code == 0
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40))
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 2_000))
+CLIENT_FILES = {
+    "bomb.yaml": f"{BOMB}extensions: *a9\n",
+    "merges.yaml": f"{MERGES}extensions: *a39\n",
+    "chain.yaml": f"{CHAIN}extensions: *a1999\n",
+    "itself.yaml": "extensions: &a [*a]\n",
+    "deep.yaml": f"extensions: {'[' * 5_000}\n",
+    "deep.toml": f"a = {'[' * 5_000}\n",
+    "dotted.toml": f"{'.'.join(['a'] * 5_000)} = 1\n",
+    "deep.json": '{"mcpServers": ' + "[" * 100_000,
+    "nested.json": '{"mcpServers": ' + '{"a":' * 900 + "1" + "}" * 901,
+}
+
+
+@pytest.mark.parametrize("name", CLIENT_FILES)
+def test_a_clients_file_that_grows_is_refused(findspot: Program, make: MakeFolder, name: str) -> None:
+    project = make({"a.py": "", name: CLIENT_FILES[name]})
+    done = findspot("tools", "index", name, cwd=project)
+    assert (done.code, "unexpected" in done.err) == (2, False)
+    assert name in done.err
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "content"),
+    [
+        ("continue", ".continue/mcpServers/findspot.yaml", CLIENT_FILES["bomb.yaml"]),
+        ("codex", ".codex/config.toml", CLIENT_FILES["deep.toml"]),
+        ("codex", ".codex/config.toml", CLIENT_FILES["dotted.toml"]),
+        ("cursor", ".cursor/mcp.json", CLIENT_FILES["deep.json"]),
+    ],
+)
+def test_setup_leaves_a_file_alone_that_grows(
+    findspot: Program, make: MakeFolder, client: str, path: str, content: str
+) -> None:
+    project = make({"a.py": "", path: content})
+    done = findspot("setup", "--project", "--client", client, "--yes", cwd=project)
+    assert (done.code, "unexpected" in done.err) == (1, False)
+    assert (project / path).read_text() == content
+
+
+@pytest.mark.parametrize("kind", ["fifo", "endless"])
+def test_setup_and_doctor_wait_for_no_clients_file(
+    findspot: Program, make: MakeFolder, kind: str, tmp_path: Path
+) -> None:
+    project, user = make({"a.py": ""}), tmp_path / "user"
+    file = user / ".cursor/mcp.json"
+    file.parent.mkdir(parents=True)
+    os.mkfifo(file) if kind == "fifo" else file.symlink_to("/dev/zero")
+    environment = {"HOME": str(user), "XDG_CONFIG_HOME": ""}
+    done = findspot("setup", "--client", "cursor", "--yes", cwd=project, env=environment)
+    assert (done.code, "cannot be read (not a regular file)" in done.err) == (1, True)
+    assert "not a regular file" in findspot("doctor", cwd=project, env=environment).out
 
 
 def test_export_does_not_write_through_links(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from findspot.catalogue.known_clients import SERVER
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import home_folder
-from findspot.core.files import make_private_dir, read_json, read_named, write_json
+from findspot.core.configfiles import MAX_CONFIG_BYTES, yaml_loader
+from findspot.core.files import ContentError, make_private_dir, read_json, read_named, write_json
 from findspot.core.locks import writer_lock
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError
@@ -170,6 +171,7 @@ _PROJECTS = "projects"
 OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "callbackPort")
 """What an entry can say about logins."""
 
+_MAX_DEPTH = 100
 _ERROR_LINE = re.compile(r"\(at line (\d+)")
 _SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ENV_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -186,27 +188,48 @@ def parse_config(text: str, kind: str = "json") -> Any:
     if kind.startswith("yaml"):
         return parse_yaml(text)
     try:
-        return json.loads(text)  # far faster than the reader that knows comments
-    except (ValueError, RecursionError):
+        return _flat_enough(json.loads(text))  # far faster than the reader that knows comments
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, MalformedError):
+            raise
         node = jsonc.parse(text)
         return node.value if node else None
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return dict(_flat_enough(tomllib.loads(text)))
+    except RecursionError:
+        raise MalformedError("nested too deep") from None
     except tomllib.TOMLDecodeError as error:
         line = _ERROR_LINE.search(str(error))
         reason = str(error).partition(" (at ")[0]
         raise MalformedError(reason, int(line[1]) if line else 0) from None
 
 
+def _flat_enough(values: Any) -> Any:
+    """Return values that can be compared and shown without end of the stack."""
+    level, depth = [values], 0
+    while level and depth <= _MAX_DEPTH:
+        inner = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        level, depth = [value for each in inner for value in each], depth + 1
+    if level:
+        raise MalformedError("nested too deep")
+    return values
+
+
 def parse_yaml(text: str) -> Any:
-    """Return the values of a client's YAML; its own aliases are followed."""
+    """Return the values of a client's YAML; its own aliases are followed, unless they make it grow."""
     import yaml  # type: ignore[import-untyped]
 
+    if len(text) > MAX_CONFIG_BYTES:
+        raise MalformedError(f"more than {MAX_CONFIG_BYTES >> 10} KB of YAML")
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, yaml_loader(aliases=True))
+    except ContentError as error:
+        raise MalformedError(str(error)) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise MalformedError(str(error.problem or "this is not YAML"), line) from None

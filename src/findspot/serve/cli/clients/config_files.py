@@ -23,6 +23,8 @@ from findspot.core.files import (
     content_hash,
     make_private_dir,
     read_json,
+    read_named,
+    reason,
     translated_os_errors,
     write_atomic,
     write_json,
@@ -36,6 +38,7 @@ from findspot.text.jsonc import MalformedError, line_of
 _CONTEXT_LINES = 2
 _MASK = "****"
 _NEW_FILE_MODE = 0o644
+_MAX_BYTES = 64 * 1024 * 1024
 BEGIN = "<!-- findspot:begin -->"
 END = "<!-- findspot:end -->"
 PARAGRAPH = """\
@@ -161,11 +164,11 @@ def _masked_lines(data: bytes | None) -> list[str]:
 def read_config(path: Path) -> bytes | None:
     """Return a file's bytes; None if there is no file."""
     try:
-        return path.read_bytes()
+        return read_named(path, _MAX_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigUnreadableError(path, error.strerror or error) from None
+        raise ConfigUnreadableError(path, reason(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
