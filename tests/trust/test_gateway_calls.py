@@ -18,7 +18,7 @@ import calling_server
 from e2e.harness import Person, Pipe, connected, end_broker, parameters
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
-from program import Program
+from program import Outcome, Program
 from trust import tool_server
 from trust.conftest import MakeFolder, Serve, until
 
@@ -215,6 +215,29 @@ def test_what_may_destroy_something_asks_first(gateway: Gateway, serve: Serve) -
     assert asking.answer(number)["result"]["structuredContent"]["status"] == "cancelled"
     assert gateway.calls() == before
     until(lambda: "destructiveHint" in index.read_text())
+
+
+def test_a_tool_can_be_allowed_for_good(gateway: Gateway, serve: Serve, findspot: Program) -> None:
+    """Filling in a form was one question per step, and no answer was remembered."""
+    settings = {"HOME": str(gateway.user)}
+    asking = serve(gateway.root, capabilities={"elicitation": {}}, **settings)
+    number = asking.ask_tool("call_tool", {"name": "any__erase"})
+    box = asking.until("elicitation/create")["requestedSchema"]["properties"]["always"]
+    assert (box["type"], box["default"]) == ("boolean", False)
+    accepted = {"action": "accept", "content": {"always": True}}
+    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": accepted})
+    assert not asking.answer(number)["result"]["isError"]
+    other = serve(gateway.root, **settings)
+    assert other.call("call_tool", name="any__erase")["content"][0]["text"].startswith("erase")
+
+    def allow(*arguments: str) -> Outcome:
+        return findspot("tools", "allow", *arguments, cwd=gateway.root, env=settings)
+
+    assert allow("--undo", "any__erase").code == 0
+    assert other.values("call_tool", name="any__erase")["status"] == "confirmation_required"
+    assert allow("any__erase", "any__plain").out == "Called without a question: any__erase, any__plain.\n"
+    assert other.call("call_tool", name="any__erase")["content"][0]["text"].startswith("erase")
+    assert allow("any__nothing").code == 2
 
 
 def test_only_what_was_agreed_to_is_called(gateway: Gateway, serve: Serve, home: Path) -> None:
