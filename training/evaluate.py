@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.languages import language_of
 from findspot.core.model import Chunk, Corpus, SourceFile
-from findspot.embed.chunk_vectors import dequantise, embed_chunks
+from findspot.embed.chunk_vectors import embed_chunks
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.static_model import MODEL_FOLDER, StaticEmbedder
 from findspot.text.tokens import tokens
@@ -49,7 +49,8 @@ def dense(folder: Path, chunks: list[Chunk], *, bodies_only: bool) -> Callable[[
     if bodies_only:
         rows = model.embed([chunk.text for chunk in chunks], EmbedMode.PASSAGE)
     else:
-        rows = dequantise(embed_chunks(model, chunks))
+        stored = embed_chunks(model, chunks)
+        rows = stored.values.astype(np.float32) * stored.scales[:, None]
     return lambda query: rows @ model.embed([query], EmbedMode.QUERY)[0]
 
 

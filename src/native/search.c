@@ -272,9 +272,10 @@ static void merge(Ranked *chunks, Py_ssize_t count, Passage *passages, Py_ssize_
         Py_ssize_t place = place_of[rank], first = place, last = place, leader = rank;
         int64_t number = chunks[place].number;
         Py_ssize_t before = -1, after = -1;
-        if (place > 0 && chunks[place - 1].number == number - 1)
+        // Of two different numbers, the smaller one can be increased without an overflow.
+        if (place > 0 && chunks[place - 1].number < number && chunks[place - 1].number + 1 == number)
             before = chunks[place - 1].leader;
-        if (place + 1 < count && chunks[place + 1].number == number + 1)
+        if (place + 1 < count && number < chunks[place + 1].number && chunks[place + 1].number == number + 1)
             after = chunks[place + 1].leader;
         Py_ssize_t others[2] = {before, after};
         if (after >= 0 && (before < 0 || after < before)) {

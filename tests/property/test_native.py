@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compiled import compiled_part
@@ -171,6 +171,7 @@ def test_rows_are_scored_alike(size: int, count: int, data: st.DataObject) -> No
 
 
 @given(st.lists(st.integers(0, 40), unique=True))
+@example([2**63 - 1, -(2**63), 2**63 - 2, 1 - 2**63])
 def test_neighbours_are_merged_alike(ranked: list[int]) -> None:
     spans = array("q", compiled.merged(array("q", ranked), 3, 3, 4)).tolist()
     assert spans == [value for span in merged_in_python(ranked, 3, 3, 4) for value in span]

@@ -114,11 +114,6 @@ def quantise(vectors: Vectors) -> QuantisedVectors:
     return QuantisedVectors(values, scales)
 
 
-def dequantise(quantised: QuantisedVectors) -> Vectors:
-    """Convert back to float32 rows."""
-    return quantised.values.astype(np.float32) * quantised.scales[:, None]
-
-
 def _body(chunk: Chunk) -> str:
     """Return the text with its capsule; the imports in it gain 0.02 NDCG@10, a breadcrumb nothing."""
     return f"{chunk.text}\n{chunk.context}" if chunk.context else chunk.text

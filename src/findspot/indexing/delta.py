@@ -122,8 +122,13 @@ FILES_A_SECOND = 100
 BYTES_A_SECOND = 1_000_000
 """On two cores, a third of what was measured: machines are slower, and have other things to do."""
 
-DISK_SHARE = 4.0
-"""What an index takes of the disk, against the files it is made of."""
+_DISK_PER_BYTE = 4.0
+_DISK_PER_FILE = 4_000
+
+
+def disk_bytes(sizes: Iterable[int]) -> int:
+    """Return about what an index of files of these sizes takes of the disk."""
+    return int(sum(_DISK_PER_BYTE * size + _DISK_PER_FILE for size in sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,7 @@ class Foreseen:
 
     @property
     def disk(self) -> int:
-        return int(self.size * DISK_SHARE)
+        return int(self.size * _DISK_PER_BYTE + self.files * _DISK_PER_FILE)
 
 
 def foresee(tree: Roots, settings: Settings) -> Foreseen:

@@ -58,7 +58,7 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
 
 
 def _lacks_vector(record: ChunkRecord) -> bool:
-    """Return the vectors: None for one that the store has, no bytes for one that is still to be made."""
+    """Return whether a vector is still to be made: it has no bytes then, and is None where one is stored."""
     return record.vector == b""
 
 

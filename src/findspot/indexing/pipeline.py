@@ -38,6 +38,7 @@ from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import (
     Delta,
     compare,
+    disk_bytes,
     outermost,
     pipeline_name,
     scanned_ns,
@@ -68,11 +69,14 @@ WAIT_S = 1.0
 _GROWTH = 1.2
 """A project that somebody agreed to have indexed may grow by so much before the question comes again."""
 
-COMMIT_S = 2.0
+COMMIT_S = 1.0
+_COMMIT_SHARE = 10
 _LONGEST_COMMIT_S = 15.0
-"""A run commits after two seconds, then waits twice as long each time: every commit rewrites segments."""
-_BYTES_PER_BYTE = 3
-"""What an index takes on disk for a byte of source: text, structure, keywords and vectors."""
+"""A run commits every second, or less often where commits would take more than a tenth of its time: every
+commit rewrites segments. What was done since the last one is lost where the run is killed."""
+
+_SMALL_BYTES = 65_536
+"""Larger files are indexed after smaller ones, in such steps."""
 
 _COMMIT_CHUNKS = 16_000
 """A commit at least this often, so that what waits for it takes some tens of megabytes."""
@@ -168,7 +172,7 @@ def _apply(run: Run) -> IndexReport:
         if run.asked:  # memory that was short may be there now
             writer.skips.drop(SkipReason.WORKER_CRASHED)
         delta = compare(found.files, writer.known_files(), scanned_ns(writer.meta()), force=force)
-        run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
+        run.needed_bytes = disk_bytes(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
         with starting_second(run.store, run.indexed if run.edges else 0) as second:
@@ -366,7 +370,7 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
 
 
 class _Commits:
-    """Commits what is done, less often the longer a run takes, also while one file holds up the others."""
+    """Commits what is done, less often the longer that takes, also while one file holds up the others."""
 
     def __init__(self, run: Run, writer: Writer, done: int) -> None:
         self._run, self._writer = run, writer
@@ -380,11 +384,13 @@ class _Commits:
             self.commit()
 
     def commit(self) -> None:
+        began = time.monotonic()
         self._writer.set_meta(done=str(self.done))
         with memory_given_back():
             self._writer.commit()
         self._at, self._chunks, self._committed = time.monotonic(), self._run.chunks, self.done
-        self._wait_s = min(2 * self._wait_s, _LONGEST_COMMIT_S)
+        wait_s = max(self._run.commit_s, _COMMIT_SHARE * (self._at - began))
+        self._wait_s = min(wait_s, _LONGEST_COMMIT_S)
 
 
 def _outcomes(
@@ -395,6 +401,8 @@ def _outcomes(
     if not changed:
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
+    # A file that costs much must not keep the others from being found meanwhile.
+    changed.sort(key=lambda compared: compared[0].size // _SMALL_BYTES)
     size = worker_count(len(changed), sum(file.size for file, _ in changed))
     with run.workers.lend(_setup(run, size, embedder), size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in changed)

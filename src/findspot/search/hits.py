@@ -102,7 +102,7 @@ def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> tuple[l
     if query.group_by is GroupBy.SYMBOL:
         found = _by_definition(snapshot, ranking.numbers, question)
         return found, len(found)
-    spans = _spans(ranking.numbers, snapshot.files.copies, question.except_chunks)
+    spans = spans_of(ranking.numbers, snapshot.files.copies, question.except_chunks)
     if query.group_by is GroupBy.FILE:
         found = _by_file([Passage(*span) for span in spans.tolist()])
         return found, len(found)
@@ -184,15 +184,6 @@ def _without_copies(ranked: Sequence[int], copies: Mapping[int, str]) -> Iterato
             yield rank, number
 
 
-def passages(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int] = ()) -> list[Passage]:
-    """Return a ranking of chunks as passages, copies of the same file and the chunks of `never` left out.
-
-    `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
-    for more results never changes the first.
-    """
-    return [Passage(*span) for span in _spans(ranked, copies, never).tolist()]
-
-
 _Span = tuple[int, int, int]
 """The rank of a passage, its first and its last chunk."""
 
@@ -200,7 +191,12 @@ _Spans = NDArray[np.int64]
 """One such row per passage."""
 
 
-def _spans(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> _Spans:
+def spans_of(ranked: Sequence[int], copies: Mapping[int, str], never: Collection[int]) -> _Spans:
+    """Return a ranking of chunks as passages, copies of the same file and the chunks of `never` left out.
+
+    `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
+    for more results never changes the first.
+    """
     if copies.keys().isdisjoint([number >> ORDINAL_BITS for number in ranked]):
         return _bridged(_merged(ranked), never)
     kept = [

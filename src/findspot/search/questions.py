@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,13 @@ def asks_model(query: Query) -> bool:
     """
     by_words = query.mode is Mode.KEYWORD or (query.mode is Mode.HYBRID and query.semantic_weight == 0)
     return not by_words and query.mode is not Mode.REGEX and query.similar_to is None
+
+
+def shortened(query: Query) -> Query:
+    """Return a query cut to what counts, and one character more, by which `understand` sees the cut."""
+    if len(query.text) <= MAX_QUERY_CHARS + 1 or query.mode is Mode.REGEX:
+        return query
+    return replace(query, text=query.text.lstrip()[: MAX_QUERY_CHARS + 1])
 
 
 def understand(snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Question:

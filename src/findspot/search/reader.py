@@ -17,7 +17,7 @@ from findspot.search.freshness import Checked, Disk, changed_since_indexed, chec
 from findspot.search.hybrid import search
 from findspot.search.left_out import fitting_pattern, fitting_question
 from findspot.search.query_filters import allowed_files, is_filtered, with_changed_paths
-from findspot.search.questions import asks_model
+from findspot.search.questions import asks_model, shortened
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
 from findspot.slower_model import SlowerReader
@@ -56,6 +56,7 @@ class IndexReader:
 
     def search(self, query: Query) -> Results:
         """Return the results of a query, each with the lines that its file has on disk now."""
+        query = shortened(query)
         results, checked = self._search(query)
         hits = checked.hits[: query.limit]
         if not query.offset and query.similar_to is None and not is_filtered(replace(query, under=None)):

@@ -30,6 +30,8 @@ _ASSIGNED = re.compile(r"(?i)(\b\w*(?:password|passwd|passphrase|pwd|secret|toke
 """A password that somebody typed into a question looks like any other word; its name gives it away."""
 
 _QUESTION_CHARS = 500
+_READ_CHARS = 20_000
+"""More than a secret has, so that none is cut before it is masked."""
 _NAME_CHARS = 200
 _MOST_ANSWERS = 5
 _TIDY_EVERY = 20
@@ -111,7 +113,8 @@ def note(entry: Entry) -> None:
     from findspot.discover.secrets import MASK, masked  # a server starts without it
 
     cut = [text[:_NAME_CHARS] for text in (entry.client, entry.project, entry.tool)]
-    question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(entry.question))[:_QUESTION_CHARS]
+    read = entry.question[:_READ_CHARS]
+    question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(read))[:_QUESTION_CHARS]
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
     figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
     row = (entry.time, *cut, question, answers, *figures)

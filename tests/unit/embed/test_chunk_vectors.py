@@ -15,14 +15,19 @@ from findspot.core.model import Chunk, ChunkType, Span, Symbol
 from findspot.embed.chunk_vectors import (
     NAMES_WEIGHT,
     PATH_WEIGHT,
+    QuantisedVectors,
     chunk_key,
-    dequantise,
     embed_chunks,
     quantise,
     unit,
 )
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.embed.provider_registry import open_embedder
+
+
+def dequantise(quantised: QuantisedVectors) -> Vectors:
+    return quantised.values.astype(np.float32) * quantised.scales[:, None]
+
 
 CHUNK = Chunk(
     path="src/billing/invoice.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from hypothesis import given
@@ -14,10 +15,15 @@ from findspot.search.hits import (
     MAX_BRIDGED_CHUNKS,
     MAX_MERGED_CHUNKS,
     MERGE_WITHIN,
-    passages,
+    Passage,
+    spans_of,
 )
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, chunk_number
 from findspot.store.sqlite_store import SqliteStore
+
+
+def passages(ranked: list[int], copies: dict[int, str], never: Collection[int] = ()) -> list[Passage]:
+    return [Passage(*span) for span in spans_of(ranked, copies, never).tolist()]
 
 
 def ranking(*places: tuple[int, int]) -> list[int]:

@@ -94,6 +94,7 @@ def test_a_long_query_is_cut_and_says_so() -> None:
     results = shop().search(Query(ODD["100 kB"]))
     assert results.warning == f"The query was cut to its first {MAX_QUERY_CHARS:,} characters."
     assert results.hits == shop().search(Query(ODD["100 kB"][: MAX_QUERY_CHARS + 50])).hits
+    assert len(results.query) <= MAX_QUERY_CHARS + 1  # no more is read by anything that follows
 
 
 def test_a_query_without_words_finds_nothing_and_says_so() -> None:

@@ -333,7 +333,7 @@ class Draft:
                 self.versions[name] = int(table.version)
 
     def _rewind(self, name: str, version: int | None) -> None:
-        """Return a table as the head has it; undo what a writer left without committing."""
+        """Open a table as the head has it; undo what a writer left without committing."""
         found = self._tables.open(name)
         table = self._tables.make(name) if found is None else found
         with self._tables.translated():
