@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.door import HELLO, post, serving
+from e2e.door import HELLO, opened, post, serving
 from e2e.harness import PATIENCE_S, Connection
 from e2e.wire import Wire
 
@@ -104,6 +106,22 @@ async def _broken_off(address: str) -> None:
     writer.write(_request(parts.netloc, b'{"jsonrpc"', {}, claimed=5_000))
     await writer.drain()
     writer.close()
+
+
+def test_slow_bodies_without_a_token_keep_nobody_out(home: Path, shop: Path) -> None:
+    """More of them than the server has places: whoever has the token is answered."""
+    with opened(home, shop, files=400, FINDSPOT_HTTP_TOKEN="right") as door, ExitStack() as held:
+        parts = urlsplit(door.address)
+        for _ in range(250):
+            slow = held.enter_context(socket.create_connection((parts.hostname, parts.port), PATIENCE_S))
+            slow.sendall(
+                _request(parts.netloc, b"{", {}, claimed=5_000).replace(b"Connection: close\r\n", b"")
+            )
+        for _ in range(20):
+            assert post(door.address, Authorization="Bearer right").status == 200
+        assert slow.recv(12) == b"HTTP/1.1 401"
+        while slow.recv(1_000):
+            pass
 
 
 def test_requests_before_initialize(address: str, session: dict[str, str]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -30,13 +32,22 @@ BACKLOG = 512
 HEAD_S = 10.0
 """How long a connection may take to send the head of a request."""
 
+BODY_S = 30.0
+"""How long it may then take to send the body, and how long it may leave an answer unread."""
+
+REST_S = 2.0
+"""How long it may take to send the rest of a body that was answered before its end.
+
+Closing at once would take the answer along.
+"""
+
 MAX_CONNECTIONS = 2_000
 """Connections whose requests are answered; those beyond get 503."""
 
 _BEYOND = 64
 """Connections beyond the limit that are told so; more are closed."""
 
-_SHARE_OF_ONE_ADDRESS = 0.75
+_SHARE_OF_ONE_ADDRESS = 0.5
 """Of all connections, so that one address cannot take them all."""
 
 _OTHER_DESCRIPTORS = 256
@@ -113,6 +124,7 @@ def serve(
     config = _Config(
         app,
         http=Connection,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -213,28 +225,30 @@ class _Listener(socket.socket):
 
 
 class Connection(H11Protocol):
-    """One connection of a client; closed where it sends no request, or its address has too many."""
+    """One connection of a client; closed where it keeps the server waiting, or its address has too many."""
 
-    _head_timer: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
+    """Runs while the server waits for the client, which needs no token for that."""
+    _timed_s: float | None = None
     _end_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if self._is_too_many():
-            transport.abort()
-        else:
-            self._watch_head()
+        if self._finds_place():
+            self._watch()
             self._drain()
+        else:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_watching()
-        if self._end_timer is not None:
-            self._end_timer.cancel()
+        for timer in (self._timer, self._end_timer):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch_head()
+        self._watch()
         self._drain()
 
     def shutdown(self) -> None:
@@ -245,7 +259,15 @@ class Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._watch_head()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._watch()
 
     @property
     def _is_draining(self) -> bool:
@@ -266,24 +288,51 @@ class Connection(H11Protocol):
         if self.cycle is None or self.cycle.response_complete:
             super().shutdown()
 
-    def _is_too_many(self) -> bool:
+    def _finds_place(self) -> bool:
+        """Return whether there is a place; if not, who has kept the server waiting longest loses theirs.
+
+        That is one of the same address, or of the one with most of such connections: who is slow on purpose
+        keeps nobody out.
+        """
         limit = self.config.limit_concurrency or MAX_CONNECTIONS
-        if len(self.connections) > limit + _BEYOND:
+        everyone = [other for other in self.connections if isinstance(other, Connection)]
+        same = [other for other in everyone if other._address == self._address]
+        is_share_taken = len(same) > max(1, int(limit * _SHARE_OF_ONE_ADDRESS))
+        if not is_share_taken and len(everyone) < limit:
             return True
-        if self.client is None:
-            return False
-        addresses = (getattr(other, "client", None) for other in self.connections)
-        same = sum(1 for address in addresses if address and address[0] == self.client[0])
-        return same > max(1, int(limit * _SHARE_OF_ONE_ADDRESS))
+        waiting = [other for other in (same if is_share_taken else everyone) if other._timer is not None]
+        if not waiting:
+            return not is_share_taken and len(everyone) <= limit + _BEYOND
+        count = Counter(other._address for other in waiting)
+        slowest = max(waiting, key=lambda other: (count[other._address], -other._waits_until))
+        self.connections.discard(slowest)
+        slowest.transport.abort()
+        return True
 
-    def _watch_head(self) -> None:
-        """Time the wait for a whole head, however slowly it comes; a request under way is not timed."""
-        if self.conn.their_state is not h11.IDLE:
-            self._stop_watching()
-        elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_S, self.transport.abort)
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
-    def _stop_watching(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    @property
+    def _waits_until(self) -> float:
+        return self._timer.when() if self._timer else math.inf
+
+    def _watch(self) -> None:
+        """Time each wait for the client as a whole, however much comes meanwhile; no answer is timed."""
+        allowed_s = self._allowed_s()
+        if allowed_s == self._timed_s:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed_s = allowed_s
+        self._timer = None if allowed_s is None else self.loop.call_later(allowed_s, self.transport.abort)
+
+    def _allowed_s(self) -> float | None:
+        """Return how long the client may take for what it has to do next; None while it has nothing to do."""
+        if self.flow.write_paused:
+            return BODY_S
+        if self.conn.their_state is h11.IDLE:
+            return HEAD_S
+        if self.conn.their_state is h11.SEND_BODY:
+            return REST_S if self.cycle.response_complete else BODY_S
+        return None
