@@ -6,7 +6,6 @@ Most of the SDK's several hundred messages are never sent: each is built when it
 adapters that read any of them, which saves another 0.2 s. The messages of the newest version of the protocol,
 which few clients speak so far, are not even imported before one of them comes: 0.1 s. Neither is what the SDK
 needs to build a web application of its own, which we do not use; our HTTP server imports its parts by itself.
-Plugins of pydantic are not looked for: that reads about every installed package, and none is for us.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic.plugin import _loader
 
 
 def _execute_on_first_use(name: str) -> None:
@@ -57,9 +55,6 @@ _execute_on_first_use("mcp.server")
 
 _DEFERS = "_defer_build"
 """The property of an adapter that says whether it is built when it is first used."""
-
-_PLUGINS = "_plugins"
-"""The plugins that pydantic has found; None before it looks for them."""
 
 
 @contextmanager
@@ -140,6 +135,4 @@ def _import_sdk(*names: str) -> None:
             del sys.modules[name]
 
 
-if getattr(_loader, _PLUGINS, {}) is None:
-    setattr(_loader, _PLUGINS, {})
 _import_sdk("mcp_types.methods", "mcp.server.lowlevel.server")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,10 +152,8 @@ import sys
 import findspot.serve.mcp
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
-from pydantic.plugin import _loader
 
 assert isinstance(vars(TypeAdapter)["_defer_build"], property), "what defers the adapters"
-assert _loader._plugins == {}, "what keeps pydantic from looking for plugins"
 assert "mcp_types._v2026_07_28" not in sys.modules
 answer = {"resultType": "complete", "content": [{"type": "text", "text": "hi"}], "isError": False}
 assert methods.serialize_server_result("tools/call", "2025-11-25", answer)["content"] == answer["content"]
@@ -171,6 +170,34 @@ sys.exit(1)
 
 def test_messages_of_the_newest_version_are_imported_when_one_comes() -> None:
     assert subprocess.run([sys.executable, "-c", _NEWEST], check=False).returncode == 0
+
+
+_PLUGIN = """
+seen = []
+class Plugin:
+    def new_schema_validator(self, schema, schema_type, schema_type_path, *others):
+        seen.append(schema_type_path.name)
+        return None, None, None
+plugin = Plugin()
+"""
+
+_CALLER = """
+import findspot, pydantic, the_plugin
+findspot.add_cortex_search_tool
+class Mine(pydantic.BaseModel):
+    name: str
+assert any("Mine" in name for name in the_plugin.seen), the_plugin.seen
+"""
+
+
+def test_the_library_leaves_its_caller_the_plugins_of_pydantic(tmp_path: Path) -> None:
+    (tmp_path / "the_plugin.py").write_text(_PLUGIN)
+    installed = tmp_path / "the_plugin-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: the-plugin\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[pydantic]\nthe_plugin = the_plugin:plugin\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", _CALLER], env=environment, check=False).returncode == 0
 
 
 _FIELDS = """
