@@ -16,6 +16,22 @@ from .served import FILES, HOSTILE, Home, Served, being_indexed, make_project, s
 pytestmark = pytest.mark.programs
 
 
+BROKEN_WORDS = """() => {
+  const cells = [...document.querySelectorAll('.packages td, .packages thead th')];
+  return cells.flatMap(cell => {
+    const text = cell.firstChild;
+    const words = [...text.data.matchAll(/[^\\s-]+/g)];
+    return words.filter(word => {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+    }).map(word => word[0]);
+  });
+}"""
+"""Words that stand on more than one line."""
+
+
 def answered(window: Page, query: str) -> None:
     expect(window.locator("#results")).to_have_attribute("data-query", query)
 
@@ -94,7 +110,17 @@ class TestSearch:
         window = visit(expect_errors=True)
         window.get_by_label("Match by").select_option("regex")
         window.get_by_role("combobox", name="Search").fill("tot(al")
-        expect(window.locator(".state")).to_contain_text("The search pattern 'tot(al' is invalid")
+        state = window.locator(".state")
+        expect(state).to_contain_text("The search pattern 'tot(al' is invalid")
+        expect(state).to_contain_text("Wrong at character 4: unclosed group.")
+        expect(state).not_to_contain_text("rg:")
+
+    def test_that_nothing_fits_is_said_once(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "quantum entanglement of photosynthesis")
+        expect(window.locator(".hit").first).to_be_visible()
+        expect(window.get_by_text("Nothing in the index fits this well")).to_have_count(1)
+        assert (window.locator("main").inner_text()).count("Nothing in the index fits this well") == 1
 
 
 class TestHistory:
@@ -414,6 +440,24 @@ class TestStates:
             served.stop()
             window.keyboard.type("x")
             expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
+            expect(window.locator("body")).to_contain_text("Findspot does not answer")
+            window.goto(f"{window.url.partition('#')[0]}#/tools")
+            expect(window.get_by_role("link", name="Tools")).to_have_attribute("aria-current", "page")
+            expect(window.get_by_text("Findspot does not answer")).to_have_count(1)
+
+    def test_an_address_that_names_an_unknown_project(self, visit: Visit, page: Served) -> None:
+        unknown = "0" * 32
+        for view in (
+            f"project/{unknown}",
+            f"search?project={unknown}&q=price",
+            f"dependencies?project={unknown}",
+        ):
+            window = visit(f"{page.address}#/{view}")
+            expect(window.get_by_role("heading", name="No such project")).to_be_visible()
+            expect(window.locator("main")).not_to_contain_text("Nothing is indexed yet")
+            expect(window.locator(".hit")).to_have_count(0)
+            window.locator("main").get_by_role("link", name="Projects").click()
+            expect(window.get_by_role("link", name="shop")).to_be_visible()
 
 
 class TestProject:
@@ -449,6 +493,26 @@ class TestProject:
         window.get_by_label("Name of a function, method or class").fill("no_such_name")
         window.keyboard.press("Enter")
         expect(window.get_by_role("heading", name="No such definition")).to_be_visible()
+
+    def test_callers_are_those_of_the_result(self, visit: Visit) -> None:
+        """A chunk may hold several definitions: the result names the one that answers."""
+        window = visit()
+        with window.expect_response(lambda answer: "q=discounted" in answer.url) as answers:
+            search(window, "discounted")
+        first = answers.value.json()["results"][0]
+        assert (first["symbol"], first["symbols"][0]) == ("discounted", "PRICES")
+        link = window.locator(".pane").get_by_role("link", name="Callers")
+        expect(link).to_have_attribute("href", re.compile("symbol=discounted$"))
+        link.click()
+        expect(window.locator(".centre")).to_contain_text("discounted")
+
+    def test_words_of_the_table_of_packages_stay_whole(self, visit: Visit, page: Served) -> None:
+        window = visit(f"{page.address}#/dependencies")
+        for width in (390, 1280):
+            window.set_viewport_size({"width": width, "height": 844})
+            expect(window.get_by_role("row", name="pypi/absent")).to_be_visible()
+            broken = window.evaluate(BROKEN_WORDS)
+            assert broken == [], width
 
     def test_the_theme_is_kept(self, visit: Visit) -> None:
         window = visit(color_scheme="light")

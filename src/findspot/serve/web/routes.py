@@ -20,7 +20,6 @@ from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, Se
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import (
-    NOTHING_FITS,
     Corpus,
     GroupBy,
     IncludeTests,
@@ -239,7 +238,7 @@ def _results_object(query: Query, results: Results) -> dict[str, Any]:
     for item, hit in zip(values["results"], results.hits, strict=True):
         line = hit.focus or hit.span.start
         item |= {"focusLine": line, "language": hit.language, "strength": hit.strength}
-    return values | {"offset": query.offset, "nothingFits": NOTHING_FITS if results.nothing_fits else None}
+    return values | {"offset": query.offset}
 
 
 def _dependencies(workspace: Workspace, request: Request) -> dict[str, Any]:

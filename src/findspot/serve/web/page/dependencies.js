@@ -79,7 +79,7 @@ export function dependenciesPage(main) {
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of packages" },
         h(
           "table",
-          {},
+          { class: "packages" },
           h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))),
           h("tbody", {}, found.map(row)),
         ),

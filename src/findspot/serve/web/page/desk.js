@@ -28,12 +28,13 @@ export const desk = {
     for (const watcher of this.watchers) watcher();
     return this.projects;
   },
-  /** The project that the address names, or the usual one. */
+  /** The project that the address names, null for an unknown one; the usual one where it names none. */
   get chosen() {
     const { page, rest, parameters } = route();
     const id = (page === "project" && rest[0]) || parameters.get("project");
     if (id === ALL && page !== "project") return together(this.projects);
-    return this.projects.find((project) => project.id === id) || this.usual;
+    if (id && this.projects.length) return this.projects.find((project) => project.id === id) || null;
+    return this.usual;
   },
   get usual() {
     const last = localStorage.getItem("findspot-project");

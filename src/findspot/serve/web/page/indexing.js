@@ -24,6 +24,12 @@ export function indexingButton(project, label, options = {}) {
 
 /** What to do where there is no index. */
 export function notIndexed(project, desk) {
+  if (!project && desk.projects.length)
+    return emptyState(
+      "No such project",
+      "The address names a project that is not in the list. Its index may have been deleted.",
+      h("a", { class: "button primary", href: "#/projects" }, "Projects"),
+    );
   if (!project) {
     return h(
       "div",

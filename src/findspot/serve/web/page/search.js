@@ -74,8 +74,9 @@ export function searchPage(main) {
       state.again = true;
       return undefined;
     }
-    state.busy = true;
     const tools = state.corpus === "tools";
+    if (!tools && !project) return showUnready();
+    state.busy = true;
     const path = tools ? "tools" : everywhere ? "search" : `projects/${project.id}/search`;
     const [answer, problem] = await get(path, values).then(
       (said) => [said, null],
@@ -99,8 +100,7 @@ export function searchPage(main) {
     const hits = tools ? answer.tools : answer.results;
     if (tools && answer.missing) return showMissingTools(answer.missing);
     const total = tools ? answer.total : answer.totalResults;
-    const notices = [answer.nothingFits, answer.warning].filter(Boolean);
-    fill(notice, notices.map((text) => h("p", { class: "notice" }, text)));
+    fill(notice, answer.warning && h("p", { class: "notice" }, answer.warning));
     const shown = offset + hits.length;
     fill(
       summary,
@@ -212,7 +212,7 @@ export function searchPage(main) {
     else if (problem.code === "DOCS_INDEX_NOT_FOUND")
       fill(list.aside, emptyState("No documentation is indexed here", problem.hint));
     else if (problem.status === 400)
-      fill(list.aside, emptyState(problem.message, problem.detail.replace(/^[A-Z_]+: /, "")));
+      fill(list.aside, emptyState(problem.message, problem.hint || problem.detail.replace(/^[A-Z_]+: /, "")));
     else
       fill(
         list.aside,

@@ -12,8 +12,10 @@ export function emptyState(title, text, ...actions) {
   );
 }
 
-/** What went wrong, in the words of whoever knows, and what to do. */
+/** What went wrong, in the words of whoever knows, and what to do; nothing where the page's head says it already. */
 export function errorState(problem, retry) {
+  const lost = ["OFFLINE", "NOT_ADMITTED"].includes(problem.code);
+  if (lost && !document.querySelector("dialog[open]")) return null;
   return h(
     "div",
     { class: "state error", role: "alert" },

@@ -84,9 +84,9 @@ function draw(place, file) {
       ),
     ),
   );
+  if (!dialog.open) dialog.showModal();
   if (failed) fill(dialog, head, errorState(file));
   else fill(dialog, head, cutNotice(file), region(file, place));
-  if (!dialog.open) dialog.showModal();
   const code = dialog.querySelector(".code");
   if (!code) return;
   scrollToLine(code, place.line);
