@@ -25,7 +25,7 @@ from findspot.chunk.plain import (
     chunk_plain,
     cut_long_lines,
 )
-from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_end
+from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_end, notation_of
 from findspot.chunk.references import read_references
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
@@ -134,7 +134,7 @@ def _chunk_type(file: SourceFile) -> ChunkType:
 
 def _fenced_rows(file: SourceFile, lines: SourceLines) -> frozenset[int]:
     """Return the rows of a document that are code, in which `#` begins no hashtag."""
-    if "#" not in lines.text or row(file.language).name not in FENCED:
+    if "#" not in lines.text or notation_of(row(file.language).name, lines) not in FENCED:
         return frozenset()
     fences = find_fences(lines, frontmatter_end(lines))
     return frozenset(fenced for first, last in fences for fenced in range(first, last + 1))

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from findspot.chunk.plain import paragraphs
 from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack
+from findspot.core.languages import PLAIN
 
 FENCED = ("markdown", "mdx")
 """Languages whose code stands between fences."""
@@ -33,6 +34,23 @@ class Heading:
     row: int
     level: int
     title: str
+
+
+def notation_of(language: str, lines: SourceLines) -> str:
+    """Return the notation of a document: plain text may be Markdown.
+
+    It is where every line that begins with `#` and a blank stands after a blank line, half of them or more
+    before one too, as comments of commands or settings do not, and they have more than one level.
+    """
+    if language != PLAIN or "\n#" not in lines.text:
+        return language
+    hidden = {row for first, last in find_fences(lines) for row in range(first, last + 1)}
+    marks = [(row, _ATX.match(line.rstrip())) for row, line in enumerate(lines.lines) if line[:1] == "#"]
+    titles = [(row, len(mark[1])) for row, mark in marks if mark and mark[2] and row not in hidden]
+    begun = all(row == 0 or lines.blank(row - 1) for row, _ in titles)
+    ended = sum(row + 1 == len(lines) or lines.blank(row + 1) for row, _ in titles)
+    levels = {level for _, level in titles}
+    return "markdown" if begun and 2 * ended >= len(titles) and len(levels) > 1 else language
 
 
 def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int]]) -> list[Heading]:
@@ -152,6 +170,7 @@ class _Section:
 
 def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
     """Return the sections of a document, each with its heading path as breadcrumb."""
+    language = notation_of(language, lines)
     fences = find_fences(lines, frontmatter_end(lines)) if language in FENCED else []
     headings = find_headings(lines, language, fences)
     drafts: list[Draft] = []

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from findspot.chunk.dispatch import CHARACTER, chunk_file
-from findspot.chunk.prose import find_fences, find_headings
+from findspot.chunk.prose import find_fences, find_headings, notation_of
 from findspot.chunk.splitting import SourceLines, cut_lines, pack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
 
@@ -92,6 +92,27 @@ def test_sections_carry_their_heading_path() -> None:
     }
 
 
+def test_plain_text_may_be_markdown() -> None:
+    body = "word " * 60
+    text = f"# Guide\n\n{body}\n\n## Install\n\n{body}\n\n```sh\n# a comment\n{body}\n```\n\n## Use\n\n{body} #brewing\n"
+    as_text = chunks("docs/guide.txt", "text", text, Corpus.DOCS)
+    assert [chunk.breadcrumb for chunk in as_text] == ["Guide", "Guide > Install", "Guide > Use"]
+    assert [chunk.span for chunk in as_text] == [chunk.span for chunk in docs(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# how many\nworkers = 4\n\n## where\nfolder = /srv\n",  # comments of settings
+        "# one\n\n# two\n\nwords\n",  # of one level
+        "#one\n\n##two\n\nwords\n",
+        "Title\n=====\n\nwords\n",
+    ],
+)
+def test_other_plain_text_is_no_markdown(text: str) -> None:
+    assert notation_of("text", SourceLines(text)) == "text"
+
+
 def test_a_bare_title_joins_its_first_section() -> None:
     result = docs("# Guide\n\n## Install\n\n" + "word " * 60)
     assert [(chunk.span, chunk.breadcrumb) for chunk in result] == [(Span(1, 5), "Guide")]
@@ -105,8 +126,12 @@ def test_a_fence_is_kept_whole_and_hides_headings() -> None:
 
 
 def test_a_fence_above_the_maximum_is_cut() -> None:
-    result = docs("# Guide\n\n```\n" + "a line of output\n" * 700 + "```\n")
-    assert max(len(chunk.text) for chunk in result) <= 8_000
+    """docs/how-it-works.md names both sizes."""
+    line = "a line of output\n"
+    result = docs("# Guide\n\n```\n" + line * 700 + "```\n")
+    assert 5_900 < max(len(chunk.text) for chunk in result) <= 6_000
+    whole = docs(f"# Guide\n\n{'word ' * 300}\n\n```\n{line * 465}```\n")
+    assert max(len(chunk.text) for chunk in whole) > 7_900
 
 
 def test_hashtags_are_words_of_prose() -> None:
