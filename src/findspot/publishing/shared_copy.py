@@ -106,6 +106,11 @@ class CopyFiller:
         else:
             self._bring()
 
+    def look_again(self) -> None:
+        """Let the next use ask the address, however long ago the last look was."""
+        (self.copy.folder / _LOOKED).unlink(missing_ok=True)
+        self._ask_at = float("-inf")
+
     def _is_due(self, filled: bool) -> bool:
         if time.monotonic() < self._ask_at:
             return not filled
