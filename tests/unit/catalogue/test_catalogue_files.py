@@ -352,9 +352,9 @@ def test_an_index_of_the_specification_alone_is_read(open_catalogue: Open, root:
 
 
 def test_a_changed_file_is_noticed(catalogue: Catalogue, open_catalogue: Open, write: Write) -> None:
-    assert not catalogue.search("zebra").tools
+    assert not catalogue.search("zebra").fits
     index(open_catalogue(), write("tools.json", [*TOOLS, {"name": "zebra"}]))
-    assert catalogue.search("zebra").tools
+    assert catalogue.search("zebra").fits
     assert catalogue.project_index is not None
     catalogue.project_index.unlink()
     with pytest.raises(CatalogueNotFoundError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import MakeProject
+from contents import MakeProject
 from findspot import Findings, Inquiry, Project
 from findspot.research.findings import Aim
 from findspot.serve.research_answers import fitted_report
