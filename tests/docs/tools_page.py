@@ -11,12 +11,14 @@ from findspot.serve.mcp.tools import all_tools
 _HEAD = """\
 # The MCP tools
 
-Findspot offers these tools to an assistant, in this order. `tests/docs/tools_page.py` generates this page
-from their definitions.
+Findspot offers these tools to an assistant, in this order; `call_tool` only once you have allowed a server.
+`tests/docs/tools_page.py` generates this page from their definitions.
 
-An answer has structured content and a text. The text is the structured content as JSON, unless a `format`
-says otherwise. A failed call has `isError: true`, a text for the reader, and `code`, `userMessage` and
-`developerMessage`. Any answer may have a `warning`.
+An answer has structured content and a text. For tools with a `format` the text is a compact report by
+default; for the others it is the structured content as JSON. `totalResults` counts everything that matched
+at all, most of it far less likely than the first results; `offset` pages through it. A failed call has
+`isError: true`, a text for the reader, and `code`, `userMessage` and `developerMessage`. Any answer may
+have a `warning`.
 """
 
 

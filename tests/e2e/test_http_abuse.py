@@ -89,6 +89,53 @@ def test_a_bad_message_is_refused_and_nothing_else(
     alive(address, session)
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        (
+            b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]',
+            -32600,
+            "send each message of a batch by itself",
+        ),
+        (b"42", -32600, "not an object"),
+        (b'{"jsonrpc": "2.0", "id": 81, "method": 7}', -32600, "'method' must be a string"),
+        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "params": 3}', -32602, "'params' must be an object"),
+        (b'{"jsonrpc"', -32700, "Parse error: "),
+    ],
+)
+def test_a_refusal_is_one_plain_line(
+    address: str, session: dict[str, str], body: bytes, code: int, words: str
+) -> None:
+    refused = post(address, body, **session)
+    error = json.loads(refused.read())["error"]
+    assert (refused.status, error["code"]) == (400, code)
+    assert words in error["message"]
+    assert "\n" not in error["message"]
+
+
+def test_an_unknown_version_of_the_protocol_is_named(address: str, session: dict[str, str]) -> None:
+    refused = post(address, call(7, "login"), **session | {"MCP_Protocol_Version": "1999-01-01"})
+    answer = json.loads(refused.read())
+    assert (refused.status, answer["id"], answer["error"]["code"]) == (400, 7, -32022)
+    assert "MCP-Protocol-Version" in answer["error"]["message"]
+    assert "2025-11-25" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("Host", "localhost:1@evil.example", 421),
+        ("Host", "localhost:", 421),
+        ("Origin", "http://localhost:80@evil.example", 403),
+        ("Origin", "http://localhost:80.evil.example", 403),
+    ],
+)
+def test_more_than_a_name_and_a_port_is_no_address(
+    address: str, header: str, value: str, status: int
+) -> None:
+    assert post(address, **{header: value}).status == status
+
+
 def test_a_message_of_ten_megabytes(address: str, session: dict[str, str]) -> None:
     assert post(address, call(1, "x" * HUGE), **session).status == 413
     alive(address, session)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import secrets
 import socket
 import sys
@@ -20,8 +21,8 @@ from typing import Any
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import INVALID_REQUEST
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -36,7 +37,7 @@ from findspot.core.paths import expanded
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
-from findspot.serve.mcp.framing import with_whole_characters
+from findspot.serve.mcp.framing import read_frame, with_whole_characters
 from findspot.serve.mcp.http_backend import (
     CLIENT,
     MAX_BODY_BYTES,
@@ -96,6 +97,9 @@ class Bodies:
             return
         messages, body = await self._read_body(receive)
         message = scope[MESSAGE] = _parsed(body)
+        if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
+            await refusal(scope, receive, send)
+            return
         session = session_of(scope)
         identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
@@ -103,7 +107,8 @@ class Bodies:
             return
         key = (session, str(identity))
         if key in self._busy:
-            await _refusal(identity)(scope, receive, send)
+            error = _error(identity, INVALID_REQUEST, "A request with this id is still being answered")
+            await error(scope, receive, send)
         else:
             self._busy.add(key)
             try:
@@ -154,9 +159,43 @@ def _parsed(body: bytes) -> Any:
         return None
 
 
-def _refusal(identity: Any) -> JSONResponse:
-    error = {"code": INVALID_REQUEST, "message": "A request with this id is still being answered"}
-    return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": error}, 400)
+def _refused(scope: Scope, body: bytes, message: Any) -> JSONResponse | None:
+    """Return the error for what is no message, in the words of standard output, or of an unknown version."""
+    if isinstance(message, list):
+        return _error(None, INVALID_REQUEST, "Invalid request: send each message of a batch by itself")
+    if errors := read_frame(body, batches=False).errors:
+        return _error(errors[0].id, errors[0].error.code, errors[0].error.message)
+    version = Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)
+    if version is None or version in KNOWN_PROTOCOL_VERSIONS or PROTOCOL_VERSION_META_KEY in _meta(message):
+        return None
+    known = ", ".join(KNOWN_PROTOCOL_VERSIONS)
+    why = f"Unsupported protocol version in the header MCP-Protocol-Version. Supported: {known}"
+    return _error(message.get("id"), UNSUPPORTED_PROTOCOL_VERSION, why)
+
+
+def _meta(message: dict[str, Any]) -> dict[str, Any]:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else {}
+
+
+def _error(identity: Any, code: int, message: str) -> JSONResponse:
+    return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}, 400)
+
+
+_ADDRESS = re.compile(r"(?:[a-z-]+://)?(?:\[[0-9a-f:.]+\]|[^\[\]:@/?#\\]+)(?::[0-9]+)?", re.IGNORECASE)
+
+
+def _forged(scope: Scope) -> Response | None:
+    """Return the refusal of a Host or Origin that is more than a name and a port.
+
+    The SDK compares no more than their beginning, up to the port.
+    """
+    headers = Headers(scope=scope)
+    for name, status in (("Host", 421), ("Origin", 403)):
+        if not all(_ADDRESS.fullmatch(value) for value in headers.getlist(name)):
+            return Response(f"Invalid {name} header", status)
+    return None
 
 
 class Gate:
@@ -180,6 +219,8 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+        elif (forged := _forged(scope)) is not None:
+            await forged(scope, receive, send)
         elif scope["path"] == HEALTH:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
         elif (file := page_file(scope["path"])) is not None:
