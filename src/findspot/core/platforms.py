@@ -226,10 +226,14 @@ def processor_s(process: subprocess.Popen[bytes]) -> float | None:
         return None
 
 
+_PS = "/bin/ps"
+"""By its place: nothing that a working folder or a changed PATH offers is run."""
+
+
 def _processor_s_by_ps(pid: int) -> float | None:
     """Return what `ps` says: minutes and seconds with hundredths on macOS, hours and days before them."""
     try:
-        told = subprocess.run(["/bin/ps", "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
+        told = subprocess.run([_PS, "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
         seconds = 0.0
         for part in told.stdout.decode("ascii").strip().replace("-", ":").split(":"):
             seconds = seconds * 60 + float(part)
