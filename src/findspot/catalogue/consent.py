@@ -222,15 +222,13 @@ def command_line(spec: ServerSpec) -> str:
 
 def _masked(text: str) -> str:
     """Mask secrets, but no blank, quote or character of a shell: they could hide a command."""
-    from findspot.discover.secrets import MASK, find_secrets
+    from findspot.discover.secrets import MASK, masked
 
-    shown, last = "", 0
-    for secret in find_secrets(text):
-        found = text[secret.start : secret.end]
-        runs = _ONE_WORD if _ONE_WORD.fullmatch(found) else _RANDOM_RUN
-        shown += text[last : secret.start] + runs.sub(lambda run: MASK * len(run[0]), found)
-        last = secret.end
-    return shown + text[last:]
+    def hide(secret: str) -> str:
+        runs = _ONE_WORD if _ONE_WORD.fullmatch(secret) else _RANDOM_RUN
+        return runs.sub(lambda run: MASK * len(run[0]), secret)
+
+    return masked(text, hide)
 
 
 def _variables(given: Mapping[str, str]) -> str:

@@ -92,12 +92,16 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
     return "".join((*parts, text[last:])), removed
 
 
-def masked(text: str) -> str:
+def _hidden(secret: str) -> str:
+    return _VISIBLE.sub(MASK, secret)
+
+
+def masked(text: str, hide: Callable[[str], str] = _hidden) -> str:
     """Return the text with its secrets masked; line and column numbers stay the same."""
     parts: list[str] = []
     last = 0
     for secret in find_secrets(text):
-        parts += text[last : secret.start], _VISIBLE.sub(MASK, text[secret.start : secret.end])
+        parts += text[last : secret.start], hide(text[secret.start : secret.end])
         last = secret.end
     return "".join((*parts, text[last:]))
 
