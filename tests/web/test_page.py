@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from .conftest import Visit
 from .served import FILES, HOSTILE, Home, Served, being_indexed, make_project, serving
@@ -44,6 +45,12 @@ def search(window: Page, query: str) -> None:
 
 def chosen(window: Page) -> str:
     return window.locator('#results [aria-selected="true"] .path').text_content() or ""
+
+
+def box_of(part: Locator) -> FloatRect:
+    box = part.bounding_box()
+    assert box is not None
+    return box
 
 
 class TestSearch:
@@ -379,7 +386,7 @@ class TestStates:
     def test_all_projects_are_searched_at_once(
         self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path
     ) -> None:
-        home, other = indexed[0].copied(tmp_path), tmp_path / "garden"
+        home, other = indexed[0].copied(tmp_path), tmp_path / "garden-of-the-northern-town-hall"
         other.mkdir()
         (other / "beds.py").write_text("def discounted_flowers():\n    return 'tulip'\n")
         home.run("index", other, "--yes", cwd=other)
@@ -394,6 +401,15 @@ class TestStates:
             expect(window.locator(".pane h2")).to_contain_text("beds.py")
             window.keyboard.press("Enter")
             expect(window.get_by_role("dialog")).to_contain_text("tulip")
+            window.keyboard.press("Escape")
+            for width in (721, 768, 900):  # a long name leaves the buttons beside it alone
+                window.set_viewport_size({"width": width, "height": 1024})
+                ends = window.locator(".top-end > *, .sections")
+                boxes = sorted((box["x"], box["x"] + box["width"]) for box in map(box_of, ends.all()))
+                assert all(before[1] <= after[0] for before, after in pairwise(boxes)), (width, boxes)
+                chooser = box_of(window.locator("#project"))
+                assert chooser["width"] >= 60
+                assert chooser["x"] + chooser["width"] <= box_of(window.locator("#keys-button"))["x"], width
 
     def test_what_assistants_asked(self, visit: Visit, page: Served) -> None:
         """first-impression M7."""

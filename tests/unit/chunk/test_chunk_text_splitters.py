@@ -94,10 +94,7 @@ def test_sections_carry_their_heading_path() -> None:
 
 def test_plain_text_may_be_markdown() -> None:
     body = "word " * 60
-    text = (
-        f"# Guide\n\n{body}\n\n## Install\n\n{body}\n\n"
-        f"```sh\n# a comment\n{body}\n```\n\n## Use\n\n{body} #brewing\n"
-    )
+    text = f"# Guide\n\n{body}\n\n## Install\n\n{body}\n```sh\n# a comment\n{body}\n```\n\n## Use\n\n{body}\n"
     as_text = chunks("docs/guide.txt", "text", text, Corpus.DOCS)
     assert [chunk.breadcrumb for chunk in as_text] == ["Guide", "Guide > Install", "Guide > Use"]
     assert [chunk.span for chunk in as_text] == [chunk.span for chunk in docs(text)]
