@@ -96,6 +96,11 @@ def whole(hits: Sequence[Hit]) -> Fitted:
     return Fitted(tuple(map(_shown_whole, hits)), len(hits))
 
 
+def listed(hits: Sequence[Hit]) -> Fitted:
+    """Return all hits as lines."""
+    return Fitted(tuple(map(as_line, hits)), 0)
+
+
 def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
     """Return the hits in forms that together take at most `max_chars`, the best in the longest form."""
     layout = _Layout.of_lines(hits, max_chars, measure)

@@ -20,6 +20,7 @@ from findspot.search.token_budget import (
     Fitted,
     Measure,
     fit,
+    listed,
     token_count,
     whole,
 )
@@ -345,11 +346,12 @@ def _fitted(
 ) -> str:
     """Return what `render` gives for as much as fits; that is its last call.
 
-    With `noted`, a warning counts what was shortened. A lean answer says by its form what it has. What
-    `carries_text` whole is not rendered just to see that the texts alone are too long.
+    With `noted`, a warning counts what was shortened. A lean answer says by its form what it has, and has
+    lines alone where nothing fits. What `carries_text` whole is not rendered just to see that the texts
+    alone are too long.
     """
     results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
-    everything = whole(results.hits)
+    everything = listed(results.hits) if results.nothing_fits and not noted else whole(results.hits)
     if not carries_text or sum(len(hit.text) for hit in everything.hits) <= max_tokens * CHARS_PER_TOKEN:
         text = render(results, everything)
         if token_count(text) <= max_tokens:

@@ -102,6 +102,12 @@ class TestShapes:
         assert single_line(answer, 1).startswith("Nothing in the index fits this well")
         assert single_line(results(PLAIN), 1) == "1 result, in the structured content."
 
+    def test_where_nothing_fits_results_are_lines(self) -> None:
+        answer = replace(results(HIT, PLAIN), nothing_fits=True)
+        text, values = lean_answer(answer, Corpus.CODE, 10**6)
+        assert [result["text"] for result in values["results"]] == [as_line(HIT).text, as_line(PLAIN).text]
+        assert [line[:2] for line in text.splitlines()[1:3]] == ["1.", "2."]
+
     def test_the_tail_is_left_out_and_counted(self) -> None:
         poor = replace(PLAIN, score=0.001, relative=0.1)
         answer = results(HIT, PLAIN, poor, poor)
