@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality same-answers world soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality bench-messages same-answers world soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench-quality: $(STAMP)  ## Measure answers (SETS=folder of query sets, MIRRORS=
 
 world: $(STAMP)  ## Index and ask every repository of a folder of git mirrors (MIRRORS=folder)
 	$(BIN)/python -m benchmarks.world $(MIRRORS)
+
+bench-messages: $(STAMP)  ## Measure pasted error messages (MIRRORS=folder of git mirrors)
+	$(BIN)/python -m benchmarks.messages --mirrors $(MIRRORS)
 
 soak: $(STAMP)  ## Measure reliability (REPOSITORY=a git repository with a history)
 	$(BIN)/python -m benchmarks.soak $(if $(REPOSITORY),--repository $(REPOSITORY))

@@ -42,6 +42,8 @@ class Evidence(NamedTuple):
     """How many different words the question has."""
     lead: float
     """How far it ranks ahead of the next hit; below zero, how far behind the first. A share of the best."""
+    wording: float = 0.0
+    """The share of the question's words that it holds in their order, where that is a pasted message."""
 
     def why(self) -> dict[str, float]:
         """Return what the ranking's own signals do not show, rounded for people."""
@@ -92,7 +94,7 @@ class Recipe:
 
     def belonging(self, first: Evidence) -> float:
         """Return the probability that the project answers the question."""
-        return 1.0 if first.definition >= DEFINED_FROM else self.belongs.probability(first)
+        return 1.0 if first.definition >= DEFINED_FROM or first.wording else self.belongs.probability(first)
 
 
 RECIPES = {
@@ -152,6 +154,7 @@ def calibrated(recipe: Recipe, ranked: Sequence[Evidence]) -> Iterator[float]:
         if not place:
             belongs = recipe.belonging(evidence)
         right = (recipe.later if place else recipe.first).probability(evidence)
+        right = max(right, evidence.wording)
         score = min(score, belongs * right)
         yield round(score, 4)
 

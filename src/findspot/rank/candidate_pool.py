@@ -34,6 +34,7 @@ class Candidate:
     stem: float = 0.0
     path_match: float = 0.0
     mention: float = 0.0
+    wording: float = 0.0
     coherence: float = 0.0
     role: float = 1.0
     repeat: float = 1.0
@@ -47,7 +48,8 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.coherence
+        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.wording
+        gathered += self.coherence
         return gathered * self.role * self.repeat
 
     def why(self) -> dict[str, float]:
@@ -62,6 +64,7 @@ class Candidate:
             "fileName": self.stem,
             "path": self.path_match,
             "mentioned": self.mention,
+            "wording": self.wording,
             "coherence": self.coherence,
             "roleFactor": self.role,
             "sameFileFactor": self.repeat,
@@ -70,8 +73,8 @@ class Candidate:
 
 
 _SIGNALS = (
-    "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "coherence", "role", "repeat",
-    "words", "cosine",
+    "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "wording", "coherence",
+    "role", "repeat", "words", "cosine",
 )  # fmt: skip
 """The columns of a pool, in the order of a candidate's fields."""
 
@@ -100,8 +103,8 @@ class Pool:
         self.homes = np.cumsum(begins) - 1
         """The place of each row's file among these."""
         self._paths = paths
-        self.keyword, self.semantic, self.fused, self.defines, self.stem, *others = np.zeros((8, size))
-        self.path_match, self.mention, self.coherence = others
+        self.keyword, self.semantic, self.fused, self.defines, self.stem, *others = np.zeros((9, size))
+        self.path_match, self.mention, self.wording, self.coherence = others
         self.role, self.repeat = np.ones((2, size))
         self.words: Column
         self.cosine: Column
@@ -128,7 +131,8 @@ class Pool:
 
     @property
     def score(self) -> Column:
-        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.coherence
+        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.wording
+        gathered += self.coherence
         score: Column = gathered * self.role * self.repeat
         return score
 

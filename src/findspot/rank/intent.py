@@ -88,7 +88,7 @@ class Reading:
 
     @property
     def is_long(self) -> bool:
-        return self.intent in (Intent.ERROR, Intent.REPORT)
+        return bool(self.title)
 
 
 def read_query(text: str) -> Reading:
@@ -97,8 +97,11 @@ def read_query(text: str) -> Reading:
     found = words(text)
     is_error = bool(_LOOKS_LIKE_TRACE.search(text))
     if is_error or len(found) > REPORT_WORDS:
-        intent = Intent.ERROR if is_error else Intent.REPORT
-        return Reading(intent, _names_in(text, found), text.split("\n", 1)[0][:200], _places_in(text))
+        intent, names = Intent.ERROR if is_error else Intent.REPORT, _names_in(text, found)
+        places, title = _places_in(text), text.split("\n", 1)[0]
+        if title == text and not places and len(found) <= REPORT_WORDS:
+            return Reading(intent, names)  # a message: its words are looked for
+        return Reading(intent, names, title[:200], places)
     if " " not in text:
         if _is_file(text) or (_PATH.match(text) and not _QUALIFIED.match(text)):
             return Reading(Intent.PATH, (), places=_places_in(text))

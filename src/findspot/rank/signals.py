@@ -45,6 +45,9 @@ name the query explains: of six words only one may be `validates`, but it is all
 MENTIONED = 0.3
 """A file that a bug report or a stack trace names is where to look first."""
 
+WORDING = 4.0
+"""What holds a pasted message word for word outranks all that is only like it, even from a test."""
+
 HEADING_MATCH = 0.4
 """A section's heading, and those above it, are written to be found by."""
 

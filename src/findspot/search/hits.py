@@ -16,7 +16,7 @@ from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
 from findspot.core.platforms import native
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.candidate_pool import Candidate, Ranking
-from findspot.rank.signals import coverage
+from findspot.rank.signals import WORDING, coverage
 from findspot.search.definitions import (
     Described,
     PassageText,
@@ -365,15 +365,16 @@ def _evidence(
 ) -> Iterator[Evidence]:
     """Yield what speaks for each of the first passages; `held` is the share of words that the first has."""
     weight = sum(question.term_weights.values()) or 1.0
-    signals = ranking.signals(ranks, "cosine", "words", "defines", "path_match")
-    for place, (cosine, words, definition, path) in enumerate(signals):
+    signals = ranking.signals(ranks, "cosine", "words", "defines", "path_match", "wording")
+    for place, (cosine, words, definition, path, wording) in enumerate(signals):
         worded = _known(words) / weight
         if place:
             lead = _share(ranking, found[place], found[0]) - 1
         else:
             lead = 1 - _share(ranking, found[1], found[0]) if len(found) > 1 else 1.0
             worded = worded if held is None else held
-        yield Evidence(_known(cosine), worded, definition, path, len(question.term_weights), lead)
+        terms = len(question.term_weights)
+        yield Evidence(_known(cosine), worded, definition, path, terms, lead, wording / WORDING)
 
 
 def _known(value: float) -> float:

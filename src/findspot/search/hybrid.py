@@ -27,6 +27,7 @@ from findspot.rank.roles import (
     is_data,
     role_of,
 )
+from findspot.rank.wording import Wording
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
@@ -35,7 +36,7 @@ from findspot.slower_model import SlowerReader
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, StoredFile
 from findspot.store.snapshot import Snapshot
-from findspot.text.tokens import parts
+from findspot.text.tokens import parts, tokens
 
 
 def search(
@@ -100,6 +101,7 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: Sl
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question, slower)
     traits = snapshot.memo(_known_traits, lasting=True).of_pool(snapshot, pool)
+    boost_wording(snapshot, pool, question)
     if question.query.corpus is Corpus.CODE:
         boost_definitions(pool, candidates, question)
         boost_paths(pool, traits, question, signals.PATH_MATCH)
@@ -180,6 +182,24 @@ def boost_mentions(pool: Pool, candidates: Candidates) -> None:
     if candidates.mentioned:
         named = np.isin(pool.file_ids, list(candidates.mentioned))
         pool.mention = np.where(named, signals.MENTIONED, 0.0)[pool.homes]
+
+
+READ_FOR_WORDING = 12
+"""Candidates whose text is compared with the query: those that hold most of its words. A long chunk that
+holds a message may rank low by words, but it has them all."""
+
+
+def boost_wording(snapshot: Snapshot, pool: Pool, question: Question) -> None:
+    """Lift the chunks that hold the query word for word, as what a message was pasted from does."""
+    reader = snapshot.keywords.get(question.query.corpus)
+    wording = Wording(question.text)
+    if reader is None or not wording.is_message or question.weight == 1 or question.query.similar_to:
+        return
+    rows = np.flatnonzero(pool.keyword)
+    held = reader.terms_held(tokens(question.text), pool.numbers[rows])
+    rows = rows[np.lexsort((-pool.keyword[rows], -held))[:READ_FOR_WORDING]]
+    for number, text in snapshot.chunks.texts(pool.numbers[rows].tolist()).items():
+        pool.wording[pool.row(number)] = signals.WORDING * wording.share(text)
 
 
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:

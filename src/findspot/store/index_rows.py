@@ -187,6 +187,10 @@ class ChunkRows:
         statement = f"SELECT {_CHUNK_COLUMNS} {_WITH_FILE} WHERE chunks.id IN"
         return {row[0]: _stored_chunk(row) for row in _rows_in(self._db, statement, numbers)}
 
+    def texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the texts of these chunks."""
+        return dict(_rows_in(self._db, "SELECT id, text FROM chunks WHERE id IN", numbers))
+
     def of_file(self, path: str) -> list[StoredChunk]:
         """Return the chunks of a file; none where the index does not have the file."""
         file = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()

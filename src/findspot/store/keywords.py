@@ -205,6 +205,10 @@ class KeywordReader:
         found, scores = self._words.scores(np.array(sorted(numbers), np.int64), weights, frequencies)
         return list(zip(found.tolist(), scores.tolist(), strict=True))
 
+    def terms_held(self, terms: Iterable[str], numbers: Numbers) -> Column:
+        """Return how many of these terms each of these sorted chunks holds."""
+        return self._words.terms_held(terms, numbers)
+
     def _are_best(self, scores: Column, top: int, last: float) -> bool:
         """Return whether no chunk that tantivy scores like the last one, or lower, belongs to the best.
 

@@ -259,16 +259,24 @@ class LiveWords:
             term: weight * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
             for term, weight in weights.items()
         }
+        scores, holding = self._scores(wanted, gains, self._damping)
+        return wanted[holding], scores[holding]
+
+    def terms_held(self, terms: Iterable[str], wanted: Numbers) -> Column:
+        """Return how many of these terms each of these sorted chunks holds."""
+        return self._scores(wanted, dict.fromkeys(terms, 1.0), _UNDAMPED)[0].round()
+
+    def _scores(self, wanted: Numbers, gains: Mapping[str, float], damping: Column) -> tuple[Column, Mask]:
         scores, holding = np.zeros(wanted.size), np.zeros(wanted.size, np.bool_)
         hashes = np.array([_hashes[term] for term in gains], np.uint32)
-        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, self._damping
+        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, damping
         score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
         try:
             for part in self._parts:
                 score(part.columns, terms, wanted, scores, holding)
         except (IndexError, ValueError) as error:  # places that are not there
             raise DerivedDamagedError(f"word counts: {error}") from error
-        return wanted[holding], scores[holding]
+        return scores, holding
 
     def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
         """Return the best chunks with their scores; a tie for the last place is settled by path and line."""
@@ -325,6 +333,8 @@ def _stored_lengths() -> Column:
 
 
 STORED_LENGTHS = _stored_lengths()
+_UNDAMPED = np.full(STORED_LENGTHS.size, 1e-9)
+"""With this a term that occurs counts 1, however often it does."""
 
 
 def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:

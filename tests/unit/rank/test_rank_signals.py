@@ -220,9 +220,9 @@ class TestFiles:
         }
 
     def test_every_signal_raises_the_score_by_itself(self) -> None:
-        names = ("fused", "defines", "stem", "path_match", "mention", "coherence")
-        assert [pool(one(1, **{name: 0.25})).score.tolist() for name in names] == [[0.25]] * 6
-        assert pool(one(1, **dict.fromkeys(names, 0.25), role=0.5, repeat=0.5)).score.tolist() == [0.375]
+        names = ("fused", "defines", "stem", "path_match", "mention", "wording", "coherence")
+        assert [pool(one(1, **{name: 0.25})).score.tolist() for name in names] == [[0.25]] * 7
+        assert pool(one(1, **dict.fromkeys(names, 0.25), role=0.5, repeat=0.5)).score.tolist() == [0.4375]
         assert pool(one(1)).score.tolist() == [0]
 
     def test_why_names_only_what_had_a_say(self) -> None:
