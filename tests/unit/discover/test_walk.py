@@ -194,6 +194,25 @@ def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     assert walk(project, files_wanted()).notes == ["Submodule third/lib is not checked out."]
 
 
+def test_of_many_submodules_a_few_are_named(tmp_path: Path) -> None:
+    """They are a stranger's words, and one note each would be a megabyte of them."""
+    git(tmp_path, "init", "-q")
+    names = [f"third/{'long' * 50}{number}\x1b" for number in range(2_000)]
+    write(tmp_path, {".gitmodules": "".join(f'[submodule "x"]\n\tpath = {name}\n' for name in names)})
+    notes = walk(tmp_path, files_wanted()).notes
+    assert notes[-1] == "1,995 more submodules are not checked out."
+    assert len(notes) == 6
+    assert max(map(len, notes)) < 130
+
+
+@pytest.mark.parametrize("filling", ["\n", " ", "path=", "path = \n", "[", '"'])
+def test_a_list_of_submodules_may_be_anything(tmp_path: Path, filling: str) -> None:
+    """A regular expression took hours for a megabyte of newlines, and held up the whole process."""
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {".gitmodules": filling * (1_000_000 // len(filling))})
+    assert len(walk(tmp_path, files_wanted()).notes) <= 1
+
+
 def test_the_data_of_a_bare_repository_is_no_source(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", ".bare")
     write(tmp_path, {".git": "gitdir: ./.bare\n", "a.py": "", "other/HEAD": "", "other/b.py": ""})
