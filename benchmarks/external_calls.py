@@ -21,12 +21,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.graph.measure import every_node
 from findspot import Engine
 from findspot.core.facts import Relation
 from findspot.core.paths import SCHEME
 from findspot.dependencies.package_modules import providing
 from findspot.graph import Graph
-from findspot.graph.graph import every_node
 from findspot.graph.resolve import EXTERNAL
 from findspot.project import Project
 

@@ -46,8 +46,8 @@ from typing import Any, NamedTuple
 
 from findspot import Engine
 from findspot.core.facts import Relation
-from findspot.graph.edges import Edge
-from findspot.graph.graph import Graph, every_node
+from findspot.graph.edges import Edge, Node
+from findspot.graph.graph import Graph
 from findspot.graph.values import FLOOR
 
 SAMPLE = 1_000
@@ -62,6 +62,12 @@ class Share(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.right / self.total:.3f} ({self.right} of {self.total})" if self.total else "–"
+
+
+def every_node(graph: Graph) -> list[Node]:
+    """All nodes of a project, those of files first in each."""
+    views = graph._sources.all_views()
+    return [node for view in views for node in (view.node, *(d.node for d in view.definitions))]
 
 
 def read_edges(folder: Path) -> list[Edge]:

@@ -22,9 +22,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.graph.measure import every_node
 from findspot import Engine
 from findspot.graph.edges import Node
-from findspot.graph.graph import Graph, every_node
+from findspot.graph.graph import Graph
 from findspot.graph.source_view import TYPE_KINDS
 from findspot.project import Project
 from findspot.research.findings import Aim, Inquiry

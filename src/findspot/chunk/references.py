@@ -249,7 +249,7 @@ def read_references(
     )
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
-    for made, base in ((made, base) for made, base in anonymous if made in places):
+    for made, base in (each for each in anonymous if each[0] in places):
         _inherit(reading, made, base)
     for match in matches:
         if "pass" in match:

@@ -21,7 +21,6 @@ from findspot.graph.values import FLOOR
 from findspot.store.snapshot import Snapshot
 
 ALL = tuple(Relation)
-_RELATIONS = {str(relation): relation for relation in Relation}
 
 
 class Graph:
@@ -35,6 +34,11 @@ class Graph:
         self.symbols = Symbols(self._sources, self._outgoing.evaluator)
         parts = self._sources, self._incoming, self._outgoing
         self.doubts, self.leftovers = Doubts(*parts), Leftovers(*parts)
+
+    @property
+    def given_up(self) -> int:
+        """How many references were too involved to follow, of those that questions so far had to resolve."""
+        return self._outgoing.evaluator.memo.given_up
 
     def find(self, name: str) -> list[Node]:
         """Return the definitions of a name, see `Symbols.find`."""
@@ -191,15 +195,6 @@ def _part(path: str, depth: int | None) -> str:
 def _outline(definition: Def) -> Outline:
     children = sorted((d for group in definition.children.values() for d in group), key=lambda d: d.place)
     return Outline(definition.node, tuple(_outline(child) for child in children))
-
-
-def every_node(graph: Graph) -> list[Node]:
-    """Return all nodes of a project, those of files first in each; for small projects and tests."""
-    return [
-        node
-        for view in graph._sources.all_views()
-        for node in (view.node, *(d.node for d in view.definitions))
-    ]
 
 
 def _paths(sources: Sources, place: str) -> set[str]:

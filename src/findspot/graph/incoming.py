@@ -1,4 +1,4 @@
-"""Under which names a definition may be referred to: its own, and those that imports give it."""
+"""Edges that lead to a definition or a file, and the names under which they may be written."""
 
 from __future__ import annotations
 

@@ -150,6 +150,8 @@ class Doubt(IntEnum):
     """The receiver looks external."""
     GIVEN_UP = 5
     """Finding out what it means would take too long."""
+    FOREIGN = 6
+    """It begins with what is imported from another project, as far as the graph can tell."""
 
 
 class Doubtful(NamedTuple):
@@ -168,21 +170,20 @@ def doubt_about(
     outgoing: Outgoing, view: SourceView, reference: ReferenceFact, resolution: Resolution
 ) -> Doubt | None:
     """Return why a reference may mean some definition of its name; None where it is known not to."""
-    if resolution.targets or reference.relation not in _DOUBTED:
+    if resolution.targets:
         return None
-    if resolution.reason == AMBIGUOUS:
-        return Doubt.SEVERAL
-    if resolution.reason == GIVEN_UP:
-        return Doubt.GIVEN_UP
-    if resolution.reason != EXTERNAL:
-        return Doubt.RECEIVER
-    if _is_imported(outgoing, view, reference):
+    reason = resolution.reason
+    if reason == EXTERNAL and next(foreign_modules(outgoing, view, reference), None) is not None:
+        return Doubt.FOREIGN
+    if reference.relation not in _DOUBTED:
         return None
+    if reason != EXTERNAL:
+        return {AMBIGUOUS: Doubt.SEVERAL, GIVEN_UP: Doubt.GIVEN_UP}.get(reason, Doubt.RECEIVER)
     return Doubt.EXTERNAL if reference.on else Doubt.UNBOUND
 
 
-def _is_imported(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> bool:
-    """Return whether an import from outside of the project brings in what a reference begins with."""
+def foreign_modules(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> Iterator[str]:
+    """Yield the modules outside of the project that bring in what a reference begins with."""
     root = _ROOT_END.split(reference.on or reference.name, maxsplit=1)[0]
-    modules = outgoing.evaluator.modules
-    return any(not modules.resolve(view, fact.module) for fact in view.imports.get(root, ()))
+    modules = (fact.module for fact in view.imports.get(root, ()))
+    return (module for module in modules if not outgoing.evaluator.modules.resolve(view, module))

@@ -23,7 +23,7 @@ from findspot.graph.edges import Node, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.members import is_property
-from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
+from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, foreign_modules
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
 from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
@@ -31,6 +31,8 @@ from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
 
 MOST_PLACES = 100
+MOST_NAMED = 20
+"""References to other projects of which it is said what they are imported from."""
 MOST_HEIRS = 50
 """Subtypes that are looked at for interfaces of their own."""
 MOST_FILES = 500
@@ -81,6 +83,10 @@ class PossibleUses:
     """Places whose receiver looks external, with a name that objects of many libraries have."""
     elsewhere: int = 0
     """References of that name which lead to another definition, or out of the project."""
+    foreign: int = 0
+    """References of that name which are taken for another project's, which may be a mistake."""
+    packages: tuple[str, ...] = ()
+    """What the first of them are imported from."""
     complete: bool = True
     """Whether all files that have the name were looked through."""
 
@@ -109,12 +115,29 @@ class Doubts:
         Production code comes first.
         """
         targets = [target for node in nodes for target in self._incoming.called(node)]
-        doubtful = list(self._in_doubt(targets))
+        foreign: dict[tuple[str, int], str] = {}
+        doubtful = list(self._in_doubt(targets, foreign))
         places = [*self._passed_on(targets), *self._through_bases(targets), *_handed_on(targets)]
         places += self._made_by_heirs(targets)
         shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
         everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
-        return PossibleUses(shown[:MOST_PLACES], everyday[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
+        return PossibleUses(
+            shown[:MOST_PLACES],
+            everyday[:MOST_PLACES],
+            foreign=len(foreign),
+            packages=self._packages(foreign),
+            complete=len(shown) <= MOST_PLACES,
+        )
+
+    def _packages(self, foreign: dict[tuple[str, int], str]) -> tuple[str, ...]:
+        """Return what references that are taken for another project's are imported from."""
+        found: dict[str, None] = {}
+        for (path, line), name in islice(foreign.items(), MOST_NAMED):
+            view = self._sources.at(path)
+            for reference in view.references.to(name) if view is not None else ():
+                if view is not None and reference.line == line:
+                    found |= dict.fromkeys(foreign_modules(self._outgoing, view, reference))
+        return tuple(found)
 
     def _passed_on(self, targets: list[Def]) -> Iterator[PossibleUse]:
         for target in targets:
@@ -123,13 +146,16 @@ class Doubts:
                 yield PossibleUse(edge.source, edge.path, edge.line, reason)
 
     def _through_bases(self, targets: list[Def]) -> Iterator[PossibleUse]:
-        """Yield the calls of methods that the targets override."""
+        """Yield the calls of methods that the targets override, and where those are passed as values."""
         for target in targets:
             for base in self._outgoing.resolver.methods.overridden(target):
                 if base not in targets:
                     reason = f"through {base.qualified}, which it overrides"
                     for edge in self._incoming.to(base, Relation.CALL):
                         yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+                    for edge in self._incoming.to(base, Relation.VALUE):
+                        passed = f"passed as a value {reason}"
+                        yield PossibleUse(edge.source, edge.path, edge.line, passed, DISPATCHED)
             for heir, declared in self._declared_for_heirs(target):
                 reason = f"through {declared.qualified}, for which {heir.qualified} inherits it"
                 for edge in self._incoming.to(declared, Relation.CALL) if declared not in targets else ():
@@ -162,8 +188,10 @@ class Doubts:
                         reason = f"makes {heir.qualified}, which inherits its constructor"
                         yield PossibleUse(edge.source, edge.path, edge.line, reason)
 
-    def _in_doubt(self, targets: list[Def]) -> Iterator[tuple[PossibleUse, bool]]:
-        """Yield the references of the same name that lead nowhere known.
+    def _in_doubt(
+        self, targets: list[Def], foreign: dict[tuple[str, int], str]
+    ) -> Iterator[tuple[PossibleUse, bool]]:
+        """Yield the references of the same name that lead nowhere known; gather those to other projects.
 
         With each comes whether its receiver looks external, and its name is one that many libraries have.
         """
@@ -176,7 +204,9 @@ class Doubts:
                     file = self._sources.files.find(path)
                     by_path[path] = language_of(file.language).family if file is not None else ""
                 family = by_path[path]
-                if family in families and (reason := self._reason(use, name, family, targets)):
+                if use.doubt is Doubt.FOREIGN:
+                    foreign |= {(path, use.line): name} if family in families else {}
+                elif family in families and (reason := self._reason(use, name, family, targets)):
                     is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
                     yield PossibleUse(use.source, use.source.path, use.line, reason), is_everyday
 

@@ -1,4 +1,4 @@
-"""Names of methods that values of every language's own library have: on their own they say nothing."""
+"""What references refer to: each is resolved once, to definitions or to a reason why to none."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ warning with write zip
 """
 
 COMMON_METHODS = frozenset(_OTHERS.split()).union(*map(dir, _PYTHON_TYPES))
+"""Names of methods that values of every language's own library have: on their own they say nothing."""
 
 
 _DECLARING_KINDS = frozenset({"interface", "protocol", "trait"})

@@ -20,7 +20,7 @@ INFERRED = 0.85
 SHARED = 0.9
 """Visible to all files of a package or folder, and the only one of its name there."""
 STRUCTURAL = 0.8
-"""A type of Go that has all methods of an interface; their parameters are not compared."""
+"""A type of Go that has all methods of an interface, with the same parameters and results."""
 UNIQUE = 0.6
 """Nothing but the name is known, and the project has one definition of it (or one and its overrides)."""
 DISPATCHED = 0.4

@@ -117,11 +117,11 @@ def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str)
         trail.nodes[node.id] = (node, hop)
     for edge in (edge for each in affected for edge in each.edges):
         trail.link(edge)
-    possible = _possible(view, inquiry, change) if floor < FLOOR else []
+    possible, packages = _possible(view, inquiry, change) if floor < FLOOR else ([], "")
     left = [_leftover(view, leftover) for leftover in found.leftovers]
     nodes = [_found(node, 0) for node in change.nodes]
     nodes += [_found(each.node, each.distance, _reason(each)) for each in affected]
-    summary = _impact_summary(subjects, change, found, affected, len(possible))
+    summary = _impact_summary(subjects, change, found, affected, len(possible)) + packages
     return ChangeAnswer(summary, (*left, *possible), tuple(nodes))
 
 
@@ -134,14 +134,15 @@ def _reason(affected: Affected) -> str:
     return f"{edge.relation} {edge.target.qualified}, {certainty_of(affected.confidence)}"
 
 
-def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[PossiblePlace]:
-    """Return the unresolved places that may use what changed."""
+def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> tuple[list[PossiblePlace], str]:
+    """Return the unresolved places that may use what changed, and a sentence on those taken for others."""
     defined = [node for node in change.nodes if node.kind != FILE_KIND]
-    uses = view.graph.doubts.callers(defined[:_MOST_LISTED]).places
+    uses = view.graph.doubts.callers(defined[:_MOST_LISTED])
     known = {(edge.path, edge.line) for edge in view.trail.edges}
-    shown = [use for use in uses if inquiry.include_tests or not use.in_test]
-    unknown = [use for use in shown if (use.path, use.line) not in known]
-    return [_place(view, use, use.reason, use.confidence) for use in unknown[:_MOST_LISTED]]
+    shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
+    unknown = [use for use in shown if (use.path, use.line) not in known][:_MOST_LISTED]
+    places = [_place(view, use, use.reason, use.confidence) for use in unknown]
+    return places, sentences.about_packages(uses)
 
 
 def _leftover(view: ResearchView, left: Leftover) -> PossiblePlace:

@@ -166,6 +166,8 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
     summary += _about_overridden(view, starts) if aim is Aim.OVERRIDES else ""
     summary += _about_languages(view, starts)
+    if view.graph.given_up:
+        summary += f" {sentences.counted(view.graph.given_up, 'reference')} could not be followed."
     unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
     return RelationAnswer(
         summary,

@@ -75,23 +75,33 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     said += [f"Hop {hop}: {counted(count, what)}." for hop, count in sorted(further.items())]
     if uses.places:
         said.append(f"Possibly also {_places(uses)}, listed apart.")
-    return " ".join(said)
+    return " ".join(said) + about_packages(uses)
 
 
 def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str:
     """Return that nothing is known to be related: a fact only where no place of that name is left."""
     what = _SAID[aim][-1]
     if uses.places:
-        return f"No certain {what}. {_places(uses).capitalize()} may be one, listed below with the reason."
+        places = f"{_places(uses).capitalize()} may be one, listed below with the reason."
+        return f"No certain {what}. {places}{about_packages(uses)}"
     if hidden:
-        return f"No {what} outside of tests."
+        return f"No {what} outside of tests.{about_packages(uses)}"
     if floor > FLOOR:
         return f"No {what} with a confidence of {floor} or more."
-    if uses.elsewhere:
-        others = counted(uses.elsewhere, "use")
-        verb = "leads" if uses.elsewhere == 1 else "lead"
-        return f"No {what} was found; {others} of that name {verb} elsewhere."
-    return _NONE[aim]
+    if elsewhere := max(0, uses.elsewhere - uses.foreign):
+        verb = "leads" if elsewhere == 1 else "lead"
+        others = f"; {counted(elsewhere, 'use')} of that name {verb} elsewhere"
+        return f"No {what} was found{others}.{about_packages(uses)}"
+    return f"No {what} was found.{about_packages(uses)}" if uses.foreign else _NONE[aim]
+
+
+def about_packages(uses: PossibleUses) -> str:
+    """Return how many uses of the name are taken for those of other projects: that may be a mistake."""
+    if not uses.foreign:
+        return ""
+    named = ", ".join(uses.packages[:FEW]) + (", …" if len(uses.packages) > FEW else "")
+    verb = "is" if uses.foreign == 1 else "are"
+    return f" {counted(uses.foreign, 'use')} of that name {verb} taken for another package's ({named})."
 
 
 def _called_implicitly(nodes: Sequence[Node]) -> bool:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.graph.measure import every_node
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node
-from findspot.graph.graph import every_node
 from graphs import graph_of
 from goldens import compare
 

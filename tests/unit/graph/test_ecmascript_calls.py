@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from findspot.graph.graph import every_node
+from benchmarks.graph.measure import every_node
+
 from graphs import graph_of
 
 POLICY = """\

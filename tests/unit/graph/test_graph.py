@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from threading import Thread
 
+from benchmarks.graph.measure import every_node
+
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
-from findspot.graph.graph import every_node
 from findspot.graph.shared_tables import tables_of
 from findspot.store.sqlite_store import SqliteStore
 from graphs import graph_of, record_of, stored

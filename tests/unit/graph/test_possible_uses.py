@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from contents import MakeProject
 from findspot.graph import Node
+from findspot.research.findings import Aim, Inquiry
 from graphs import graph_of
 
 CONSTRUCTORS = {
@@ -70,3 +74,81 @@ def test_an_inherited_method_may_stand_for_one_of_an_interface(tmp_path: Path) -
     with graph_of(files, tmp_path) as graph:
         (use,) = graph.doubts.callers(graph.find("Base.send")).places
         assert (use.path, use.reason) == ("Use.java", "through Port.send, for which Real inherits it")
+
+
+def test_an_overridden_method_that_is_passed_as_a_value_may_mean_the_one_that_overrides(
+    tmp_path: Path,
+) -> None:
+    code = """
+class View:
+    def dispatch_request(self): ...
+
+    @classmethod
+    def as_view(cls):
+        self = cls()
+
+        def view(**kwargs):
+            return ensure_sync(self.dispatch_request)(**kwargs)
+
+        return view
+
+
+class MethodView(View):
+    def dispatch_request(self): ...
+"""
+    with graph_of({"views.py": code}, tmp_path) as graph:
+        (uses,) = graph.doubts.callers(graph.find("MethodView.dispatch_request")).places
+        reason = "passed as a value through View.dispatch_request, which it overrides"
+        assert (uses.line, uses.reason, uses.confidence) == (10, reason, 0.4)
+
+
+ZOD = {
+    "packages/zod/src/v4/schemas.ts": "export function creditCard() {}\nexport class Card { check() {} }\n",
+    "packages/docs/a.ts": 'import * as z from "zod/v4";\nz.creditCard();\nnew z.Card().check();\n',
+    "packages/docs/b.ts": 'import { creditCard } from "zod";\nexport const made = creditCard();\n',
+    "packages/docs/c.ts": 'import { Card } from "zod/v4";\nlet card: Card;\n',
+}
+"""A package whose name nothing says: what is imported from it looks like another project's."""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "aim", "said"),
+    [
+        (
+            "creditCard",
+            Aim.CALLERS,
+            "No caller was found. 2 uses of that name are taken for another package's (zod/v4, zod).",
+        ),
+        (
+            "creditCard",
+            Aim.IMPACT,
+            "2 uses of that name are taken for another package's (zod/v4, zod).",
+        ),
+        (
+            "Card",
+            Aim.USES,
+            "No use was found. 2 uses of that name are taken for another package's (zod/v4).",
+        ),
+        (
+            "Card.check",
+            Aim.CALLERS,
+            "No caller was found. 1 use of that name is taken for another package's (zod/v4).",
+        ),
+    ],
+)
+def test_uses_that_are_taken_for_another_packages_are_said_to_be(
+    symbol: str, aim: Aim, said: str, make_project: MakeProject
+) -> None:
+    project = make_project(ZOD)
+    project.update()
+    assert said in project.research(Inquiry(relation=aim, symbol=symbol)).summary
+
+
+def test_with_its_manifest_a_package_is_known_by_its_name(make_project: MakeProject) -> None:
+    manifest = {"packages/zod/package.json": '{"name": "zod", "main": "src/v4/schemas.ts"}'}
+    named = {path: text.replace('"zod/v4"', '"zod"') for path, text in ZOD.items()}
+    project = make_project({**named, **manifest})
+    project.update()
+    found = project.research(Inquiry(relation=Aim.CALLERS, symbol="creditCard"))
+    assert {edge.path for edge in found.edges} == {"packages/docs/a.ts", "packages/docs/b.ts"}
+    assert "another package" not in found.summary

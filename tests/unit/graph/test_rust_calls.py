@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.graph.measure import every_node
+
 from findspot.core.facts import Relation
-from findspot.graph.graph import every_node
 from graphs import graph_of
 
 LIB = """\

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.graph.measure import every_node
 
 from findspot.core.facts import Relation
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, shared_tables, stored_edges
-from findspot.graph.graph import every_node
 from findspot.graph.stored_edges import resolve_pending
 from findspot.store import edge_rows
 from findspot.store.database import connect_reader
