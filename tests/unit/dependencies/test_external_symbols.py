@@ -77,6 +77,10 @@ PYTHON = {
         "fast/tables.py": "from base import Model\n\n\nclass Row(Model):\n    pass\n\n\nclass Table(Row):\n"
         "    def rows(self) -> Row: ...\n\n\ndef connect() -> Table:\n    return Table()\n",
     },
+    "hostile": {
+        "hostile/__init__.py": "\n" * 200_000 + "from .inner import thing\n",
+        "hostile/inner.py": "from .inner import thing\n" * 2_000 + "from .inner import (\n" * 2_000,
+    },
     "base": {"base/__init__.py": "class Model:\n    def validate(self):\n        '''Check it.'''\n"},
 }
 
@@ -151,3 +155,8 @@ def test_declarations_of_typescript(find: Callable[..., str], module: str, names
 )
 def test_names_of_python(find: Callable[..., str], names: str, place: str) -> None:
     assert find("python", "fast", *names.split(".")) == place
+
+
+def test_a_package_may_be_hostile(find: Callable[..., str]) -> None:
+    """Blank lines without end, brackets that nobody closes, and two thousand imports of itself."""
+    assert find("python", "hostile", "thing") == ""

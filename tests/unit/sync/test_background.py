@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from contents import MakeProject
-from findspot import Project
-from findspot.core.errors import CancelledError, FileLimitError, IndexNotFoundError, IndexStoppedError
+from findspot import Engine, Project
+from findspot.core.errors import (
+    CancelledError,
+    FileLimitError,
+    IndexCorruptError,
+    IndexNotFoundError,
+    IndexStoppedError,
+)
 from findspot.core.model import IndexState, Progress
 from findspot.core.progress import CancelToken
+from findspot.project import Pause
 
 FILES = {f"pkg/module{n}.py": f"def function_{n}():\n    return {n}\n" for n in range(40)}
 PATHS = (None, frozenset({"pkg/module1.py"}))
@@ -122,3 +130,24 @@ def test_agreement_to_a_large_project_is_remembered_until_it_grows(make_project:
         (Path(project.root) / f"more{number}.py").write_text("x = 1\n")
     with pytest.raises(FileLimitError):
         project.update()
+
+
+def test_a_project_that_cannot_be_watched_yet_is_tried_again(home: Path, tmp_path: Path) -> None:
+    """The project answers all the same, so that whoever asks it something can have it repaired."""
+    asked: list[Path] = []
+
+    def elsewhere(root: Path) -> Pause:
+        asked.append(root)
+        engine.opened()  # the engine is not locked meanwhile
+        if len(asked) == 1:
+            raise IndexCorruptError("the copy is damaged")
+        return contextlib.nullcontext
+
+    root = tmp_path / "project"
+    root.mkdir()
+    engine = Engine(watching=True, watch_elsewhere=elsewhere)
+    project = engine.project(root)
+    assert engine.project(root) is project
+    assert engine.project(root) is project
+    assert asked == [root, root]
+    engine.close()
