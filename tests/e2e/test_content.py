@@ -63,6 +63,7 @@ class TestResources:
             "findspot://chunk/{line}/{+path}",
             "file:///{+path}",
             "dep://{+path}",
+            "findspot://results/{id}/{page}",
         ]
 
     def test_the_status(self, server: Connection, shop: Path) -> None:

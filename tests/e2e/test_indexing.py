@@ -198,7 +198,7 @@ class TestOthers:
             server.values("get_index_status", project=str(fresh)),
         ):
             assert "'maxFileSize' must be a size" in answer["warning"]
-            assert "an unknown key is ignored" in answer["warning"]
+            assert "unknown key 'nonsense' is ignored" in answer["warning"]
 
 
 class Watcher:

@@ -253,5 +253,7 @@ def test_a_name_that_cannot_be_written_spoils_no_search(findspot: Program, make:
     )
     assert findspot("index", cwd=project).code == 0
     assert findspot("search", "unrelated zebra quantum", cwd=project).code == 0
-    assert "hello" in findspot("search", "--dependency", "odd", "hello", cwd=project).out
+    odd_one = findspot("search", "--dependency", "odd", "hello", cwd=project)
+    assert (odd_one.code, odd_one.out) == (2, "")
+    assert "The project depends on no package 'odd'." in odd_one.err
     assert "good_bye" in findspot("search", "--dependency", "é" * 200, "good bye", cwd=project).out
