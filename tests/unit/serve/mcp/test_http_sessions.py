@@ -133,7 +133,7 @@ def dropped(monkeypatch: pytest.MonkeyPatch, parts: int) -> int:
     async def app(*_: Any) -> None:
         left.append(len(waiting))
 
-    scope = {"type": "http", "method": "POST", "headers": []}
+    scope = {"type": "http", "method": "POST", "path": "/other", "headers": []}
     anyio.run(Bodies(app, 2_000), scope, receive, app)
     return left[0]
 
