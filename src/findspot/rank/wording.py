@@ -18,6 +18,9 @@ _ESCAPED_BLANK = re.compile(r"\\[nrt]")
 _JOINT = re.compile(r"[%{}$#\\\"'`+<>&)]")
 """What stands beside a placeholder, and at the end of a literal."""
 
+_ASKED = re.compile(r"\s*(?:how|where|why|who)\b", re.IGNORECASE)
+"""How a question begins and a message does not: who holds its words, such as a test, only asks it too."""
+
 MIN_WORDS = 4
 """Three words in a row are common to texts that have nothing to do with each other."""
 
@@ -49,7 +52,7 @@ class Wording:
             for word in found:
                 self._places.setdefault(word, []).append(len(self._worth) - 1)
                 self._worth.append(self._worth[-1] + 1 / len(found))
-        self.is_message = self._worth[-1] >= MIN_WORDS
+        self.is_message = self._worth[-1] >= MIN_WORDS and _ASKED.match(query) is None
 
     def share(self, text: str) -> float:
         """Return the share of the words that stand in a text in runs, one soon after the other; or 0."""
