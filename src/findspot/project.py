@@ -32,7 +32,7 @@ from findspot.core.roots import Roots, configured_roots
 from findspot.core.setting_keys import EAGER
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import head_commit
-from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
+from findspot.embed.provider_registry import OpenEmbedder
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.package_indexes import PackageIndexes
@@ -42,7 +42,6 @@ from findspot.search.reader import IndexReader, QueryModels
 from findspot.slower_model import slower_model_status
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
-from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.stores import check_kind
 from findspot.sync.strategies import Lazy, status_notes
@@ -253,17 +252,6 @@ class Project:
         self.unwatch()
         self.packages.close()
         self.index.close()
-
-
-def answers_at_once(project: Project) -> bool:
-    """Return whether a search only reads the index: no service, no slow model, no update before it, and no
-    wait for a writer.
-    """
-    settings, store = project.settings, project.store
-    at_once = settings.embed.provider == IN_THE_BOX and settings.sync.strategy != Lazy.name
-    if not at_once or store is not project.index.own:
-        return False
-    return isinstance(store, SqliteStore) and not store.keeps_readers_waiting
 
 
 def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -> Results:

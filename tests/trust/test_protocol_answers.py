@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.harness import Pipe
+from program import Program
 
 from .conftest import MakeFolder, Serve
 
@@ -93,6 +94,24 @@ def test_a_client_that_answers_nothing_is_not_waited_for_again(make: MakeFolder,
     assert "warning" not in answer
     asked = pipe.ask_tool("search_code", {"query": "pay", "format": "human"})
     assert "result" in pipe.next(), "asked again for roots that were not listed"
+
+
+def test_a_call_does_not_overtake_the_news_that_roots_have_changed(
+    findspot: Program, make: MakeFolder, serve: Serve
+) -> None:
+    """Both lines are there before the server reads the first."""
+    first, second = make(CODE), make({"stock.py": "def pay(): return 0\n"}, "second", git=True)
+    for project in (first, second):
+        findspot("index", cwd=project)
+    pipe = serve(first, capabilities={"roots": {"listChanged": True}})
+    changed = json.dumps({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).encode()
+    call = line("tools/call", '{"name": "search_code", "arguments": {"query": "pay"}}')
+    for root, path in [(first, "shop/pay.py"), (second, "stock.py"), (first, "shop/pay.py")]:
+        pipe.send_line(changed + b"\n" + call)
+        pipe.until("roots/list")
+        pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": {"roots": [{"uri": root.as_uri()}]}})
+        found = pipe.answer(900)["result"]["structuredContent"]
+        assert [hit["path"] for hit in found["results"]] == [path]
 
 
 def test_resources_and_lists_say_what_is_true(make: MakeFolder, serve: Serve) -> None:

@@ -319,11 +319,6 @@ class ClientRoots:
             self._folders = [folder for folder in folders if folder is not None]
         return self._folders
 
-    @property
-    def known(self) -> bool:
-        """Whether the folders are known, so that the client need not be asked for them."""
-        return _ROOTS in self._client.memory or self._client.capabilities.roots is None
-
     async def _list(self) -> types.ListRootsResult | None:
         client, session, memory = self._client, self._context.session, self._client.memory
         declared = client.capabilities.roots

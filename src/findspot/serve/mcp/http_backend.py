@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Protocol, cast
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http import CONTENT_TYPE_JSON, MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms
-from findspot.serve.mcp.http_sessions import Sessions, at_path, session_of
+from findspot.serve.mcp.http_sessions import Sessions, at_path
 from findspot.serve.mcp.limits import Turns
 from findspot.serve.mcp.metrics import Load, Meter, index_figures
 from findspot.serve.mcp.resources import Offers
@@ -106,26 +104,9 @@ class Backend:
             max_body_bytes=MAX_BODY_BYTES,
             mark=library.mark,
         )
-        self._at_once = server.at_once
         self._app = at_path(self._sessions, PATH)
         self._guarded = plan.terms.guarded
         self._readiness = Readiness()
-
-    def answer_at_once(self, scope: Scope, body: bytes) -> Response | None:
-        """Return the answer to a search that needs nothing but an open index; None for any other request."""
-        grant, session = scope.get(IN_SCOPE), session_of(scope)
-        if scope["method"] != "POST" or scope["path"] != PATH or session is None:
-            return None
-        if grant is not None:
-            if grant.repositories:
-                return None
-            scope["user"] = _user(grant.name)
-        if len(body) > MAX_BODY_BYTES or not self._sessions.is_in_order(scope):
-            return None
-        name = session.decode("latin-1")
-        answer = self._at_once.answer(body, name, Request(scope))
-        headers = {"Content-Type": CONTENT_TYPE_JSON, MCP_SESSION_ID_HEADER: name}
-        return None if answer is None else Response(answer, headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (grant := scope.get(IN_SCOPE)) is not None:
@@ -175,11 +156,8 @@ class InTurns:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if takes_turn(scope):
-            message = await receive()
             async with self._turns.turn(scope[CLIENT]):
-                answer = self._backend.answer_at_once(scope, message.get("body", b""))
-                again = replayed([message], receive)
-                await (answer or self._backend)(scope, again, send)
+                await self._backend(scope, receive, send)
         else:
             await self._backend(scope, receive, send)
 

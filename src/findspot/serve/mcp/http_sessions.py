@@ -7,7 +7,6 @@ else comes first (progress, a question to the user), or when nothing has come fo
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from http import HTTPStatus
@@ -18,9 +17,7 @@ import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.auth.middleware.bearer_auth import (
-    AuthenticatedUser,
     AuthorizationContext,
-    authorization_context,
 )
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import (
@@ -65,30 +62,6 @@ class Sessions(StreamableHTTPSessionManager):
         )
         self._mark = mark
 
-    def is_in_order(self, scope: Scope) -> bool:
-        """Return whether a request can skip the checks of the SDK.
-
-        It can if the last answered request of its session had the same headers and the same client, and the
-        session is not about to time out.
-        """
-        user, session = scope.get("user"), session_of(scope)
-        name = session.decode("latin-1") if session is not None else ""
-        transport = self._server_instances.get(name)
-        if not isinstance(transport, _Session) or transport.is_terminated:
-            return False
-        requestor = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
-        return (
-            transport.checked == _checked(scope)
-            and requestor == self._session_owners.get(name)
-            and self._has_time(transport)
-        )
-
-    def _has_time(self, session: StreamableHTTPServerTransport) -> bool:
-        if self.session_idle_timeout is None or session.idle_scope is None:
-            return True
-        left_s = session.idle_scope.deadline - asyncio.get_running_loop().time()
-        return left_s > self.session_idle_timeout / 2
-
     @property
     def by_client(self) -> Counter[str]:
         """How many sessions are open, by the name of their token; without tokens, by an empty name."""
@@ -110,9 +83,6 @@ class Sessions(StreamableHTTPSessionManager):
 
 class _Session(StreamableHTTPServerTransport):
     """One session, whose answers are JSON where they can be."""
-
-    checked: tuple[tuple[bytes, bytes], ...] | None = None
-    """The headers of the last request that was answered."""
 
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send
@@ -145,7 +115,6 @@ class _Session(StreamableHTTPServerTransport):
                     types.INTERNAL_ERROR,
                 )
             await response(scope, receive, send)
-            self.checked = _checked(scope)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._clean_up_memory_streams(identity)
@@ -172,11 +141,6 @@ class _Session(StreamableHTTPServerTransport):
             yield self._create_event_data(event)
             if _is_last(event):
                 return
-
-
-def _checked(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers that decide whether a request is accepted."""
-    return tuple((name, value) for name, value in scope["headers"] if name != b"content-length")
 
 
 def session_of(scope: Scope) -> bytes | None:

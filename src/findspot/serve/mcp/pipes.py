@@ -61,11 +61,6 @@ class Lines:
         return None
 
     @property
-    def waiting(self) -> bool:
-        """Whether a line has arrived that nobody has taken."""
-        return bool(self._lines)
-
-    @property
     def was_ended(self) -> bool:
         """Whether `end` was called; the client closing its side does not count."""
         return self._ended

@@ -180,15 +180,8 @@ class _Reader:
 
     def _receive(self, kind: Kind, number: int, head: Any, body: bytes) -> None:
         if kind is Kind.REQUEST:
-            scope = _scope(head)
-            answer = self._backend.answer_at_once(scope, body)
-            if answer is not None:
-                self._channel.send(
-                    Kind.ANSWER, number, (answer.status_code, answer.raw_headers), bytes(answer.body)
-                )
-                return
             exchange = self._exchanges[number] = _Exchange(self._channel, number, body)
-            self._start(self._answer(exchange, number, scope))
+            self._start(self._answer(exchange, number, _scope(head)))
         elif kind is Kind.LEFT and number in self._exchanges:
             self._exchanges[number].left.set()
         elif kind is Kind.FIGURES:

@@ -22,11 +22,6 @@ def connection_memory(context: Context) -> dict[str, Any]:
     return context.session._connection.state
 
 
-def transport_session(context: Context) -> str | None:
-    """Return the id that the transport gave a connection; None where there is only one connection."""
-    return context.session._connection.session_id
-
-
 _OWNER = "findspot.owner"
 
 

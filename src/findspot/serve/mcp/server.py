@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import INPUT_REQUIRED_METHODS, is_input_required
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
 
 from findspot import __version__
 from findspot.core.config import home_folder, load_settings
@@ -41,13 +37,13 @@ from findspot.serve.mcp.resources import (
     complete_path,
     read_resource,
 )
-from findspot.serve.mcp.sdk import Context, on_disconnect, transport_session
+from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
 from findspot.serve.mcp.tasks import Tasks
-from findspot.serve.mcp.tool import Answer, Registry, Tool
+from findspot.serve.mcp.tool import Registry, Tool
 from findspot.serve.mcp.tool_call import Library, ToolCalls
-from findspot.serve.mcp.tool_results import UNEXPECTED, sent_result, wire_tool
+from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
 
 if TYPE_CHECKING:
     from mcp.server.request_state import RequestStateBoundary
@@ -74,7 +70,7 @@ def make_server(
     terms: Terms = OPEN,
     *,
     state_key: bytes | None = None,
-) -> FindspotServer:
+) -> Server[Any]:
     """Return a server of these tools; how it is reached is up to the transport.
 
     `state_key` seals what clients carry from one call to the next; without it, only this process reads that.
@@ -94,7 +90,7 @@ def make_server(
                 await library.disconnect()
             _log.info("server stopped")
 
-    server = FindspotServer(
+    server: Server[Any] = Server(
         NAME,
         version=__version__,
         title="Findspot",
@@ -110,99 +106,9 @@ def make_server(
         tools.complete_results,
         _CarriedState(state_key),
     ]
-    server.at_once = tools.at_once
     TaskMethods(tasks).register(server)
     Offering(offers, calls.new_call, tools.offered_names).register(server)
     return server
-
-
-class FindspotServer(Server[Any]):
-    """The SDK's server, and the calls that need not go through it."""
-
-    at_once: AtOnce
-
-
-class AtOnce:
-    """Answers searches as soon as their message is read, without a task, a thread or a copy per layer.
-
-    It takes plain calls on connections that had a call answered before. Everything else, errors included, is
-    left to the SDK.
-    """
-
-    def __init__(self, tools: _ToolHandlers) -> None:
-        self._tools = tools
-        self._contexts: dict[str | None, Context] = {}
-        """The last request that each connection made, by the session of the transport."""
-
-    def note(self, context: Context) -> None:
-        """Remember a request that was answered; later calls of its connection can be answered at once."""
-        session = transport_session(context)
-        if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS and session not in self._contexts:
-            self._contexts[session] = context
-            on_disconnect(context, lambda: self._contexts.pop(session, None))
-
-    def answer(
-        self, body: bytes, session: str | None = None, request: Any = None, *, alone: bool = True
-    ) -> bytes | None:
-        """Return the answer to a message; None if the SDK has to answer it.
-
-        Call it with every message of a connection, in order. `alone` says that no other call of the client
-        waits for an answer; otherwise this call takes its turn.
-        """
-        known = self._contexts.get(session)
-        if known is None or not isinstance(get_tracer_provider(), ProxyTracerProvider):
-            return None
-        try:
-            message = from_json(body)
-        except ValueError:
-            return None
-        if isinstance(message, dict) and message.get("method") == _ROOTS_CHANGED:
-            forget_roots(known)  # now: the SDK may get to it only after the next call was answered
-            return None
-        if not alone or len(body) > _MOST_BYTES or not _is_plain_call(message):
-            return None
-        version, params = known.session.protocol_version, message["params"]
-        context = replace(known, params=params, protocol_version=version, meta=None, request=request)
-        answer = self._tools.call_at_once(context, params["name"], params.get("arguments") or {})
-        if answer is None:
-            return None
-        sent = {"jsonrpc": "2.0", "id": message["id"], "result": sent_result(answer, version)}
-        try:
-            return to_json(sent, inf_nan_mode="null")
-        except ValueError:  # a text that cannot be encoded
-            return None
-
-
-_MOST_BYTES = 2_000
-"""Of a call that is answered at once: a question of thousands of words takes seconds, and all others wait."""
-_OF_A_CALL = {"name", "arguments", "_meta"}
-_OF_A_REQUEST = {"jsonrpc", "id", "method", "params"}
-_SPECIAL_META = ("io.modelcontextprotocol/", "traceparent", "tracestate", "baggage")
-
-
-def _is_plain_call(message: Any) -> bool:
-    """Return whether a message is a tool call with nothing but a name and arguments."""
-    if not isinstance(message, dict) or message.get("method") != "tools/call":
-        return False
-    params, identity = message.get("params"), message.get("id")
-    return (
-        message.keys() == _OF_A_REQUEST
-        and message["jsonrpc"] == "2.0"
-        and isinstance(identity, str | int)
-        and not isinstance(identity, bool)
-        and isinstance(params, dict)
-        and params.keys() <= _OF_A_CALL
-        and isinstance(params.get("name"), str)
-        and isinstance(params.get("arguments", {}), dict)
-        and _is_plain_meta(params.get("_meta", {}))
-    )
-
-
-def _is_plain_meta(meta: Any) -> bool:
-    if not isinstance(meta, dict) or any(name.startswith(_SPECIAL_META) for name in meta):
-        return False
-    token = meta.get("progressToken", "")
-    return isinstance(token, str | int) and not isinstance(token, bool)
 
 
 class _ToolHandlers:
@@ -215,7 +121,6 @@ class _ToolHandlers:
         self._terms = terms
         self._toolsets = terms.toolsets or settings_here().serve.toolsets
         """Those that were listed last: their tools can be called."""
-        self.at_once = AtOnce(self)
 
     async def list(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -236,20 +141,7 @@ class _ToolHandlers:
                 raise MCPError(types.INVALID_PARAMS, refusal)
             result = await self._calls.answer(context, tool, params)
             outcome.failed = isinstance(result, dict) and bool(result.get("isError"))
-            self.at_once.note(context)
             return result
-
-    def call_at_once(self, context: Context, name: str, given: dict[str, Any]) -> Answer | None:
-        """Return the answer of a tool; None if the call has to be answered the usual way."""
-        tool, started = self._registry.find(name, self._toolsets), time.perf_counter()
-        if tool is None or self._refusal(context, tool) is not None:
-            return None
-        answer = self._calls.answer_at_once(context, tool, given)
-        if answer is not None:
-            took_s = time.perf_counter() - started
-            self._meter.note(tool.name, "ok", took_s)
-            _log.debug("tools/call %s answered in %.0f ms", tool.name, took_s * 1000)
-        return answer
 
     async def complete_results(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Middleware: add what the SDK's result types lack, and instructions about the tools offered."""

@@ -28,7 +28,7 @@ from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
 from findspot.serve.mcp.pipes import Lines, Writer
-from findspot.serve.mcp.server import AtOnce, make_server, settings_here
+from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
@@ -99,10 +99,9 @@ class Batch:
 class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
-    def __init__(self, lines: Lines, outgoing: Outgoing, at_once: AtOnce, at_end: Callable[[], None]) -> None:
+    def __init__(self, lines: Lines, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
         """Take what to call at the end of the input, before running calls are stopped."""
         super().__init__()
-        self._at_once = at_once
         self._lines = lines
         self._at_end = at_end
         self._outgoing = outgoing
@@ -121,19 +120,11 @@ class Incoming(_Stream):
             if line is None:
                 self._at_end()
                 return await self._after_the_end()
-            if (answer := self._at_once.answer(line, alone=self._is_alone)) is not None:
-                await self._outgoing.answer_at_once(answer)
-                continue
             frame = read_frame(line, batches=self._batches)
             for error in frame.errors:
                 _log.warning("a message could not be read: %s", error.error.message)
             await self._take(frame)
         raise StopAsyncIteration
-
-    @property
-    def _is_alone(self) -> bool:
-        """Whether no other call runs, which would have to wait, and no message waits, which may cancel."""
-        return not self._outgoing.running and not self._lines.waiting
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -222,11 +213,6 @@ class Outgoing(_Stream):
         self._batches.append(batch)
         await self._write_complete(batch)
 
-    async def answer_at_once(self, answer: bytes) -> None:
-        """Write the answer to a request that never counted as running."""
-        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone; its input is ended
-            await self._write(answer)
-
     async def refuse(self, errors: Iterable[types.JSONRPCError]) -> None:
         """Answer what was not a message."""
         with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone; its input is ended
@@ -303,7 +289,7 @@ async def _serve(lines: Lines, writer: Writer, library: Library, terms: Terms) -
     server = make_server(all_tools(), library, terms=terms)
     options = server.create_initialization_options()
     outgoing = Outgoing(writer, lines)
-    incoming = Incoming(lines, outgoing, server.at_once, library.ending.set)
+    incoming = Incoming(lines, outgoing, library.ending.set)
     await server.run(incoming, outgoing, options)
 
 

@@ -17,13 +17,12 @@ from findspot.core.errors import (
     ProjectNotDetectedError,
 )
 from findspot.core.model import IndexReport
-from findspot.core.paths import project_root
 from findspot.discover.checkouts import find_root
 from findspot.discover.repositories import named_folder, repository_address
 from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer
-from findspot.serve.mcp.tool_call import Call, CallAtOnce, WaitsError
+from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import AnsweredError, PathNotIndexedError
 from findspot.serve.project_files import covers, folder_in, limit_note, package_around
 
@@ -122,8 +121,6 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
     locate = await _locator(call, None if given == "." else given, exact)
 
     def work_with(target: Target) -> T:
-        if isinstance(call, CallAtOnce) and target.project is not call.known:
-            raise WaitsError  # whether a search of this one waits for nothing was not asked
         call.project = target.project
         return work(target)
 
@@ -149,8 +146,6 @@ def _with_note(call: Call, target: Target) -> Target:
 
 async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
     """Return how to find the project; the client is asked for its roots only where they matter."""
-    if isinstance(call, CallAtOnce) and given == str(call.known.root):
-        return lambda _: _known(call, given)
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact)
     roots = _granted(call, await call.client.roots.folders())
@@ -171,14 +166,6 @@ def _granted(call: Call, folders: list[Path]) -> list[Path]:
     """Return those of a client's folders that its token is for."""
     grant = call.client.grant
     return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
-
-
-def _known(call: CallAtOnce, given: str) -> Target:
-    """Return the project whose root a call names, if it still is where it was when it was looked for."""
-    root, grant = call.known.root, call.client.grant
-    if project_root(given) != root or (grant is not None and not grant.allows(root)):
-        raise WaitsError
-    return Target(call.known, given)
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:

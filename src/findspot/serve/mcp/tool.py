@@ -384,8 +384,6 @@ class Tool:
     task_support: TaskSupport = TaskSupport.FORBIDDEN
     asks_midway: bool = False
     """Whether questions come up when the work cannot be begun again, as that of another server."""
-    only_reads_index: Callable[[Arguments], bool] = lambda _: False
-    """Returns whether all that a call needs is an open index: then it is answered in the event loop."""
 
     def described(self, *, enhanced: bool) -> str:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description

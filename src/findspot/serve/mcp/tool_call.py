@@ -10,7 +10,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from findspot.core.config import home_folder, one_moment
+from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Query
@@ -219,29 +219,6 @@ class Call:
         return cast("Engine", AllowedEngine(engine, grant))
 
 
-C = TypeVar("C", bound=Call)
-
-
-class WaitsError(Exception):
-    """A call that was to be answered at once has to wait for something."""
-
-
-class CallAtOnce(Call):
-    """A call that is answered in the event loop: for a warm search, changing threads takes longer."""
-
-    known: Project
-    """The open project that an earlier call found for the same path."""
-
-    async def quick(self, work: Callable[[Engine], T]) -> T:
-        return work(self._engine())
-
-    async def patient(self, work: Callable[[Engine], T]) -> T:
-        raise WaitsError
-
-    async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
-        raise WaitsError
-
-
 class ToolCalls:
     """Answers calls of tools, each in the way its client asks for."""
 
@@ -252,8 +229,6 @@ class ToolCalls:
         self._threads = Threads()
         self._held: dict[str, tuple[Task, Client]] = {}
         """Calls that wait for their client to call again with an answer."""
-        self._projects: dict[Any, Project] = {}
-        """Open projects, by the path that a call was given."""
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
@@ -267,47 +242,17 @@ class ToolCalls:
             return await self._answer_or_task(context, tool, client, given)
         if tool.asks_midway and client.modern:
             return await self._answer_in_rounds(context, tool, client, params)
-        call = self.new_call(client)
         try:
-            answer = await answer_of(tool, call, given)
+            answer = await answer_of(tool, self.new_call(client), given)
         except InputNeededError as needed:
             return needed.result
-        if call.project is not None and len(self._projects) < _MAX_HELD:
-            self._projects[str(given.get("path"))] = call.project
         return wire_result(answer, client.version)
-
-    def answer_at_once(self, context: Context, tool: Tool, given: dict[str, Any]) -> Answer | None:
-        """Return the answer of a call that waits for nothing; None where `answer` has to be called."""
-        started, client, path = time.perf_counter(), Client(context), given.get("path")
-        project = self._projects.get(str(path))
-        is_located = client.roots.known or (isinstance(path, str) and Path(path).is_absolute())
-        if not is_located or project is None:
-            return None
-        from findspot.project import answers_at_once  # a server starts without it
-
-        try:
-            with one_moment():
-                arguments = tool.read(given)
-                if not tool.only_reads_index(arguments) or not answers_at_once(project):
-                    return None
-                call = self._new_call(client, CallAtOnce)
-                call.known = project
-                answer = _run_through(tool.handler(call, arguments))
-        except (WaitsError, AnsweredError, FindspotError, MCPError, InputNeededError):
-            return None
-        except Exception:  # noqa: BLE001 - one call's trouble must not end the server
-            _log.exception("%s failed unexpectedly where it is answered at once", tool.name)
-            return None
-        return finished(tool, call, given, answer, started)
 
     def new_call(self, client: Client) -> Call:
         """Return a call of this client; refused where a token is required and there is none."""
-        return self._new_call(client, Call)
-
-    def _new_call(self, client: Client, kind: type[C]) -> C:
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
-        return kind(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
+        return Call(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
 
     def _keep(self, task: Task) -> None:
         try:
@@ -411,16 +356,6 @@ class ToolCalls:
         status = Status.FAILED if answer.is_error and errors_fail else Status.COMPLETED
         message = answer.shown if answer.is_error else "Finished"
         await task.end(status, message, result=wire_result(answer, client.version))
-
-
-def _run_through(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of work that waits for nothing; stop it where it does wait."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return cast("T", done.value)
-    work.close()
-    raise WaitsError
 
 
 async def _until(task: Task, holds: Callable[[], bool]) -> None:

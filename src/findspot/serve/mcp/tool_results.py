@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
-from mcp_types.methods import serialize_server_result
 from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
@@ -84,19 +83,6 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
         "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
         "isError": answer.is_error,
     }
-
-
-def sent_result(answer: Answer, version: str) -> dict[str, Any]:
-    """Return the result of a call as it is sent, shaped by the SDK for a version of the protocol.
-
-    The values are left out of that, because the SDK would copy them all. They may hold text that cannot be
-    encoded.
-    """
-    around = wire_result(replace(answer, values={}, text=answer.shown), version)
-    shaped = serialize_server_result("tools/call", version, around)
-    if "structuredContent" in shaped:
-        shaped["structuredContent"] = answer.values
-    return shaped
 
 
 def _passed_on(result: dict[str, Any], hint: str | None, version: str) -> dict[str, Any]:

@@ -219,16 +219,6 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     return await call.patient(lambda _: answer(target))
 
 
-def _only_reads_index(arguments: Arguments) -> bool:
-    """Return whether a search needs no language model, no other index, no git and no look at every file."""
-    others = ("expand_query", "synthesize", "changed_since")
-    return (
-        not any(map(arguments.__getitem__, others))
-        and not _is_about_package(arguments)
-        and arguments["mode"] != Mode.REGEX
-    )
-
-
 def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
     return Query(
         text=arguments["query"] or "",
@@ -346,7 +336,6 @@ SEARCH_CODE = Tool(
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_code,
-    only_reads_index=_only_reads_index,
     instead={"query": "similar_to"},
 )
 
@@ -377,7 +366,6 @@ SEARCH_DOCS = Tool(
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_docs,
-    only_reads_index=_only_reads_index,
     instead={"query": "similar_to"},
 )
 
