@@ -31,6 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "findspot-home"
     monkeypatch.setenv("FINDSPOT_HOME", str(folder))
     monkeypatch.setenv("FINDSPOT_SERVER_IDLE", "3")
+    monkeypatch.setenv("FINDSPOT_IN_PROCESS", "1")
     return folder
 
 

@@ -6,7 +6,8 @@ Everything a caller needs is exported here; the reference is docs/library-refere
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False
 
 __version__ = "0.2.0"
 __all__ = [

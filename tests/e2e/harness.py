@@ -32,7 +32,8 @@ PATIENCE_S = 60
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
-    return kept | {"FINDSPOT_HOME": str(home), "FINDSPOT_SERVER_IDLE": "3"} | settings
+    own = {"FINDSPOT_HOME": str(home), "FINDSPOT_SERVER_IDLE": "3", "FINDSPOT_IN_PROCESS": "1"}
+    return kept | own | settings
 
 
 def parameters(home: Path, cwd: Path, **settings: str) -> StdioServerParameters:

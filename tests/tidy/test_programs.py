@@ -15,6 +15,8 @@ STARTERS = {
     "catalogue/server_process.py": "resolved",
     "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave
+    "door/command.py": "_run",  # the pager or editor that the resident process found by `resolved`
+    "door/connection.py": "_start",  # this Python
     "embed/http_embedder.py": "resolved",
     "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/regex.py": "ripgrep_binary",
@@ -77,7 +79,8 @@ def test_python_is_started_without_its_working_folder() -> None:
     """security 1: `sys.executable` becomes a command in one place, with -P."""
     users = {name for name, tree in trees().items() if "sys.executable" in ast.unparse(tree)}
     shown = {"serve/cli/clients/config_files.py", "serve/cli/doctor.py"}
-    assert users == {"core/platforms.py"} | shown
+    assert users == {"core/platforms.py", "door/connection.py"} | shown
+    assert '[sys.executable, "-P", "-m"' in (SOURCE / "door/connection.py").read_text("utf-8")
     assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/platforms.py").read_text("utf-8")
     for name, tree in trees().items():
         for node in ast.walk(tree):

@@ -175,12 +175,17 @@ class TestWeight:
         loaded = loaded_after("import findspot.engine")
         assert not loaded & {"mcp", "click", "rich", "tree_sitter", "pydantic", "toon_format"}
 
+    def test_the_door_needs_the_standard_library_alone(self) -> None:
+        loaded = loaded_after("import findspot.door.pipe, findspot.door.command")
+        assert loaded - loaded_after("") - {"findspot"} <= sys.stdlib_module_names
+        assert not loaded & {"pathlib", "asyncio", "subprocess", "typing", "dataclasses", "inspect"}
+
     def test_help_is_light(self) -> None:
         statement = "from findspot.serve.cli.app import run\nrun(['--help'])"
         assert not loaded_after(statement) & {"numpy", "mcp", "tantivy", "tree_sitter", "pydantic"}
 
     def test_a_server_starts_without_the_engine(self) -> None:
-        loaded = loaded_after("import findspot.serve.mcp.stdio")
+        loaded = loaded_after("import findspot.resident.in_process")
         assert not loaded & {"numpy", "tantivy", "tree_sitter", "lancedb", "toon_format"}
 
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.configfiles import (
     INDEX_FILE,
     Values,
@@ -60,20 +61,20 @@ _NAMED = 5
 _Stamp = tuple[int, int, int] | None
 
 
-def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
+def home_folder(environ: Mapping[str, str] = ENVIRONMENT) -> Path:
     """Return where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
     given = environ.get("FINDSPOT_HOME")
     return Path(given).expanduser().absolute() if given else Path.home() / ".mcp" / "search"
 
 
-def secret(variable: str, environ: Mapping[str, str] = os.environ) -> str | None:
+def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | None:
     """Return a key from the environment; it is no setting, so that nothing that shows settings can show
     it.
     """
     return environ.get(variable, "").strip() or None
 
 
-def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
+def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
     """Return the model hub's cache, address and permission, from the variables that its own tools read."""
     home = Path(environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
     cache = environ.get("HF_HUB_CACHE")
@@ -84,7 +85,7 @@ def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
     )
 
 
-def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettings:
+def terminal_settings(environ: Mapping[str, str] = ENVIRONMENT) -> TerminalSettings:
     """Return what the variables that terminal programs share say about colours, pager and editor."""
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
@@ -101,12 +102,12 @@ _BRANCH_VARIABLES = (
 """Of build services, which check out commits rather than branches."""
 
 
-def ci_branch(environ: Mapping[str, str] = os.environ) -> str:
+def ci_branch(environ: Mapping[str, str] = ENVIRONMENT) -> str:
     """Return the branch that a build service says it builds; nothing elsewhere."""
     return next((environ[name] for name in _BRANCH_VARIABLES if environ.get(name)), "")
 
 
-def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Path, ...], Path]:
+def git_configuration(environ: Mapping[str, str] = ENVIRONMENT) -> tuple[tuple[Path, ...], Path]:
     """Return the files of the user's own git configuration, lowest first, and git's default global ignore
     file.
     """
@@ -121,7 +122,7 @@ _BY_VARIABLE = {key.variable: key.name for key in KEYS}
 
 
 def settings_files(
-    root: Path | None, index: Path, environ: Mapping[str, str] = os.environ
+    root: Path | None, index: Path, environ: Mapping[str, str] = ENVIRONMENT
 ) -> tuple[Path, ...]:
     """Return the files that a project's configuration comes from, whether they are there or not."""
     home = home_folder(environ) / INDEX_FILE
@@ -133,7 +134,7 @@ def load_settings(
     root: Path | None = None,
     index: Path | None = None,
     flags: Mapping[str, Any] | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] = ENVIRONMENT,
 ) -> Settings:
     """Return the configuration in force for a project (or, without one, for the machine)."""
     layers = _Layers(home_folder(environ), root)
@@ -369,7 +370,7 @@ class RememberedSettings:
         return seen[self]
 
     def _look(self) -> Settings:
-        environment = {name: os.environ[name] for name in os.environ if name.startswith(_PREFIXES)}
+        environment = {name: ENVIRONMENT[name] for name in ENVIRONMENT if name.startswith(_PREFIXES)}
         home, files = home_folder(), self._files
         if files is None or files[0] != home:
             files = self._files = home, settings_files(self._root, self._index)

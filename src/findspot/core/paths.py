@@ -10,6 +10,7 @@ import unicodedata
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from findspot.core.caller import working_folder
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError, PermissionDeniedError
 from findspot.core.platforms import IGNORES_CASE, as_stored
 
@@ -23,10 +24,16 @@ def expanded(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - `Path.expanduser` raises for an unknown user
 
 
+def absolute(path: str | Path) -> Path:
+    """Return a user's path from the folder that the user is in."""
+    given = expanded(path)
+    return given if given.is_absolute() else working_folder() / given
+
+
 def project_root(path: str | Path) -> Path:
     """Return the absolute, symlink-free form of a folder that exists."""
     try:
-        root = expanded(path).resolve(strict=True)
+        root = absolute(path).resolve(strict=True)
         if root.is_dir():
             os.scandir(root).close()
             return as_stored(root) if IGNORES_CASE else root
@@ -39,7 +46,7 @@ def project_root(path: str | Path) -> Path:
 
 def _why_not(path: str | Path) -> str:
     try:
-        Path.cwd()
+        working_folder()
     except OSError:
         if not Path(path).is_absolute():
             return "The working folder is gone; change to one that is there."

@@ -16,6 +16,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import exit_code, refusal, report, report_bug, report_usage
 from findspot.serve.cli.interaction import can_offer, unwinding_on_sigterm
 from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply
+from findspot.serve.cli.remote_terminal import RemoteTerminal, attached
 
 PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
@@ -58,6 +59,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "stats": ("server_commands", "Show how much was searched, and the tokens saved."),
         "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
         "logs": ("server_commands", "Show the log that servers keep."),
+        "service": ("service_commands", "Show, stop or follow the resident process."),
     },
     "Other collections": {
         "chunks": ("chunk_commands", "Write chunks as files, or search them by type and tag."),
@@ -113,6 +115,12 @@ class LazyGroup(Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Run `findspot COMMAND --help` for a command's options.",
 )
+@click.option(
+    "--in-process",
+    is_flag=True,
+    expose_value=False,
+    help="Answer in this process, without the resident one. Goes with every command.",
+)
 @click.version_option(__version__, "-V", "--version", message="findspot %(version)s")
 @click.pass_context
 def findspot(ctx: click.Context) -> None:
@@ -165,6 +173,15 @@ def run(arguments: Sequence[str]) -> int:
         output.note(f"error: The answer cannot be written: {error.strerror}.", fg="red")
         return 1
     return code
+
+
+def run_for(terminal: RemoteTerminal, arguments: Sequence[str]) -> int:
+    """Run one command line in this process, on the terminal of somebody else; returns the exit code."""
+    with attached(terminal):
+        try:
+            return _run(arguments)
+        except BrokenPipeError:  # the reader has seen enough
+            return 0
 
 
 def _run(arguments: Sequence[str]) -> int:

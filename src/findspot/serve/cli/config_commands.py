@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.caller import working_folder
 from findspot.core.config import check_committed, set_value, typed_value, unset_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import (
@@ -142,7 +143,7 @@ def path_(reply: Reply, scope: str | None, path: str | None) -> None:
     """Print where the configuration files are, or would be."""
     files = _files(*_settings(path))
     if scope is not None and scope not in files:
-        raise ProjectNotDetectedError(path or str(Path.cwd()))
+        raise ProjectNotDetectedError(path or str(working_folder()))
     if reply.json:
         output.emit({name: str(file) for name, file in files.items() if scope in (None, name)})
     elif scope is None:

@@ -7,16 +7,16 @@ import functools
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.caller import working_folder
 from findspot.core.config import agreed_address, load_settings, set_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
-from findspot.core.paths import expanded
+from findspot.core.paths import absolute, expanded
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -168,7 +168,7 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
     from findspot.engine import Engine
     from findspot.serve.project_files import enclosing_note, folder_in, overlap_note
 
-    under = folder_in(project, expanded(given).resolve()) if given is not None else None
+    under = folder_in(project, absolute(given).resolve()) if given is not None else None
     enclosing = enclosing_note(project, under) if under else None
     with contextlib.closing(Engine()) as engine:
         notes = [note for note in (enclosing, overlap_note(engine, project)) if note]
@@ -268,7 +268,7 @@ def offer_published(project: Project) -> None:
     if address is None or agreed_address(settings) or project.index.publishes_to or project.store.exists:
         return
     if not can_ask():
-        elsewhere = "" if Path.cwd() == project.root else f" {shlex.quote(str(project.root))}"
+        elsewhere = "" if working_folder() == project.root else f" {shlex.quote(str(project.root))}"
         command = f"findspot index --published-at {shlex.quote(address)}{elsewhere}"
         output.note(f"An index is published at {address}. To begin from it, run `{command}`.")
         return
@@ -324,7 +324,7 @@ def _questions(project: Project) -> list[str]:
     """Return commands that ask a new index something worth asking; fewer than two if it is small."""
     from findspot.research.suggested_questions import suggest_first
 
-    elsewhere = "" if Path.cwd() == project.root else f" --project {shlex.quote(str(project.root))}"
+    elsewhere = "" if working_folder() == project.root else f" --project {shlex.quote(str(project.root))}"
     with contextlib.suppress(FindspotError), project.reader() as reader:
         words, name = suggest_first(reader)
         asked = (f'search "{words}"' if words else "", f"callers {name}" if name else "")

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import CancelledError
 from findspot.core.model import FETCHING, SLOWER_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
 from findspot.serve.cli.options import Reply
+from findspot.serve.cli.remote_terminal import remote_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -79,6 +81,9 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def unwinding_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
     received: list[SystemExit] = []
+    if remote_terminal() is not None:
+        yield
+        return
 
     def end(number: int, _frame: FrameType | None) -> None:
         received.append(SystemExit(128 + number))  # which an event loop does not catch, unlike other errors
@@ -105,7 +110,7 @@ def stoppable() -> Iterator[CancelToken]:
     received: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        if received:
+        if received and remote_terminal() is None:
             raise KeyboardInterrupt
         received.append(number)
         if number == signal.SIGINT:
@@ -113,11 +118,23 @@ def stoppable() -> Iterator[CancelToken]:
         else:
             token.interrupt()
 
-    previous = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
     try:
-        yield token
+        with _called_on_signals(stop):
+            yield token
     except CancelledError as error:
         raise StoppedError(received[0]) if received else error from None
+
+
+@contextlib.contextmanager
+def _called_on_signals(stop: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call a function when the process at the terminal is told to stop."""
+    if (terminal := remote_terminal()) is not None:
+        with terminal.stopping(lambda number: stop(number, None)):
+            yield
+        return
+    previous = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
+    try:
+        yield
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -194,6 +211,17 @@ def _bar() -> Bar:
             unit = _UNITS.get(task.description, "files")
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
+    terminal = remote_terminal()
+    console = (
+        Console(stderr=True)
+        if terminal is None
+        else Console(
+            file=cast(IO[str], terminal.stderr),
+            width=terminal.columns,
+            height=terminal.lines,
+            _environ=ENVIRONMENT,
+        )
+    )
     return parts.Progress(
         parts.SpinnerColumn(),
         parts.TextColumn("{task.description}", markup=False),
@@ -201,6 +229,6 @@ def _bar() -> Bar:
         parts.MofNCompleteColumn(),
         Rate(),
         parts.TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
     )

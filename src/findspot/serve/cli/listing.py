@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -139,7 +138,7 @@ def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
 
 def _room(taken: int) -> int | None:
     """Return the columns that are left on a terminal; None for a pipe."""
-    return max(20, shutil.get_terminal_size().columns - taken) if sys.stdout.isatty() else None
+    return max(20, output.columns() - taken) if sys.stdout.isatty() else None
 
 
 def query_words(query: str) -> re.Pattern[str] | None:

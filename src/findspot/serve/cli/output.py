@@ -26,6 +26,7 @@ import click
 from findspot.core.config import terminal_settings
 from findspot.core.files import NO_ROOM
 from findspot.core.utc_time import age
+from findspot.serve.cli.remote_terminal import remote_terminal
 
 _GAP = "  "
 _NARROWEST = 16
@@ -161,7 +162,13 @@ def _room(taken: int) -> int:
     """Return how wide a text may be beside what takes up the rest of a line; nothing limits a pipe."""
     if not sys.stdout.isatty():
         return sys.maxsize
-    return max(shutil.get_terminal_size().columns - taken, _NARROWEST)
+    return max(columns() - taken, _NARROWEST)
+
+
+def columns() -> int:
+    """Return how wide the terminal is."""
+    terminal = remote_terminal()
+    return shutil.get_terminal_size().columns if terminal is None else terminal.columns
 
 
 def _folded(cell: str, width: int) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
-from findspot.core.paths import expanded
+from findspot.core.paths import absolute
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
+from findspot.serve.cli.remote_terminal import remote_terminal
 
 if TYPE_CHECKING:
     from findspot.core.settings import Settings
@@ -58,18 +58,24 @@ def open_project(
 def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
     from findspot.engine import Engine
 
+    if not flags and (terminal := remote_terminal()) is not None:
+        yield terminal.engine()
+        return
     with contextlib.closing(Engine(flags)) as engine:
         yield engine
 
 
 def _show_warnings(settings: Settings) -> None:
+    terminal = remote_terminal()
+    shown = _warned if terminal is None else terminal.warned
     for warning in settings.warnings:
-        _warn_once(warning)
+        if warning not in shown:
+            shown.add(warning)
+            output.warn(warning)
 
 
-@functools.cache
-def _warn_once(warning: str) -> None:
-    output.warn(warning)
+_warned: set[str] = set()
+"""Warnings that this process has printed."""
 
 
 def _to_index(engine: Engine, given: str) -> Project:
@@ -96,7 +102,7 @@ def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> P
 
 def _choose_folder() -> str:
     """Ask which folder to use if none upwards looks like a project."""
-    here = str(Path.cwd())
+    here = str(working_folder())
     output.note("Could not detect project root.")
     output.note(f" [1] Use current directory: {here}")
     output.note(" [2] Enter a custom path")
@@ -113,8 +119,8 @@ def folder_inside(project: Project, given: str | None) -> str | None:
     from findspot.serve.project_files import folder_in, package_around
 
     if given is None:
-        return package_around(project, Path.cwd())
-    return folder_in(project, expanded(given).resolve())
+        return package_around(project, working_folder())
+    return folder_in(project, absolute(given).resolve())
 
 
 def folder_note(project: Project, under: str | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from findspot.core.caller import working_folder
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
 from findspot.core.model import IncludeTests
@@ -209,7 +210,7 @@ def _show_report(reply: Reply, findings: Findings) -> None:
 
 def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> Findings:
     with open_index(given, reply, update=update) as index:
-        if inquiry.symbol and (Path.cwd() / inquiry.symbol).is_file():
+        if inquiry.symbol and (working_folder() / inquiry.symbol).is_file():
             roots = index.project.roots
             inquiry = replace(inquiry, symbol=roots.relative(_from_here(roots, inquiry.symbol)))
         with stoppable() as cancel:
@@ -302,7 +303,7 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
 
 def _from_here(roots: Roots, file: str) -> str:
     """Return a path as typed: relative to the working directory where that is inside, else to the root."""
-    here = Path.cwd() / file
+    here = working_folder() / file
     return str(here.resolve()) if here.exists() and roots.spelled(here.resolve()) else file
 
 

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.caller import working_folder
 from findspot.core.config import home_folder, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import project_root
-from findspot.core.platforms import importing
 from findspot.core.progress import CancelToken
 from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
 from findspot.core.utc_time import utc_day
+from findspot.door import pipe
 from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
@@ -71,31 +72,19 @@ def _serving_options(command: Command) -> Command:
             raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
 
         def start(terms: Terms) -> None:
-            if http is not None:
-                from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
-                from findspot.serve.mcp.http_server import run as run_http
+            if http is None:
+                raise click.exceptions.Exit(pipe.main(sys.argv[1:]))
+            from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
+            from findspot.serve.mcp.http_server import run as run_http
 
-                choice = TokenChoice(token, token_file, tokens, without=no_token)
-                run_http(http or DEFAULT_ADDRESS, choice, terms, processes)
-            else:
-                with importing():
-                    from findspot.serve.mcp.stdio import run
-
-                if sys.stdin.isatty():
-                    _explain_server()
-                run(terms)
+            choice = TokenChoice(token, token_file, tokens, without=no_token)
+            run_http(http or DEFAULT_ADDRESS, choice, terms, processes)
 
         return command(*args, start=start, **others)
 
     for option in reversed(_REACHED):
         with_start = option(with_start)
     return with_start
-
-
-def _explain_server() -> None:
-    """Tell somebody who typed the command what it is for."""
-    output.note("This is the server that assistants start. It reads MCP messages from here.")
-    output.note("To connect an assistant, run `findspot setup`. To stop, press Ctrl-C.")
 
 
 _REACHED = (
@@ -179,7 +168,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
     settings = load_settings()
     keep_log(settings.home / "logs", settings.log.level)
-    start = project_root(path or Path.cwd())
+    start = project_root(path or working_folder())
     with contextlib.ExitStack() as files:
 
         def opened(address: str) -> None:

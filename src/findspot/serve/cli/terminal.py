@@ -14,8 +14,10 @@ from pathlib import Path, PurePath
 
 import click
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import terminal_settings
 from findspot.core.platforms import find_program, resolved
+from findspot.serve.cli.remote_terminal import remote_terminal, run_elsewhere
 
 _LESS = "FRX"
 """Quit if it fits on one screen, keep colours, leave the text on the screen."""
@@ -57,6 +59,14 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
     if not command:
         yield
         return
+    if (terminal := remote_terminal()) is not None:
+        terminal.send(page=command)
+        terminal.stdout.shows_links = _passes_links(command[0])
+        try:
+            yield
+        finally:
+            terminal.send(unpage=True)
+        return
     environment = {"LESS": _LESS, "LESSCHARSET": "utf-8", **os.environ}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
     assert process.stdin is not None
@@ -80,7 +90,7 @@ def _pager() -> list[str]:
     command = shlex.split(terminal_settings().pager)
     if not command or command[0] == "cat":
         return []
-    program = find_program(command[0])
+    program = find_program(command[0], ENVIRONMENT.get("PATH"))
     return [program, *command[1:]] if program else []
 
 
@@ -119,11 +129,12 @@ def open_in_editor(path: Path, line: int) -> None:
     """Open a file at a line, and wait for the editor to return."""
     command = editor_command(path, line)
     try:
-        subprocess.run(resolved(command), check=True)
+        if (code := run_elsewhere(resolved(command, ENVIRONMENT.get("PATH")))) is None:
+            code = subprocess.run(resolved(command), check=False).returncode
     except FileNotFoundError:
         raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
-    except subprocess.CalledProcessError as error:
-        raise click.ClickException(f"The editor '{command[0]}' ended with {error.returncode}.") from None
+    if code:
+        raise click.ClickException(f"The editor '{command[0]}' ended with {code}.")
 
 
 def open_in_browser(page: Path | str) -> None:
@@ -133,6 +144,8 @@ def open_in_browser(page: Path | str) -> None:
         return
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     with contextlib.suppress(OSError):
+        if run_elsewhere(resolved([opener, str(page)], ENVIRONMENT.get("PATH"))) is not None:
+            return
         nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
         subprocess.Popen(resolved([opener, str(page)]), stdin=nowhere, stdout=nowhere, stderr=nowhere)
 

@@ -21,6 +21,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.discover.repositories import repository_address
 from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings
 from findspot.serve.mcp.sdk import Context
@@ -52,6 +53,11 @@ class Terms:
     """Whether a request must have come with a token."""
     toolsets: tuple[str, ...] = ()
     """The toolsets to offer; those of the settings if empty."""
+
+    @property
+    def asks_projects(self) -> bool:
+        """Whether some tool may be asked about the project that the client is in."""
+        return self.toolsets not in (("cortex",), (CATALOGUE_TOOLSET,))
 
 
 OPEN = Terms()

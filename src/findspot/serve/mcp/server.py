@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -70,24 +69,24 @@ def make_server(
     terms: Terms = OPEN,
     *,
     state_key: bytes | None = None,
+    ending: threading.Event | None = None,
 ) -> Server[Any]:
     """Return a server of these tools; how it is reached is up to the transport.
 
     `state_key` seals what clients carry from one call to the next; without it, only this process reads that.
+    `ending` is set once the server is about to end: work that stops then is interrupted, not cancelled.
     """
     tasks = Tasks()
-    calls = ToolCalls(library, tasks, terms)
+    calls = ToolCalls(library, tasks, terms, ending or library.ending)
     tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
-        _log.info("server started: version %s in %s", __version__, Path.cwd())
+        _log.info("server started: version %s", __version__)
         try:
             async with tasks.running():
                 yield
         finally:
-            with anyio.CancelScope(shield=True):
-                await library.disconnect()
             _log.info("server stopped")
 
     server: Server[Any] = Server(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from findspot.core import caller
 from findspot.core.errors import (
     DocsIndexNotFoundError,
     FileLimitError,
@@ -58,7 +59,7 @@ class Target:
 def working_folder() -> Path:
     """Return where the server was started."""
     try:
-        return Path.cwd()
+        return caller.working_folder()
     except OSError:
         raise ProjectNotDetectedError("a folder that is gone") from None
 

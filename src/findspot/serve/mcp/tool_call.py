@@ -22,6 +22,7 @@ from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
+from findspot.core.caller import working_folder
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
@@ -120,10 +121,15 @@ class Library:
     def prepare_here(self) -> None:
         """Watch the indexed project that the server was started in, and load what a first question needs."""
         with contextlib.suppress(FindspotError, OSError):
-            here = Path.cwd()
+            here = working_folder()
             home = home_folder()
             if any(index_folder(home, root).is_dir() for root in folders_around(here)):
                 self.open().detect(here).search(Query(_FIRST_QUESTION, limit=1))
+
+    def opened(self) -> list[Project]:
+        """Return the projects that are open."""
+        with self._guard:
+            return self._engine.opened() if self._engine is not None else []
 
     def close(self) -> None:
         with self._guard:
@@ -152,8 +158,10 @@ class Call:
         keep_task: Callable[[Task], None] | None = None,
         *,
         read_only: bool = False,
+        ending: threading.Event | None = None,
     ) -> None:
         self.client = client
+        self._ending = ending or library.ending
         self.warnings: list[str] = []
         """What the answer has to say in addition to what its tool says."""
         self.read_only = read_only
@@ -206,7 +214,7 @@ class Call:
         try:
             await anyio.sleep_forever()
         finally:
-            if self.library.ending.is_set() and not self.client.cancelled:
+            if self._ending.is_set() and not self.client.cancelled:
                 token.interrupt()
             else:
                 token.cancel()
@@ -222,8 +230,11 @@ class Call:
 class ToolCalls:
     """Answers calls of tools, each in the way its client asks for."""
 
-    def __init__(self, library: Library, tasks: Tasks, terms: Terms = OPEN) -> None:
+    def __init__(
+        self, library: Library, tasks: Tasks, terms: Terms = OPEN, ending: threading.Event | None = None
+    ) -> None:
         self._library = library
+        self._ending = ending or library.ending
         self._terms = terms
         self._tasks = tasks
         self._threads = Threads()
@@ -252,7 +263,14 @@ class ToolCalls:
         """Return a call of this client; refused where a token is required and there is none."""
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
-        return Call(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
+        return Call(
+            self._library,
+            self._threads,
+            client,
+            self._keep,
+            read_only=self._terms.read_only,
+            ending=self._ending,
+        )
 
     def _keep(self, task: Task) -> None:
         try:

@@ -72,7 +72,7 @@ def test_inherited_attributes_exist_and_are_named_here() -> None:
 
 def test_a_server_starts_without_the_parts_of_the_sdk_that_it_does_not_use() -> None:
     script = (
-        "import sys, findspot.serve.mcp.stdio\n"
+        "import sys, findspot.resident.in_process\n"
         "assert not {'mcp.client', 'mcp.server.mcpserver'} & set(sys.modules)\n"
         "import mcp\n"
         "from mcp.server import MCPServer\n"

@@ -1,52 +1,74 @@
-"""Serving on standard input and output, and how that ends.
+"""One connection of a client: MCP messages, one per line, over a stream.
 
-SIGTERM and SIGINT end the server: running work is asked to stop and awaited, and the process ends with
-code 0. Closed input ends it the same way, once the running calls are answered.
-
-The SDK's own transport passes each message through one more task and queue in either direction, drops what
-it cannot read without an answer, and cancels running calls as soon as the input ends.
+The SDK's own transport drops what it cannot read without an answer, and cancels running calls as soon as the
+input ends. Here each line gets the answer that the protocol asks for, and calls may finish after the client
+has closed its side; a client that is gone altogether is waited for by nobody.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import os
-import signal
-import threading
+import json
+import select
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
-from types import FrameType, TracebackType
-from typing import Self
+from collections.abc import AsyncIterator, Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
 
 import anyio
 import mcp_types as types
+from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
-from findspot.core.config import home_folder
-from findspot.core.log import get_logger, keep_log
-from findspot.core.setting_keys import CATALOGUE_TOOLSET
-from findspot.serve.mcp.access import Terms
+from findspot.core.log import get_logger
 from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
-from findspot.serve.mcp.pipes import Lines, Writer
-from findspot.serve.mcp.server import make_server, settings_here
-from findspot.serve.mcp.tool_call import Library
-from findspot.serve.mcp.tools import all_tools
-from findspot.serve.mcp.tools.cortex import require_chunks
 
 _log = get_logger("mcp")
 
 FINISH_S = 30.0
 """How long calls may go on after the input has ended."""
 
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Of a message; the connection of a client that sends more is closed."""
+
 _CHECK_S = 0.25
-"""How often the end of the input looks whether the client is gone or a signal came."""
+"""How often the end of the input looks whether the client is gone."""
+
+_CHUNK_BYTES = 1 << 16
 
 RequestId = str | int
 
+LEAVING, LEFT = "leaving", "left"
+"""What a pipe is told by a process that leaves, and what it says once it sends no more here."""
 
-_FIRST_ANSWERS_S = 0.5
+_LEFT_LINE = json.dumps({"findspot": LEFT}).encode()
 
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+class Connection:
+    """A client, from its first message until it is gone."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, at_end: Callable[[], None]
+    ) -> None:
+        """Take what to call at the end of the input, before running calls are stopped."""
+        self._writer = writer
+        self._outgoing = Outgoing(writer)
+        self._incoming = Incoming(reader, self._outgoing, at_end)
+
+    async def serve(self, server: Server[Any]) -> None:
+        """Answer the client."""
+        try:
+            await server.run(self._incoming, self._outgoing, server.create_initialization_options())
+        finally:
+            self._writer.close()
+            with contextlib.suppress(OSError):
+                await self._writer.wait_closed()
+
+    async def leave(self) -> None:
+        """Have the pipe at the other end turn to another process; what it asked so far is answered."""
+        with contextlib.suppress(anyio.BrokenResourceError):
+            await self._outgoing.tell_pipe(LEAVING)
 
 
 class _Stream:
@@ -99,15 +121,15 @@ class Batch:
 class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
-    def __init__(self, lines: Lines, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
-        """Take what to call at the end of the input, before running calls are stopped."""
+    def __init__(self, reader: asyncio.StreamReader, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
         super().__init__()
-        self._lines = lines
+        self._lines = _lines(reader)
         self._at_end = at_end
         self._outgoing = outgoing
         self._waiting: deque[SessionMessage] = deque()
         self._batches = False
         self._last_chance: float | None = None
+        self._end = reader.feed_eof
 
     def __aiter__(self) -> Self:
         return self
@@ -116,10 +138,13 @@ class Incoming(_Stream):
         while not self._closed:
             if self._waiting:
                 return self._waiting.popleft()
-            line = await self._lines.next()
+            line = await anext(self._lines, None)
             if line is None:
                 self._at_end()
                 return await self._after_the_end()
+            if line == _LEFT_LINE:
+                self._outgoing.call_when_idle(self._end)
+                continue
             frame = read_frame(line, batches=self._batches)
             for error in frame.errors:
                 _log.warning("a message could not be read: %s", error.error.message)
@@ -153,7 +178,7 @@ class Incoming(_Stream):
         """Let running calls finish, within a bound; the server's questions can no longer be answered."""
         if self._last_chance is None:
             self._last_chance = anyio.current_time() + FINISH_S
-        while anyio.current_time() < self._last_chance and not self._is_abandoned():
+        while anyio.current_time() < self._last_chance and not self._outgoing.is_abandoned:
             if self._outgoing.questions:
                 identity, _ = self._outgoing.questions.popitem()
                 gone = types.ErrorData(code=types.CONNECTION_CLOSED, message="The input has ended")
@@ -163,28 +188,25 @@ class Incoming(_Stream):
             await self._outgoing.change(_CHECK_S)
         raise StopAsyncIteration
 
-    def _is_abandoned(self) -> bool:
-        return self._lines.was_ended or self._outgoing.is_abandoned
-
 
 class Outgoing(_Stream):
-    """What the server sends; once the client is gone, its input is over as well."""
+    """What the server sends."""
 
-    def __init__(self, writer: Writer, lines: Lines) -> None:
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
         super().__init__()
         self._writer = writer
-        self._lines = lines
         self._batches: list[Batch] = []
         self._changed = anyio.Event()
         self.running: Counter[str] = Counter()
         """Requests of the client that are not answered yet."""
         self.questions: dict[RequestId, None] = {}
         """Requests to the client that it has not answered."""
+        self._when_idle: Callable[[], None] | None = None
 
     @property
     def is_abandoned(self) -> bool:
         """Whether nobody can read an answer any more."""
-        return self._writer.is_abandoned
+        return _is_gone(self._writer)
 
     async def send(self, item: SessionMessage, /) -> None:
         if self._closed:
@@ -215,7 +237,7 @@ class Outgoing(_Stream):
 
     async def refuse(self, errors: Iterable[types.JSONRPCError]) -> None:
         """Answer what was not a message."""
-        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone; its input is ended
+        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone
             for error in errors:
                 await self._write(_dumped(error).encode())
 
@@ -241,12 +263,23 @@ class Outgoing(_Stream):
 
     async def _write(self, message: bytes) -> None:
         try:
-            await self._writer.write(message + b"\n")
+            self._writer.write(message + b"\n")
+            await self._writer.drain()
         except OSError:
-            self._lines.end()
             raise anyio.BrokenResourceError from None
 
+    async def tell_pipe(self, word: str) -> None:
+        """Say something that is for the pipe alone."""
+        await self._write(json.dumps({"findspot": word}).encode())
+
+    def call_when_idle(self, action: Callable[[], None]) -> None:
+        """Call an action once no request waits for an answer."""
+        self._when_idle = action
+        self._announce()
+
     def _announce(self) -> None:
+        if self._when_idle is not None and not self.running.total():
+            self._when_idle()
         woken, self._changed = self._changed, anyio.Event()
         woken.set()
 
@@ -260,64 +293,37 @@ def _key(identity: RequestId) -> str:
     return str(identity)
 
 
-def run(terms: Terms) -> None:
-    """Serve until the input ends or a signal comes."""
-    keep_log(home_folder() / "logs", settings_here().log.level)
-    lines, writer = Lines(_take_stdin()), Writer(_take_stdout())
-    _end_on_signal(lines)
-    library = Library()
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    begun: list[bytes] = []
+    size = 0
+    while data := await _read(reader):
+        size += len(data)
+        begun.append(data)
+        if b"\n" in data:
+            *whole, rest = b"".join(begun).split(b"\n")
+            begun, size = [rest], len(rest)
+            for line in whole:
+                yield line
+        elif size > MAX_LINE_BYTES:
+            return
+    if size:
+        yield b"".join(begun)
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
     try:
-        toolsets = terms.toolsets or settings_here().serve.toolsets
-        if toolsets == ("cortex",):
-            require_chunks(library)
-        elif toolsets != (CATALOGUE_TOOLSET,):
-            _prepare_soon(library)
-        anyio.run(_serve, lines, writer, library, terms)
-    finally:
-        writer.close()
-        library.close()
+        return await reader.read(_CHUNK_BYTES)
+    except OSError:  # the other end broke off
+        return b""
 
 
-def _prepare_soon(library: Library) -> None:
-    """Load the project we are in once the client has been greeted: loading the engine takes a moment."""
-    timer = threading.Timer(_FIRST_ANSWERS_S, library.prepare_here)
-    timer.daemon = True
-    timer.start()
-
-
-async def _serve(lines: Lines, writer: Writer, library: Library, terms: Terms) -> None:
-    server = make_server(all_tools(), library, terms=terms)
-    options = server.create_initialization_options()
-    outgoing = Outgoing(writer, lines)
-    incoming = Incoming(lines, outgoing, library.ending.set)
-    await server.run(incoming, outgoing, options)
-
-
-def _take_stdin() -> int:
-    """Keep the input to ourselves: what we start in turn finds an empty one."""
-    private = os.dup(0)
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    return private
-
-
-def _take_stdout() -> int:
-    """Keep the output to ourselves: what others print goes to standard error."""
-    private = os.dup(1)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no standard error
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
-    return private
-
-
-def _end_on_signal(lines: Lines) -> None:
-    def end(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # a second one does not wait
-        lines.end()
-
-    for number in _STOP_SIGNALS:
-        signal.signal(number, end)
+def _is_gone(writer: asyncio.StreamWriter) -> bool:
+    """Return whether nobody reads the other end any more, as far as the system can tell without writing."""
+    if writer.transport.is_closing():
+        return True
+    opened = writer.get_extra_info("socket")
+    if not hasattr(select, "poll") or opened is None or opened.fileno() < 0:
+        return False
+    watched = select.poll()
+    watched.register(opened.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0))

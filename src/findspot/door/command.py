@@ -1,0 +1,208 @@
+"""A command at the door: the resident process runs it, this process has its terminal.
+
+What comes is printed; questions, pager and editor are here. A command that the resident process leaves to its
+caller, or that nobody can be asked about, runs in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+
+from findspot.door.connection import Greeted, InProcessError, RefusedError, connect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+COMMANDS = frozenset(
+    (
+        "search", "docs", "research", "callers", "callees", "implementations", "uses", "overrides",
+        "importers", "impact", "tests", "outline", "map", "status", "files", "projects",
+        "index", "reindex", "watch", "ui",
+    )
+)  # fmt: skip
+"""What the resident process runs: whatever asks an index or changes one."""
+
+_LOCAL = frozenset(("-h", "--help", "-v", "--verbose"))
+"""Options that concern the process itself."""
+
+_LOST = 70
+
+
+class _Pager:
+    """The user's pager, while one is open."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+
+    def open(self, command: list[str]) -> None:
+        import subprocess
+
+        environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+
+    def write(self, text: str) -> bool:
+        if self._process is None:
+            return False
+        with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
+            self._process.stdin.write(text.encode("utf-8", "backslashreplace"))
+            self._process.stdin.flush()
+        return True
+
+    def close(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+            with contextlib.suppress(KeyboardInterrupt):
+                self._process.wait()
+            self._process = None
+
+
+def run(arguments: list[str]) -> int | None:
+    """Run a command in the resident process and return its exit code; None if it has to run here."""
+    if not arguments or arguments[0] not in COMMANDS or not _LOCAL.isdisjoint(arguments):
+        return None
+    try:
+        greeted = connect("command", arguments=arguments, terminal=_terminal())
+    except InProcessError as reason:
+        if not reason.is_usual:
+            _say(f"Answering in this process: {reason}.")
+        return None
+    except RefusedError as error:
+        _say(f"error: {error}")
+        return error.code
+    return _Attendant(greeted).run()
+
+
+def _terminal() -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "in": sys.stdin is not None and sys.stdin.isatty(),
+        "out": sys.stdout is not None and sys.stdout.isatty(),
+        "err": sys.stderr is not None and sys.stderr.isatty(),
+    }
+    for stream in (1, 2, 0):
+        with contextlib.suppress(OSError):
+            size = os.get_terminal_size(stream)
+            return facts | {"columns": size.columns, "lines": size.lines}
+    return facts | {"columns": int(os.environ.get("COLUMNS", "0") or 0)}
+
+
+class _Attendant:
+    """Does for a command what only the process at the terminal can."""
+
+    def __init__(self, greeted: Greeted) -> None:
+        self._socket = greeted.socket
+        self._rest = greeted.rest
+        self._pager = _Pager()
+        self._stops = 0
+        self._sending = threading.RLock()  # a signal may come while something is sent
+        self._is_asking = False
+
+    def run(self) -> int:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            return self._attend()
+        except BrokenPipeError:  # the reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _say(f"error: The answer cannot be written: {error.strerror}.")
+            return 1
+        finally:
+            self._pager.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _attend(self) -> int:
+        for said in self._messages():
+            if "exit" in said:
+                self._pager.close()
+                sys.stdout.flush()
+                return int(said["exit"])
+            if "out" in said:
+                self._print(said["out"])
+            elif "err" in said:
+                _write_error(said["err"])
+            elif "read" in said:
+                self._answer(self._read(said["read"]))
+            elif "page" in said:
+                sys.stdout.flush()
+                self._pager.open(said["page"])
+            elif "unpage" in said:
+                self._pager.close()
+            elif "run" in said:
+                self._answer(_run(said["run"]))
+        _say("error: The process that answers ended. Run the command again.")
+        return _LOST
+
+    def _messages(self) -> Any:
+        rest = self._rest
+        while True:
+            *lines, rest = rest.split(b"\n")
+            yield from map(json.loads, lines)
+            try:
+                data = self._socket.recv(1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            rest += data
+
+    def _read(self, wanted: str) -> str:
+        self._is_asking = True
+        try:
+            return sys.stdin.read() if wanted == "all" else sys.stdin.readline()
+        except KeyboardInterrupt:
+            return ""
+        finally:
+            self._is_asking = False
+
+    def _print(self, text: str) -> None:
+        if not self._pager.write(text):
+            sys.stdout.write(text)
+            if text.endswith("\n"):
+                sys.stdout.flush()
+
+    def _answer(self, value: Any) -> None:
+        self._send(answer=value)
+
+    def _send(self, **said: Any) -> None:
+        with contextlib.suppress(OSError), self._sending:
+            self._socket.sendall(json.dumps(said).encode() + b"\n")
+
+    def _stop(self, number: int, _frame: Any) -> None:
+        """Ask the command to stop at a safe point; a second time, it is not waited for."""
+        if self._is_asking:
+            raise KeyboardInterrupt
+        self._stops += 1
+        if self._stops > 1:
+            os._exit(128 + number)
+        self._send(stop=number)
+
+
+def _run(command: list[str]) -> int:
+    import subprocess
+
+    try:
+        return subprocess.run(command, check=False).returncode
+    except OSError:
+        return 127
+
+
+def _write_error(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    _write_error(text + "\n")

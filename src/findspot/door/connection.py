@@ -1,0 +1,240 @@
+"""Reaching the resident process: it is found, started where there is none, and greeted.
+
+A greeting is one line of JSON each way. What follows it is the protocol of whoever connected: MCP for
+assistants (`pipe.py`), the output of a command for people (`command.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+
+from findspot import __version__
+from findspot.door.address import (
+    HELLO,
+    code_stamp,
+    home_folder,
+    reason_for_none,
+    sandbox,
+    service_folder,
+    socket_path,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HELLO_S = 20.0
+_START_S = 60.0
+"""How long a start may take on a machine that is busy."""
+
+_MOST_BYTES = 1 << 20
+_TRIES = 50
+_PAUSE_S = 0.05
+
+
+class InProcessError(Exception):
+    """No resident process answers here, and why: the caller answers by itself.
+
+    Where that is usual, nobody has to be told.
+    """
+
+    def __init__(self, why: str, *, is_usual: bool = False) -> None:
+        super().__init__(why)
+        self.is_usual = is_usual
+
+
+class RefusedError(Exception):
+    """The resident process refuses this client; the command ends with `code`."""
+
+    def __init__(self, why: str, code: int = 1) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class Greeted:
+    """A connection that was greeted: the socket, what came after the greeting, and what was said."""
+
+    def __init__(self, connection: socket.socket, reply: dict[str, Any], rest: bytes) -> None:
+        self.socket = connection
+        self.reply = reply
+        self.rest = rest
+
+
+def connect(kind: str, **said: Any) -> Greeted:
+    """Connect to the resident process of the home, and start it if there is none."""
+    if reason := reason_for_none():
+        raise InProcessError(reason, is_usual=True)
+    home = home_folder()
+    for _ in range(_TRIES):
+        connection = reach(home)
+        if connection is None:
+            _start(home)
+            continue
+        greeted = _greet(connection, hello(kind, **said))
+        if greeted is not None and "retired" not in greeted.reply:
+            return _checked(greeted)
+        connection.close()
+        time.sleep(_PAUSE_S)  # it is leaving: another one takes its place
+    raise InProcessError("the resident process could not be reached")
+
+
+def ask(kind: str) -> dict[str, Any] | None:
+    """Return what the resident process answers to a question about itself; None if there is none."""
+    connection = reach(home_folder())
+    if connection is None:
+        return None
+    with connection:
+        greeted = _greet(connection, hello(kind))
+        return greeted.reply if greeted is not None else None
+
+
+def reach(home: str) -> socket.socket | None:
+    """Return a connection to whoever listens for a home; None if nobody does."""
+    path = socket_path(home)
+    with contextlib.suppress(OSError, ValueError):
+        if path is not None:
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(path)
+            except OSError:
+                connection.close()
+                return None
+            return connection
+        return socket.create_connection(("127.0.0.1", _port_and_token(home)["port"]), _HELLO_S)
+    return None
+
+
+def _port_and_token(home: str) -> dict[str, Any]:
+    """Return how the resident process is reached where there are no sockets with a path."""
+    with open(os.path.join(service_folder(home), "port.json"), encoding="ascii") as file:
+        return dict(json.load(file))
+
+
+def hello(kind: str, **said: Any) -> dict[str, Any]:
+    """Return the first line of a client."""
+    greeting = {
+        "findspot": HELLO,
+        "version": __version__,
+        "stamp": code_stamp(),
+        "kind": kind,
+        "sandbox": sandbox(),
+        "folder": _folder(),
+        "environ": dict(os.environ),
+    }
+    if socket_path(home_folder()) is None:
+        greeting["token"] = _port_and_token(home_folder())["token"]
+    return greeting | said
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return None
+
+
+def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | None:
+    """Send the first line, with proof that this process may open its folder; None if nobody answers."""
+    connection.settimeout(_HELLO_S)
+    line = json.dumps(greeting).encode() + b"\n"
+    try:
+        with _opened(greeting["folder"]) as descriptors:
+            if descriptors and hasattr(socket, "send_fds") and connection.family != socket.AF_INET:
+                sent = socket.send_fds(connection, [line], descriptors)
+                line = line[sent:]
+            connection.sendall(line)
+        received = b""
+        while b"\n" not in received and len(received) < _MOST_BYTES:
+            if not (more := connection.recv(1 << 16)):
+                return None
+            received += more
+        first, _, rest = received.partition(b"\n")
+        reply = json.loads(first)
+    except (OSError, ValueError):
+        return None
+    connection.settimeout(None)
+    return Greeted(connection, reply, rest) if isinstance(reply, dict) else None
+
+
+@contextlib.contextmanager
+def _opened(folder: str | None) -> Any:
+    """Provide a descriptor of a folder; none where it cannot be opened."""
+    descriptor = -1
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield [descriptor] if descriptor >= 0 else []
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _checked(greeted: Greeted) -> Greeted:
+    if "apart" in greeted.reply:
+        greeted.socket.close()
+        raise InProcessError(greeted.reply["apart"])
+    if "refused" in greeted.reply:
+        greeted.socket.close()
+        raise RefusedError(greeted.reply["refused"], greeted.reply.get("code", 1))
+    return greeted
+
+
+def _start(home: str) -> None:
+    """Start a resident process that outlives this one, and wait until it is reached."""
+    import subprocess
+
+    folder = service_folder(home)
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        log = open(os.path.join(folder, "start.log"), "wb", opener=_private)  # noqa: SIM115
+    except OSError as error:
+        raise InProcessError(f"its folder cannot be written ({error.strerror})") from None
+    paths = [path for path in sys.path if os.path.isabs(path)]
+    with log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "findspot.resident", home],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd=os.path.abspath(os.sep),
+            env={**os.environ, "FINDSPOT_HOME": home, "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    assert process.stdout is not None
+    with process.stdout as output:
+        said = _first_line(output.fileno())
+    if hasattr(os, "fork"):
+        process.wait()  # it goes on as a child of its own
+    if said.startswith(b"apart "):
+        raise InProcessError(said[6:].decode(errors="replace").strip())
+    if said.strip() not in (b"ready", b"taken"):
+        raise InProcessError(f"the resident process did not start; see {os.path.join(folder, 'start.log')}")
+
+
+def _first_line(descriptor: int) -> bytes:
+    """Return what a new process says once it can be reached; nothing if it ends or takes too long."""
+    import select
+
+    said, deadline = b"", time.monotonic() + _START_S
+    while not said.endswith(b"\n"):
+        if hasattr(select, "poll"):
+            left_ms = int(max(0.0, deadline - time.monotonic()) * 1000)
+            ready = select.poll()
+            ready.register(descriptor, select.POLLIN)
+            if not ready.poll(left_ms):
+                return b""
+        if not (more := os.read(descriptor, 1_000)):
+            return b""
+        said += more
+    return said
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

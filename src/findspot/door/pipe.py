@@ -1,0 +1,317 @@
+"""`findspot serve`: standard input and output as a pipe to the resident process.
+
+It passes lines, remembers the client's `initialize` and which requests are not answered yet, and knows
+nothing else of the protocol. If the resident process dies, another one is started and initialised on the
+client's behalf: requests that only read are sent again, once; the others get an error that says what
+happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from importlib import import_module
+
+from findspot.door.connection import Greeted, InProcessError, RefusedError, connect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_CHUNK = 1 << 16
+_MOST_DEATHS = 3
+_DEATHS_S = 60.0
+"""After so many deaths in so many seconds the client is answered in this process."""
+
+_INTERNAL_ERROR = -32603
+_DIED = (
+    "The process that answers ended during this call. It may not have been done; call again if it is needed."
+)
+_CALL = "tools/call"
+_CANCELLED = "notifications/cancelled"
+LEAVING, LEFT = "leaving", "left"
+"""What a session says that takes no more requests, and what it is told once it gets no more."""
+
+_KEPT = ("initialize", "notifications/initialized", "logging/setLevel")
+"""Messages that a new session has to get before any other."""
+
+
+class _Request:
+    """A request that is not answered yet."""
+
+    def __init__(self, line: bytes, message: dict[str, Any], session: Greeted) -> None:
+        self.line = line
+        self.session = session
+        self.identity = message["id"]
+        self.method = message["method"]
+        params = message.get("params")
+        self.tool = params.get("name") if isinstance(params, dict) and self.method == _CALL else None
+        self.is_repeated = False
+
+
+class Pipe:
+    """One client: its standard input and output, and the session that answers it."""
+
+    def __init__(self, arguments: list[str], source: int, sink: int) -> None:
+        self._arguments = arguments
+        self._source = source
+        self._sink = sink
+        self._guard = threading.RLock()
+        self._requests: dict[str, _Request] = {}
+        self._asked: dict[str, Greeted] = {}
+        """Questions that the client has not answered, and who asked them."""
+        self._kept: dict[str, bytes] = {}
+        self._repeated: set[str] = set()
+        """Ids of messages that are repeated on the client's behalf; it knows their answers."""
+        self._deaths: list[float] = []
+        self._over = False
+        self._ended = threading.Event()
+        self._local: Any = None
+        """The server inside this process, if there is one."""
+        self._session = self._open()
+
+    def run(self) -> None:
+        """Pass messages until the client closes its side, or a signal comes."""
+        self._listen()
+        begun: list[bytes] = []
+        while data := self._read():
+            if b"\n" not in data:
+                begun.append(data)
+                continue
+            *lines, rest = b"".join((*begun, data)).split(b"\n")
+            begun = [rest]
+            for line in lines:
+                self._pass_on(line)
+        if last := b"".join(begun):
+            self._pass_on(last)
+        with self._guard:
+            self._over = True
+            with contextlib.suppress(OSError):
+                self._session.socket.shutdown(socket.SHUT_WR)
+        self._ended.wait()
+        self._finish()
+
+    def _listen(self) -> None:
+        """Pass on what the present session says, in a thread of its own."""
+        threading.Thread(target=self._pass_answers, args=(self._session,), daemon=True).start()
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._source, _CHUNK)
+        except OSError:
+            return b""
+
+    def _open(self, *, is_replaced: bool = False) -> Greeted:
+        """Return a session of the resident process or, where there is to be none, of this one."""
+        if "--in-process" not in self._arguments:
+            try:
+                if len(self._deaths) >= _MOST_DEATHS:
+                    raise InProcessError("the resident process ended three times within a minute")
+                return connect("mcp", arguments=self._arguments, revived=is_replaced)
+            except InProcessError as reason:
+                if not reason.is_usual:
+                    _say(f"Answering in this process: {reason}.")
+        ours, its = socket.socketpair()
+        self._local = import_module("findspot.resident.in_process").start(its, self._arguments)
+        return Greeted(ours, {"again": self._local.reading_tools}, b"")
+
+    def _pass_on(self, line: bytes) -> None:
+        """Send a line of the client; a session that is gone leaves its requests to the next one."""
+        with self._guard:
+            session = self._session_for(line)
+        if session is not None:
+            with contextlib.suppress(
+                OSError
+            ):  # whoever reads the answers sees the end, and goes on from there
+                session.socket.sendall(line + b"\n")
+
+    def _session_for(self, line: bytes) -> Greeted | None:
+        """Note what a line asks or answers; None for an answer to a question of a session that is gone."""
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            return self._session
+        session = self._session
+        for message in said if isinstance(said, list) else [said]:
+            if not isinstance(message, dict):
+                continue
+            method, identity = message.get("method"), message.get("id")
+            if method in _KEPT:
+                self._kept[method] = line
+            if isinstance(method, str) and identity is not None:
+                sent = line if message is said else json.dumps(message).encode()
+                self._requests[_key(identity)] = _Request(sent, message, session)
+            elif method == _CANCELLED and isinstance(message.get("params"), dict):
+                request = self._requests.pop(_key(message["params"].get("requestId")), None)
+                session = request.session if request is not None else session
+            elif method is None and ("result" in message or "error" in message):
+                if _key(identity) not in self._asked:
+                    return None
+                session = self._asked.pop(_key(identity))
+        return session
+
+    def _pass_answers(self, session: Greeted) -> None:
+        """Write what a session says; when it dies, go on with another one."""
+        try:
+            self._pass_until_end(session)
+            with self._guard:
+                if self._over and session is self._session:
+                    self._ended.set()
+                else:
+                    self._replace(session)
+        except OSError:  # the client does not read any more
+            self._end()
+        except RefusedError as error:
+            _say(f"error: {error}")
+            self._end(error.code)
+
+    def _pass_until_end(self, session: Greeted) -> None:
+        rest = session.rest
+        while True:
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
+                if self._is_for_client(line, session):
+                    _write(self._sink, line + b"\n")
+            try:
+                data = session.socket.recv(_CHUNK)
+            except OSError:
+                data = b""
+            if not data:
+                return
+            rest += data
+
+    def _is_for_client(self, line: bytes, session: Greeted) -> bool:
+        """Note what a line of a session answers or asks; False for what only concerns this pipe."""
+        try:
+            said = json.loads(line)
+        except ValueError:
+            return True
+        with self._guard:
+            for message in said if isinstance(said, list) else [said]:
+                key = _key(message.get("id"))
+                if message.get("findspot") == LEAVING:
+                    self._leave(session)
+                    return False
+                if "method" in message:
+                    if message.get("id") is not None:
+                        self._asked[key] = session
+                elif key in self._repeated:
+                    self._repeated.discard(key)
+                    return False
+                else:
+                    self._requests.pop(key, None)
+        return True
+
+    def _leave(self, session: Greeted) -> None:
+        """Begin another session, as this one takes no more; it still answers what it was asked."""
+        if session is self._session and not self._over:
+            self._begin(is_replaced=True)
+        with contextlib.suppress(OSError):
+            session.socket.sendall(json.dumps({"findspot": LEFT}).encode() + b"\n")
+
+    def _begin(self, *, is_replaced: bool) -> None:
+        """Open a session as the client opened the one before."""
+        self._session = self._open(is_replaced=is_replaced)
+        waiting = {request.line for request in self._requests.values()}
+        for line in (self._kept.get(method) for method in _KEPT):
+            if line is not None and line not in waiting:
+                identity = json.loads(line).get("id")
+                if identity is not None:
+                    self._repeated.add(_key(identity))
+                self._repeat(line)
+        self._listen()
+
+    def _replace(self, dead: Greeted) -> None:
+        """Go on after the end of a session: answer or repeat what it has not answered."""
+        dead.socket.close()
+        unanswered = [request for request in self._requests.values() if request.session is dead]
+        self._asked = {key: asker for key, asker in self._asked.items() if asker is not dead}
+        if unanswered:
+            now = time.monotonic()
+            self._deaths = [*(death for death in self._deaths if now - death < _DEATHS_S), now]
+        if dead is self._session:
+            self._begin(is_replaced=True)
+        again = frozenset(self._session.reply.get("again", ()))
+        for request in unanswered:
+            is_harmless = request.method != _CALL or request.tool in again
+            if is_harmless and not request.is_repeated:
+                request.is_repeated = True
+                request.session = self._session
+                self._repeat(request.line)
+            else:
+                del self._requests[_key(request.identity)]
+                error = {"code": _INTERNAL_ERROR, "message": _DIED}
+                answer = {"jsonrpc": "2.0", "id": request.identity, "error": error}
+                _write(self._sink, json.dumps(answer).encode() + b"\n")
+
+    def _repeat(self, line: bytes) -> None:
+        with contextlib.suppress(OSError):  # dead again: the next session gets it
+            self._session.socket.sendall(line + b"\n")
+
+    def _end(self, code: int = 0) -> NoReturn:
+        """End this process, whatever the client still sends; the session is told by the closed connection."""
+        with contextlib.suppress(OSError):
+            self._session.socket.shutdown(socket.SHUT_RDWR)
+        self._finish()
+        os._exit(code)
+
+    def _finish(self) -> None:
+        if self._local is not None:
+            self._local.join()
+
+    def end_on_signal(self, number: int) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)  # a second one does not wait
+        self._over = True
+        self._end()
+
+
+def _key(identity: Any) -> str:
+    """Return the same for `1` and `"1"`, which clients confuse."""
+    return str(identity)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def main(arguments: list[str]) -> int:
+    """Serve MCP on standard input and output; `arguments` are those of the command, its name first."""
+    if os.isatty(0):
+        _say("This is the server that assistants start. It reads MCP messages from here.")
+        _say("To connect an assistant, run `findspot setup`. To stop, press Ctrl-C.")
+    source, sink = _take_streams()
+    try:
+        pipe = Pipe(arguments, source, sink)
+    except RefusedError as error:
+        _say(f"error: {error}")
+        return error.code
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: pipe.end_on_signal(number))
+    pipe.run()
+    return 0
+
+
+def _take_streams() -> tuple[int, int]:
+    """Keep both streams to ourselves: what else runs here reads nothing, and prints to standard error."""
+    source, sink = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return source, sink

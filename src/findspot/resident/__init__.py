@@ -1,0 +1,1 @@
+"""The one process of a home that answers all its clients."""

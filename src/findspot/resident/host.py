@@ -1,0 +1,359 @@
+"""The resident process: who may connect, what each connection is for, and when the process leaves.
+
+Clients greet it with one line (`door/connection.py`). It leaves when it was alone for some minutes, when its
+code is gone from the disk, and when a newer version asks for its place: it then listens no more, finishes the
+calls that run, and closes connections as they fall silent; their pipes connect to its successor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from findspot import __file__ as package_file
+from findspot import __version__
+from findspot.core.caller import Caller, on_behalf_of
+from findspot.core.config import load_settings
+from findspot.core.errors import IndexBusyError
+from findspot.core.files import make_private_dir, write_json
+from findspot.core.locks import writer_lock
+from findspot.core.log import get_logger, keep_log
+from findspot.core.platforms import remote_kind
+from findspot.core.setting_keys import KEYS
+from findspot.core.utc_time import utc_now
+from findspot.door.address import code_stamp, rank, sandbox, service_folder, socket_path
+from findspot.door.connection import RefusedError, reach
+from findspot.resident.sessions import Sessions, reading_tools
+from findspot.resident.terms import terms_of
+from findspot.serve.mcp.tool_call import Library
+
+_log = get_logger("service")
+
+IDLE_VARIABLE = "FINDSPOT_SERVICE_IDLE"
+"""Seconds without clients after which the process leaves, for tests."""
+
+_IDLE_S = 300.0
+_LOOK_S = 0.25
+_HELLO_S = 10.0
+_DRAIN_S = 60.0
+"""How long calls may go on after the place was given to another process."""
+_START_S = 30.0
+_MOST_HELLO_BYTES = 4 << 20
+_BACKLOG = 128
+_SHAPING = frozenset(key.variable for key in KEYS if key.section in ("discover", "chunk", "embed", "store"))
+"""Variables that shape an index: all clients of an index must agree on them."""
+
+
+class Host:
+    """The clients of this process, and what they share."""
+
+    def __init__(self, idle_s: float = _IDLE_S, token: str = "") -> None:
+        self.library = Library()
+        self._token = token
+        self._idle_s = idle_s
+        self._sessions = Sessions(self.library)
+        self._own_rank = rank(__version__, code_stamp())
+        self._sandbox = sandbox()
+        self._guard = threading.Lock()
+        self._clients: dict[int, dict[str, Any]] = {}
+        self._alone_since = time.monotonic()
+        self._retired = threading.Event()
+        self._started = utc_now()
+
+    def retire(self) -> None:
+        """Leave as soon as the calls that run are answered."""
+        self._retired.set()
+
+    def serve(self, listener: socket.socket) -> None:
+        """Take clients until this process is to leave."""
+        listener.settimeout(_LOOK_S)
+        while not self._retired.is_set() and not self._is_unused():
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                connection, _ = listener.accept()
+                threading.Thread(target=self._meet, args=(connection,), name="client", daemon=True).start()
+
+    def finish(self) -> None:
+        """Let the calls that run end, and close everything."""
+        self._sessions.leave()
+        deadline = time.monotonic() + _DRAIN_S
+        while self._clients and time.monotonic() < deadline:
+            time.sleep(_LOOK_S / 10)
+        self._sessions.close()
+        self.library.close()
+
+    def _is_unused(self) -> bool:
+        with self._guard:
+            if self._clients:
+                return False
+            alone_s = time.monotonic() - self._alone_since
+        return alone_s > self._idle_s or not Path(package_file).exists()
+
+    def _meet(self, connection: socket.socket) -> None:
+        """Hear what a client wants, in a thread of its own: one that says nothing keeps nobody waiting."""
+        try:
+            if not _is_own_user(connection):
+                _log.warning("a process of another user was refused")
+                return
+            connection.settimeout(_HELLO_S)
+            greeting, descriptors = _receive(connection)
+            connection.settimeout(None)
+            with contextlib.ExitStack() as closed:
+                for descriptor in descriptors:
+                    closed.callback(os.close, descriptor)
+                reply = self._reply(greeting, descriptors)
+            if reply is not None:
+                _say(connection, reply)
+            elif greeting["kind"] == "mcp":
+                self._open_session(connection, greeting)
+            else:
+                self._run_command(connection, greeting)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _log.info("a client was not understood: %r", error)
+        finally:
+            connection.close()
+
+    def _reply(self, greeting: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
+        """Return what ends the conversation with a client; None for one that is let in."""
+        kind = greeting["kind"]
+        if kind == "status":
+            return self._status()
+        if kind == "stop":
+            self.retire()
+            return {"retired": True, "pid": os.getpid()}
+        its_rank = rank(str(greeting["version"]), float(greeting["stamp"]))
+        if self._token and not secrets.compare_digest(str(greeting.get("token")), self._token):
+            return {"apart": "this process does not know the token of the resident one"}
+        if its_rank > self._own_rank or kind == "replace" or self._retired.is_set():
+            self.retire()
+            return {"retired": True}
+        if its_rank < self._own_rank and not greeting.get("revived"):
+            return {"apart": f"a newer version, {__version__}, serves the other clients"}
+        if greeting.get("sandbox") != self._sandbox or not _sees(greeting.get("folder"), descriptors):
+            return {"apart": "this process sees other files than the resident one"}
+        if other := self._other_shape(greeting["environ"]):
+            return {
+                "refused": f"{other} would change indexes that other clients use with another value. Set it "
+                "in the configuration (`findspot config set`), or end the other clients."
+            }
+        return None
+
+    def _other_shape(self, environ: dict[str, str]) -> str:
+        """Return a variable that shapes indexes otherwise than for the present clients; else adopt all."""
+        wanted = {name: environ[name] for name in _SHAPING if name in environ}
+        with self._guard:
+            present = {name: os.environ[name] for name in _SHAPING if name in os.environ}
+            if wanted == present:
+                return ""
+            if self._clients:
+                return sorted(dict(wanted.items() ^ present.items()))[0]
+            for name in _SHAPING:
+                os.environ.pop(name, None)
+            os.environ.update(wanted)
+        return ""
+
+    @contextlib.contextmanager
+    def _present(self, greeting: dict[str, Any]) -> Iterator[None]:
+        """Count a client as long as it is connected."""
+        about = {
+            "kind": greeting["kind"],
+            "folder": greeting.get("folder"),
+            "command": " ".join(map(str, greeting.get("arguments", ())))[:200],
+            "since": utc_now(),
+        }
+        with self._guard:
+            self._clients[id(about)] = about
+        try:
+            yield
+        finally:
+            with self._guard:
+                del self._clients[id(about)]
+                self._alone_since = time.monotonic()
+
+    def _open_session(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
+        caller = _caller(greeting)
+        with self._present(greeting):
+            try:
+                with on_behalf_of(caller):
+                    terms = terms_of(list(greeting["arguments"]), self.library)
+            except RefusedError as error:
+                _say(connection, {"refused": str(error), "code": error.code})
+                return
+            _say(connection, {"pid": os.getpid(), "again": reading_tools()})
+            with contextlib.suppress(CancelledError):  # this process ends
+                self._sessions.open(connection, terms, caller).result()
+
+    def _run_command(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
+        from findspot.serve.cli.app import run_for
+        from findspot.serve.cli.remote_terminal import RemoteTerminal
+
+        with self._present(greeting):
+            _say(connection, {"pid": os.getpid()})
+            terminal = RemoteTerminal(connection, greeting.get("terminal") or {}, self.library.open)
+            with on_behalf_of(_caller(greeting)), contextlib.suppress(BrokenPipeError):
+                terminal.send(exit=run_for(terminal, list(greeting["arguments"])))
+
+    def _status(self) -> dict[str, Any]:
+        with self._guard:
+            clients = list(self._clients.values())
+        projects = [str(project.root) for project in self.library.opened()]
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "started": self._started,
+            "clients": clients,
+            "projects": projects,
+        }
+
+
+def _caller(greeting: dict[str, Any]) -> Caller:
+    folder = greeting.get("folder")
+    environ = {str(name): str(value) for name, value in dict(greeting["environ"]).items()}
+    return Caller(Path(folder or os.path.abspath(os.sep)), environ)  # noqa: PTH100
+
+
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return the first line of a client, and the descriptors that came with it."""
+    received, descriptors = b"", []
+    while not received.endswith(b"\n"):
+        if hasattr(socket, "recv_fds") and connection.family != socket.AF_INET:
+            more, given, _, _ = socket.recv_fds(connection, 1 << 16, 1)
+            descriptors += given
+        else:
+            more = connection.recv(1 << 16)
+        if not more or len(received) > _MOST_HELLO_BYTES:
+            raise ValueError("no greeting")
+        received += more
+    greeting = json.loads(received)
+    if not isinstance(greeting, dict) or not isinstance(greeting.get("environ"), dict):
+        raise ValueError("not a greeting")
+    return greeting, descriptors
+
+
+def _say(connection: socket.socket, reply: dict[str, Any]) -> None:
+    connection.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def _sees(folder: Any, descriptors: list[int]) -> bool:
+    """Return whether a client's folder is the one that this process sees under that name."""
+    if folder is None or not descriptors:
+        return folder is None or not hasattr(socket, "recv_fds")
+    try:
+        return os.path.samestat(os.fstat(descriptors[0]), os.stat(folder))  # noqa: PTH116
+    except OSError:
+        return False
+
+
+def _is_own_user(connection: socket.socket) -> bool:
+    """Return whether the process at the other end is one of this user."""
+    if connection.family == socket.AF_INET:
+        return True  # such a client shows a token
+    if sys.platform == "darwin":
+        about = connection.getsockopt(0, 1, 76)  # LOCAL_PEERCRED: a version and the user's number come first
+        return bool(struct.unpack("2I", about[:8])[1] == os.geteuid())
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return bool(user == os.geteuid())
+
+
+@contextlib.contextmanager
+def listening(home: Path) -> Iterator[tuple[socket.socket, str]]:
+    """Provide the socket of a home, which nobody else has, and the token to enter where users share it."""
+    path = socket_path(str(home))
+    if path is None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = Path(service_folder(str(home))) / "port.json"
+            token = secrets.token_hex(32)
+            write_json(address, {"port": listener.getsockname()[1], "token": token})
+            try:
+                yield listener, token
+            finally:
+                address.unlink(missing_ok=True)
+        return
+    place = Path(path)
+    make_private_dir(place.parent)
+    place.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        before = os.umask(0o177)
+        try:
+            listener.bind(path)
+        finally:
+            os.umask(before)
+        listener.listen(_BACKLOG)
+        try:
+            yield listener, ""
+        finally:
+            place.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def only_one(home: Path) -> Iterator[bool]:
+    """Hold the place of the one process of a home; False if another one that can be reached has it."""
+    deadline = time.monotonic() + _START_S
+    lock = Path(service_folder(str(home))) / "lock"
+    with contextlib.ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(writer_lock(lock, 0.1))
+                break
+            except IndexBusyError:
+                other = reach(str(home))
+                if other is not None:
+                    other.close()
+                    yield False
+                    return
+                if time.monotonic() > deadline:
+                    raise
+        yield True
+
+
+def run(home: Path, said: Callable[[str], None], idle_s: float) -> None:
+    """Be the resident process of a home until it is time to leave."""
+    host: Host | None = None
+    with only_one(home) as is_ours:
+        if not is_ours:
+            said("taken")
+            return
+        keep_log(home / "logs", load_settings().log.level)
+        with listening(home) as (listener, token):
+            host = Host(idle_s, token)
+            signal.signal(signal.SIGTERM, lambda *_: host.retire())
+            said("ready")
+            _log.info("resident process started: version %s", __version__)
+            host.serve(listener)
+    host.finish()
+    _log.info("resident process ended")
+
+
+def main(home: str) -> None:
+    """Run the resident process of a home, detached from the process that started it."""
+    if hasattr(os, "fork") and os.fork():  # so that no zombie waits for the process that started it
+        os._exit(0)
+    if kind := remote_kind(Path(home)):
+        sys.stdout.write(f"apart the home folder is on a network file system ({kind})\n")
+        return
+    output = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    for variable in [key.variable for key in KEYS if key.variable in os.environ]:
+        del os.environ[variable]  # each client has its own
+    from findspot.serve.cli.remote_terminal import route_streams
+
+    route_streams()
+
+    def said(word: str) -> None:
+        os.write(output, f"{word}\n".encode())
+        os.close(output)
+        os.dup2(nowhere, 2)
+
+    run(Path(home), said, float(os.environ.get(IDLE_VARIABLE) or _IDLE_S))

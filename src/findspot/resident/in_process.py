@@ -1,0 +1,52 @@
+"""Answering an assistant without a resident process: the same session, in the process that the pipe is in."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from concurrent.futures import wait
+from functools import cached_property
+
+from findspot.core.config import home_folder
+from findspot.core.log import keep_log
+from findspot.resident.sessions import Sessions, reading_tools
+from findspot.resident.terms import terms_of
+from findspot.serve.mcp.server import settings_here
+from findspot.serve.mcp.tool_call import Library
+
+_FIRST_ANSWERS_S = 0.5
+
+
+class InProcess:
+    """One session, and everything that it needs."""
+
+    def __init__(self, connection: socket.socket, arguments: list[str]) -> None:
+        keep_log(home_folder() / "logs", settings_here().log.level)
+        self._library = Library()
+        terms = terms_of(arguments, self._library)
+        self._sessions = Sessions(self._library)
+        self._session = self._sessions.open(connection, terms)
+        if terms.asks_projects:
+            _prepare_soon(self._library)
+
+    @cached_property
+    def reading_tools(self) -> list[str]:
+        return reading_tools()
+
+    def join(self) -> None:
+        """Wait for the end of the session, and close everything."""
+        wait([self._session])
+        self._sessions.close()
+        self._library.close()
+
+
+def _prepare_soon(library: Library) -> None:
+    """Load the project we are in once the client has been greeted: loading the engine takes a moment."""
+    timer = threading.Timer(_FIRST_ANSWERS_S, library.prepare_here)
+    timer.daemon = True
+    timer.start()
+
+
+def start(connection: socket.socket, arguments: list[str]) -> InProcess:
+    """Begin to answer the client at the other end of a connection."""
+    return InProcess(connection, arguments)

@@ -1,0 +1,79 @@
+"""The MCP sessions of a process: one event loop, and one library that all of them ask."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from concurrent.futures import Future
+
+from findspot.core.caller import Caller, on_behalf_of
+from findspot.core.log import get_logger
+from findspot.serve.mcp.access import Terms
+from findspot.serve.mcp.connection import Connection
+from findspot.serve.mcp.server import make_server
+from findspot.serve.mcp.tool_call import Library
+from findspot.serve.mcp.tools import all_tools
+
+_log = get_logger("mcp")
+
+_CLOSE_S = 10.0
+
+
+def reading_tools() -> list[str]:
+    """Return the names of the tools that only read: a call of one may be repeated."""
+    return [tool.name for tool in all_tools() if tool.annotations["readOnlyHint"]]
+
+
+class Sessions:
+    """Answers clients that speak MCP over connected sockets."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sessions", daemon=True)
+        self._thread.start()
+        self._connections: set[Connection] = set()
+
+    def open(self, connection: socket.socket, terms: Terms, caller: Caller | None = None) -> Future[None]:
+        """Begin to answer a client; what is returned is done when the client is gone."""
+        return asyncio.run_coroutine_threadsafe(self._serve(connection, terms, caller), self._loop)
+
+    def leave(self) -> None:
+        """Have the pipes of all clients turn to another process."""
+        asyncio.run_coroutine_threadsafe(self._leave(), self._loop).result()
+
+    async def _leave(self) -> None:
+        await asyncio.gather(*(connection.leave() for connection in self._connections))
+
+    def close(self) -> None:
+        """Stop what runs, and wait for it."""
+        closing = asyncio.run_coroutine_threadsafe(_finish(), self._loop)
+        with contextlib.suppress(TimeoutError):
+            closing.result(_CLOSE_S)
+        asyncio.run_coroutine_threadsafe(self._library.disconnect(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _serve(self, opened: socket.socket, terms: Terms, caller: Caller | None) -> None:
+        reader, writer = await asyncio.open_connection(sock=opened)
+        ending = threading.Event()
+        connection = Connection(reader, writer, ending.set)
+        self._connections.add(connection)
+        try:
+            with on_behalf_of(caller) if caller is not None else contextlib.nullcontext():
+                await connection.serve(make_server(all_tools(), self._library, terms=terms, ending=ending))
+        except Exception:  # noqa: BLE001 - one client's trouble must not end the others
+            _log.exception("a session failed")
+        finally:
+            self._connections.discard(connection)
+
+
+async def _finish() -> None:
+    """Cancel the tasks of this loop, and wait for them."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
