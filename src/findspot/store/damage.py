@@ -136,11 +136,6 @@ class Checksums:
                         self._note()
                     return
 
-    @property
-    def are_compared(self) -> bool:
-        """Whether the files have been compared as they are; not while they are written."""
-        return self._compared is not None and self._compared == self._state()
-
     def begin(self) -> None:
         """Say that the files change from now on; only what was just compared need not be read at the end."""
         if self._compared is None or self._compared != self._state():
@@ -377,11 +372,6 @@ class DamageDetector:
     def is_marked(self) -> bool:
         """Whether the index was found to be damaged."""
         return self._database.is_file() and (self._folder / MARK).exists()
-
-    @property
-    def has_checked(self) -> bool:
-        """Whether the index is as it was when it was last checked and found whole."""
-        return self._checksums.are_compared
 
     def check(self) -> None:
         """Raise the error of an index that is marked, or that is not as it was written."""

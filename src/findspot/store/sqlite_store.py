@@ -24,7 +24,6 @@ from findspot.core.sqlite import (
     migrate,
     remove_database,
     translated,
-    uses_log,
     version_of,
 )
 from findspot.store.damage import (
@@ -198,13 +197,6 @@ class SqliteStore:
     def being_written(self) -> bool:
         return self.lock.is_held
 
-    @property
-    def keeps_readers_waiting(self) -> bool:
-        """Whether whoever reads may wait: for a commit without a write-ahead log, as on network drives; or
-        until an index that somebody else has written is checked, made whole and loaded.
-        """
-        return self._readers.wait or not self.detector.has_checked
-
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Open a consistent state to read from; what is derived and missing is rebuilt first."""
@@ -342,8 +334,6 @@ class _Readers:
         self._repair = repair
         """Opens the writer, which migrates the database and rebuilds what is damaged."""
         self._guard = threading.Lock()
-        self.wait = True
-        """Whether readers wait for a commit, as far as is known: the last one that was opened did not."""
         self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
@@ -412,7 +402,6 @@ class _Readers:
         if version_of(db) == 0:  # its first writer has not committed anything yet
             db.close()
             raise self._lock.not_found()
-        self.wait = not uses_log(db)
         return db
 
     def begin(self, reader: _Reader) -> Derived:
