@@ -6,52 +6,10 @@ import gc
 import os
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 _YOUNG_OBJECTS = 10_000
 """Made before the collector looks for cycles; with Python's 700 it takes half the time of reading a graph."""
 
-
 _STOPPED = 130
-
-_MAKER = "_create_fn"
-"""The function of `dataclasses` that compiles a method from its source."""
-
-
-def build_methods_on_first_call() -> None:
-    """Let the methods of dataclasses other than `__init__` be compiled when they are first called.
-
-    Most of them never are: that takes about a tenth off the time to the first answer of a server. From Python
-    3.13 on, a class compiles all its methods at once, which is fast enough.
-    """
-    import dataclasses
-
-    compiled: Callable[..., Any] | None = getattr(dataclasses, _MAKER, None)
-    if compiled is None or sys.version_info >= (3, 13):
-        return
-
-    def made_later(name: str, *source: Any, **scope: Any) -> Any:
-        if name == "__init__":  # its signature may be asked for
-            return compiled(name, *source, **scope)
-        made: Any = None
-
-        def method(self: Any, *given: Any) -> Any:
-            nonlocal made
-            if made is None:
-                made = compiled(name, *source, **scope)
-                made.__qualname__ = method.__qualname__
-            for cls in type(self).__mro__:
-                if vars(cls).get(name) is method:
-                    type.__setattr__(cls, name, made)
-            return made(self, *given)
-
-        method.__name__ = name
-        return method
-
-    setattr(dataclasses, _MAKER, made_later)
 
 
 def main() -> None:
@@ -97,7 +55,6 @@ _SERVED_HERE = ("--http", "--print-tools", "-h", "--help")
 def _run_here(arguments: list[str]) -> int:
     gc.set_threshold(_YOUNG_OBJECTS)
     gc.disable()  # nothing that is imported is garbage
-    build_methods_on_first_call()
     from findspot.serve.cli.app import run
 
     gc.freeze()

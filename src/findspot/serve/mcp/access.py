@@ -23,6 +23,7 @@ from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
 from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.discover.repositories import repository_address
+from findspot.index_folders import covering_root
 from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings
 from findspot.serve.mcp.sdk import Context
 
@@ -285,8 +286,6 @@ class AllowedEngine:
 
     def indexed_root(self, folder: Path) -> Path | None:
         """Return the granted project around a folder; indexes in between are not seen."""
-        from findspot.index_folders import covering_root
-
         return covering_root(folder, self._grant.allows)
 
     def with_id(self, identity: str) -> Project | None:

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.core.paths import SCHEME
+from findspot.search.definitions import joined
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project
@@ -408,8 +409,6 @@ def _piece(chunk: StoredChunk) -> str:
 
 
 def _chunk(project: Project, path: str, line: int) -> Contents | None:
-    from findspot.search.definitions import joined  # needs numpy, which a server starts without
-
     with project.store.snapshot() as snapshot:
         around = [c for c in snapshot.chunks.of_file(path) if c.start_line <= line <= c.end_line]
     if not around:

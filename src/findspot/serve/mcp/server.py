@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
-from mcp_types.methods import INPUT_REQUIRED_METHODS, is_input_required
 from pydantic import ValidationError
 
 from findspot import __version__
@@ -43,9 +42,6 @@ from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.tool import Registry, Tool
 from findspot.serve.mcp.tool_call import Library, ToolCalls
 from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
-
-if TYPE_CHECKING:
-    from mcp.server.request_state import RequestStateBoundary
 
 _log = get_logger("mcp")
 
@@ -103,7 +99,7 @@ def make_server(
         log_requests,
         give_errors_a_code,
         tools.complete_results,
-        _CarriedState(state_key),
+        _carried_state(state_key),
     ]
     TaskMethods(tasks).register(server)
     Offering(offers, calls.new_call, tools.offered_names).register(server)
@@ -172,36 +168,10 @@ class _ToolHandlers:
         return None
 
 
-class _CarriedState:
-    """Middleware: seals what clients carry from one call to the next, and opens what they bring back.
-
-    The SDK's middleware is made on first use, because it imports a library of ciphers.
-    """
-
-    def __init__(self, key: bytes | None) -> None:
-        self._key = key
-
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        if ctx.method not in INPUT_REQUIRED_METHODS:
-            return await call_next(ctx)
-        if ctx.params is not None and ctx.params.get("requestState") is not None:
-            return await self._boundary(ctx, call_next)
-        result = await call_next(ctx)
-        if not is_input_required(result):
-            return result
-
-        async def answered(_: Context) -> HandlerResult:
-            return result
-
-        return await self._boundary(ctx, answered)
-
-    @cached_property
-    def _boundary(self) -> RequestStateBoundary:
-        from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-
-        key = self._key
-        state = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
-        return RequestStateBoundary(state, default_audience=NAME)
+def _carried_state(key: bytes | None) -> RequestStateBoundary:
+    """Return a middleware that seals what clients carry from one call to the next, and opens it again."""
+    state = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
+    return RequestStateBoundary(state, default_audience=NAME)
 
 
 async def _roots_changed(context: Context, _: types.NotificationParams) -> None:

@@ -22,16 +22,17 @@ from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
+from findspot.catalogue.call_results import StoredResults
 from findspot.core.caller import working_folder
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Query
 from findspot.core.paths import index_folder
-from findspot.core.platforms import importing
 from findspot.core.progress import CancelToken
 from findspot.core.shared_records import later
 from findspot.discover.checkouts import folders_around
+from findspot.engine import Engine
 from findspot.serve import activity
 from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
 from findspot.serve.mcp.client import Client, InputNeededError, Reporter
@@ -50,8 +51,6 @@ from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, faile
 
 if TYPE_CHECKING:
     from findspot.catalogue.broker_client import BrokerClient
-    from findspot.catalogue.call_results import StoredResults
-    from findspot.engine import Engine
     from findspot.project import Pause, Project
 
 T = TypeVar("T")
@@ -73,7 +72,7 @@ _QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 
 
 class Library:
-    """The engine, imported and made by the first call that needs it."""
+    """The engine, made by the first call that needs it."""
 
     def __init__(self, mark: str = "", watch_elsewhere: Callable[[Path], Pause] | None = None) -> None:
         """With `watch_elsewhere`, another process watches; it is called with each project that is opened."""
@@ -88,17 +87,12 @@ class Library:
     def open(self) -> Engine:
         with self._guard:
             if self._engine is None:
-                with importing():
-                    from findspot.engine import Engine
-
                 self._engine = Engine(watching=True, watch_elsewhere=self._watch_elsewhere)
             return self._engine
 
     @cached_property
     def results(self) -> StoredResults:
         """Results of other servers that were too long for an answer."""
-        from findspot.catalogue.call_results import StoredResults
-
         return StoredResults(mark=self.mark)
 
     @cached_property

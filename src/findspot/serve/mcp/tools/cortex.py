@@ -15,6 +15,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import WithJsonSchema
 
+from findspot.chunkfiles.chunk_reader import ChunkFilesError, FoundChunks, ReportsStats, SearchOptions
 from findspot.core.errors import (
     FindspotError,
     IndexNotFoundError,
@@ -56,7 +57,7 @@ from findspot.serve.search_answers import COMPACT
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from findspot.chunkfiles import ContextSearcher, ProjectChunks, SearchOptions, SearchResult
+    from findspot.chunkfiles import ContextSearcher, ProjectChunks, SearchResult
     from findspot.engine import Engine
     from findspot.project import Project
 
@@ -178,8 +179,6 @@ def answer_from(
 
 
 def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
-    from findspot.chunkfiles.chunk_reader import FoundChunks, ReportsStats, SearchOptions
-
     options = SearchOptions(
         limit=arguments["limit"],
         min_score=arguments["min_score"],
@@ -199,8 +198,6 @@ def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
     """Return a searcher's results; any failure is a failed search, with details in the log."""
-    from findspot.chunkfiles.chunk_reader import ChunkFilesError
-
     try:
         return searcher.query(query, options)
     except FindspotError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from findspot.core.errors import FindspotError
+from findspot.documents import Document
+from findspot.documents.document_record import BlankContentError
 from findspot.serve.mcp.tool import (
     COUNT,
     IDEMPOTENT,
@@ -46,8 +48,6 @@ async def _search_index(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _add_document(call: Call, arguments: Arguments) -> Answer:
-    from findspot.documents import Document
-
     document = Document.checked(arguments["doc_id"], arguments["content"], arguments["metadata"])
     name = arguments["index_name"]
     (added,) = await call.quick(lambda engine: engine.documents.add([document], name))
@@ -69,8 +69,6 @@ class _AddDocumentTool(Tool):
     """Answers missing content, and content that is not text, with the error for blank content."""
 
     def read(self, given: dict[str, Any]) -> Arguments:
-        from findspot.documents.document_record import BlankContentError
-
         if not isinstance(given.get("content"), str):
             raise BlankContentError
         return super().read(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from findspot.dependencies.project_dependencies import list_dependencies, summary
 from findspot.serve.mcp.target import (
     Target,
     agree,
@@ -244,8 +245,6 @@ DELETE_INDEX = Tool(
 
 
 async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
-    from findspot.dependencies.project_dependencies import list_dependencies, summary
-
     project = (await find_project(call, arguments["project"])).project
     status = await call.quick(lambda _: project.status())
     dependencies = await call.quick(lambda _: summary(list_dependencies(project.root)))

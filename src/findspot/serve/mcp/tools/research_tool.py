@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from anyio import from_thread
 
 from findspot.core.model import IncludeTests, Progress, include_tests
 from findspot.core.progress import ProgressSink, ignore_progress
+from findspot.research.findings import Aim, Findings, Focus, Inquiry
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
@@ -29,10 +28,8 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
+from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
 from findspot.serve.search_answers import COMPACT
-
-if TYPE_CHECKING:
-    from findspot.research.findings import Findings, Inquiry
 
 _JSON = "json"
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
@@ -67,8 +64,6 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
-    from findspot.research.findings import Aim, Focus, Inquiry
-
     return Inquiry(
         arguments["query"] or "",
         arguments["depth"],
@@ -85,8 +80,6 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
 
 def _rendered(findings: Findings, limit: int, form: str, shape: str) -> Answer:
     """Return the two forms of the answer, each within the limit on its own."""
-    from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
-
     values = fitted_findings(findings, limit, full=form == _JSON)
     if shape == "only":
         return Answer(values, report_line(findings))
