@@ -147,7 +147,8 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
             if descriptors and hasattr(socket, "send_fds") and connection.family != socket.AF_INET:
                 sent = socket.send_fds(connection, [line], descriptors)
                 line = line[sent:]
-            connection.sendall(line)
+            if line:
+                connection.sendall(line)
         received = b""
         while b"\n" not in received and len(received) < _MOST_BYTES:
             if not (more := connection.recv(1 << 16)):

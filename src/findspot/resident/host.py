@@ -121,6 +121,8 @@ class Host:
                 self._run_command(connection, greeting)
         except (OSError, ValueError, KeyError, TypeError) as error:
             _log.info("a client was not understood: %r", error)
+        except Exception:  # noqa: BLE001 - one client's trouble must not end the others
+            _log.exception("a client could not be answered")
         finally:
             connection.close()
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from findspot.serve.cli import output
+from findspot.serve.cli.remote_terminal import remote_terminal
 
 Command = Callable[..., Any]
 
@@ -177,7 +178,8 @@ def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
 
 def _verbose(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     ctx.ensure_object(Reply).verbose |= value
-    _log_to_terminal("DEBUG" if value else "WARNING")
+    if remote_terminal() is None:
+        _log_to_terminal("DEBUG" if value else "WARNING")
 
 
 class _CleanFormatter(logging.Formatter):

@@ -1,0 +1,333 @@
+"""The resident process: started by the first client, shared by all, and replaced without losing a call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import findspot
+from e2e.harness import Pipe, is_running, until
+from e2e.sample import make_large, make_sample
+from held import Gate
+from program import Outcome, Program
+
+SHARED = {"FINDSPOT_IN_PROCESS": "0"}
+
+
+class House:
+    """A home whose clients share a process."""
+
+    def __init__(self, home: Path, shop: Path) -> None:
+        self.home = home
+        self.shop = shop
+        self.program = Program(home, shop)
+
+    def run(self, *arguments: str, cwd: Path | None = None, **variables: str) -> Outcome:
+        return self.program(*arguments, cwd=cwd, env=SHARED | variables)
+
+    def pipe(self, cwd: Path | None = None, *options: str, **variables: str) -> Pipe:
+        return Pipe(self.home, cwd or self.shop, *options, **SHARED | variables)
+
+    def status(self) -> dict[str, Any]:
+        about: dict[str, Any] = self.run("service", "status", "--json").json
+        return about
+
+    @property
+    def pid(self) -> int:
+        return int(self.status()["pid"])
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path / "home", make_sample(tmp_path / "shop"))
+    yield made
+    about = made.status()
+    assert made.run("service", "stop").code == 0
+    if about["running"]:
+        until(lambda: not is_running(about["pid"]))
+
+
+def test_the_first_client_starts_it_and_all_share_it(house: House, tmp_path: Path) -> None:
+    assert house.status()["running"] is False
+    assert house.run("index").code == 0
+    first = house.pid
+    with house.pipe() as one, house.pipe() as other:
+        for client in (one, other):
+            client.initialize()
+            assert client.values("search_code", query="verify a password")["results"]
+        about = house.status()
+        assert about["pid"] == first
+        assert [client["command"] for client in about["clients"]] == ["serve", "serve"]
+        assert about["projects"] == [str(house.shop)]
+    assert is_running(first)
+
+
+def test_two_doors_at_once_start_one(house: House) -> None:
+    pipes = [house.pipe() for _ in range(4)]
+    try:
+        for pipe in pipes:
+            pipe.initialize()
+        pids = {pid for pid in _residents(house.home) if is_running(pid)}
+        assert pids == {house.pid}
+    finally:
+        for pipe in pipes:
+            pipe.__exit__()
+
+
+def _residents(home: Path) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"findspot.resident" in words and os.fsencode(home) in words:
+            found.append(int(folder.name))
+    return found
+
+
+def test_each_client_is_answered_about_its_own_folder(house: House, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "planets.py").write_text("def orbit_of_mars():\n    return 687\n")
+    with house.pipe() as here, house.pipe(other) as there:
+        for pipe in (here, there):
+            pipe.initialize()
+            pipe.call("index_codebase", confirm=True)
+        assert here.values("get_index_status")["projectPath"] == str(house.shop)
+        assert there.values("get_index_status")["projectPath"] == str(other)
+        (found,) = there.values("search_code", query="orbit_of_mars")["results"]
+        assert found["path"] == "planets.py"
+
+
+def test_toolsets_are_those_of_each_client(house: House) -> None:
+    with house.pipe() as all_tools, house.pipe(None, "--toolsets", "documents", "--read-only") as few:
+        names = []
+        for pipe in (all_tools, few):
+            pipe.initialize()
+            names.append({tool["name"] for tool in pipe.result("tools/list", {})["tools"]})
+        assert "search_code" in names[0]
+        assert "search_code" not in names[1]
+        assert names[1]
+
+
+def test_wrong_options_are_refused_by_name(house: House) -> None:
+    with house.pipe(None, "--toolsets", "nonsense") as pipe:
+        assert pipe.ended() == 2
+        assert "nonsense" in "".join(pipe.errors)
+
+
+def test_commands_print_the_same_through_the_door(house: House) -> None:
+    assert house.run("index").code == 0
+    for command in (
+        ("search", "verify a password", "--no-update"),
+        ("search", "verify a password", "--json"),
+        ("callers", "verify_password"),
+        ("outline", "src/auth/login.py"),
+        ("map",),
+        ("files", "**/*.py"),
+        ("search",),
+        ("search", "x", "--limit", "1000"),
+        ("callers", "no_such_function_at_all"),
+    ):
+        there, here = house.run(*command), house.run(*command, FINDSPOT_IN_PROCESS="1")
+        assert (there.code, _without_times(there.out), there.err) == (
+            here.code,
+            _without_times(here.out),
+            here.err,
+        ), command
+        assert there.out or there.err
+
+
+def _without_times(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if "elapsed" not in line.lower())
+
+
+def test_standard_input_is_read_through_the_door(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.program.start("search", "-", "--json", stdin=subprocess.PIPE, env=SHARED) as process:
+        out, _ = process.communicate("verify a password", timeout=60)
+    assert json.loads(out)["results"]
+
+
+def test_a_question_is_asked_at_the_door(house: House) -> None:
+    assert house.run("index").code == 0
+    declined = house.program.on_terminal("reindex", answers={"Continue?": "n\n"}, env=SHARED)
+    assert declined.code == 1
+    assert "nothing was changed" in declined.err
+
+
+def test_a_stopped_command_stops_its_work(house: House, tmp_path: Path) -> None:
+    project = make_large(tmp_path / "project", 100)
+    gate = Gate(project, tmp_path / "gate")
+    environment = SHARED | {"PYTHONPATH": gate.path}
+    with house.program.start("index", ".", cwd=project, env=environment) as process:
+        until(lambda: house.status().get("clients"))
+        until(lambda: list((house.home / "indexes").glob("*/index.sqlite")))
+        process.send_signal(signal.SIGINT)
+        gate.open()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "findspot index" in err
+
+
+def test_if_it_dies_calls_that_read_are_answered_by_another(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.pipe() as pipe:
+        pipe.initialize()
+        for _ in range(2):
+            first = house.pid
+            os.kill(first, signal.SIGKILL)
+            assert pipe.values("search_code", query="verify a password")["results"]
+            assert house.pid != first
+
+
+def test_if_it_dies_a_call_that_writes_gets_an_error(house: House, tmp_path: Path) -> None:
+    project = make_large(tmp_path / "project", 100)
+    gate = Gate(project, tmp_path / "gate")
+    with house.pipe(project, PYTHONPATH=gate.path) as pipe:
+        pipe.initialize()
+        asked = pipe.ask_tool("index_codebase", {"confirm": True}, token="t")
+        pipe.progress_above(0)
+        os.kill(house.pid, signal.SIGKILL)
+        answer = pipe.answer(asked)
+        assert "ended during this call" in answer["error"]["message"]
+        gate.open()
+        assert pipe.values("index_codebase", confirm=True)["status"] == "success"
+
+
+def test_after_three_deaths_the_pipe_answers_by_itself(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.pipe() as pipe:
+        pipe.initialize()
+        for _ in range(3):
+            asked = [pipe.ask_tool("search_code", {"query": f"password {n}"}) for n in range(30)]
+            os.kill(house.pid, signal.SIGKILL)
+            assert all("result" in pipe.answer(number) for number in asked)
+        assert pipe.values("search_code", query="verify a password")["results"]
+
+
+def test_it_leaves_when_nobody_is_there(house: House) -> None:
+    with house.pipe(FINDSPOT_SERVICE_IDLE="0.1") as pipe:
+        pipe.initialize()
+        pid = house.pid
+    until(lambda: not is_running(pid))
+
+
+def test_stopping_it_loses_no_call(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.pipe() as pipe:
+        pipe.initialize()
+        first = house.pid
+        asked = [pipe.ask_tool("search_code", {"query": f"password {n}"}) for n in range(20)]
+        assert house.run("service", "stop").code == 0
+        asked += [pipe.ask_tool("search_code", {"query": f"session {n}"}) for n in range(20)]
+        assert all("result" in pipe.answer(number) for number in asked)
+        assert not is_running(first)
+        assert house.pid != first
+
+
+def test_a_newer_version_takes_its_place_and_an_older_one_stays_apart(house: House, tmp_path: Path) -> None:
+    assert house.run("index").code == 0
+    source = Path(findspot.__file__).parent
+    newer = tmp_path / "newer"
+    shutil.copytree(source, newer / "findspot", ignore=shutil.ignore_patterns("__pycache__"))
+    old = house.pid
+    with house.pipe() as pipe:
+        pipe.initialize()
+        os.utime(newer / "findspot" / "__init__.py", (4e9, 4e9))
+        found = _search_with(newer, house)
+        assert found["results"]
+        until(lambda: not is_running(old))
+        assert pipe.values("search_code", query="verify a password")["results"]
+        apart = house.run("search", "verify a password", "--json")
+        assert apart.json["results"]
+        assert "a newer version" in apart.err
+        assert len([pid for pid in _residents(house.home) if is_running(pid)]) == 1
+
+
+def _search_with(folder: Path, house: House) -> dict[str, Any]:
+    """Search with another copy of the program."""
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); sys.argv[0] = 'findspot'\n"
+    code += "from findspot.__main__ import main; main()"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "search", "verify a password", "--json"],
+        cwd=house.shop,
+        env=kept | SHARED | {"FINDSPOT_HOME": str(house.home)},
+        capture_output=True,
+        check=True,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_the_socket_is_its_owners_alone(house: House) -> None:
+    assert house.run("status").code in (0, 3)
+    folder = house.home / "service"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "socket").stat().st_mode) == 0o600
+
+
+def test_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> None:
+    home = tmp_path / ("long" * 30)
+    house = House(home, make_sample(tmp_path / "shop"))
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(mode=0o700)
+    variables = {"XDG_RUNTIME_DIR": str(runtime)}
+    assert house.run("index", **variables).code == 0
+    assert len(list(runtime.iterdir())) == 1
+    assert house.run("service", "stop", **variables).code == 0
+    assert list(runtime.iterdir()) == []
+
+
+def test_a_variable_that_shapes_an_index_must_be_the_same_for_all(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.pipe() as pipe:
+        pipe.initialize()
+        refused = house.run("index", FINDSPOT_SECRET_SCAN="off")
+        assert refused.code == 1
+        assert "FINDSPOT_SECRET_SCAN" in refused.err
+        assert house.run("search", "password", FINDSPOT_MAX_TOKENS="300").code == 0
+    until(lambda: not house.status()["clients"])
+    assert house.run("index", FINDSPOT_SECRET_SCAN="off").code == 0
+
+
+def test_clients_that_say_nothing_or_nonsense_keep_nobody_waiting(house: House) -> None:
+    assert house.run("index").code == 0
+    held = []
+    for said in (b"", b"nonsense\n", b"{}\n", b'{"environ": {}}\n', b"[" * 10_000):
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(str(house.home / "service" / "socket"))
+        client.sendall(said)
+        held.append(client)
+    assert house.run("search", "verify a password", "--json").json["results"]
+    for client in held:
+        client.close()
+
+
+def test_a_client_that_does_not_read_keeps_nobody_waiting(house: House) -> None:
+    assert house.run("index").code == 0
+    with house.pipe() as hung, house.pipe() as other:
+        hung.initialize()
+        other.initialize()
+        os.kill(hung.process.pid, signal.SIGSTOP)
+        for number in range(200):
+            hung.send_line(
+                json.dumps(
+                    {"jsonrpc": "2.0", "id": f"h{number}", "method": "tools/list", "params": {}}
+                ).encode()
+            )
+        assert other.values("search_code", query="verify a password")["results"]
+        os.kill(hung.process.pid, signal.SIGCONT)
