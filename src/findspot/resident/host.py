@@ -26,17 +26,15 @@ from findspot import __file__ as package_file
 from findspot import __version__
 from findspot.core.caller import Caller, on_behalf_of
 from findspot.core.config import load_settings
-from findspot.core.errors import IndexBusyError
-from findspot.core.files import make_private_dir, write_json
-from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger, keep_log
-from findspot.core.platforms import remote_kind
 from findspot.core.setting_keys import KEYS
 from findspot.core.utc_time import utc_now
-from findspot.door.address import code_stamp, rank, sandbox, service_folder, socket_path
-from findspot.door.connection import RefusedError, reach
+from findspot.door.address import code_stamp, rank, sandbox
+from findspot.door.connection import RefusedError
 from findspot.resident.sessions import Sessions, reading_tools
 from findspot.resident.terms import terms_of
+from findspot.serve.cli.app import run_for
+from findspot.serve.cli.remote_terminal import RemoteTerminal, route_streams
 from findspot.serve.mcp.tool_call import Library
 
 _log = get_logger("service")
@@ -49,9 +47,7 @@ _LOOK_S = 0.25
 _HELLO_S = 10.0
 _DRAIN_S = 60.0
 """How long calls may go on after the place was given to another process."""
-_START_S = 30.0
 _MOST_HELLO_BYTES = 4 << 20
-_BACKLOG = 128
 _SHAPING = frozenset(key.variable for key in KEYS if key.section in ("discover", "chunk", "embed", "store"))
 """Variables that shape an index: all clients of an index must agree on them."""
 
@@ -197,9 +193,6 @@ class Host:
                 self._sessions.open(connection, terms, caller).result()
 
     def _run_command(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
-        from findspot.serve.cli.app import run_for
-        from findspot.serve.cli.remote_terminal import RemoteTerminal
-
         with self._present(greeting):
             _say(connection, {"pid": os.getpid()})
             terminal = RemoteTerminal(connection, greeting.get("terminal") or {}, self.library.open)
@@ -268,94 +261,15 @@ def _is_own_user(connection: socket.socket) -> bool:
     return bool(user == os.geteuid())
 
 
-@contextlib.contextmanager
-def listening(home: Path) -> Iterator[tuple[socket.socket, str]]:
-    """Provide the socket of a home, which nobody else has, and the token to enter where users share it."""
-    path = socket_path(str(home))
-    if path is None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            address = Path(service_folder(str(home))) / "port.json"
-            token = secrets.token_hex(32)
-            write_json(address, {"port": listener.getsockname()[1], "token": token})
-            try:
-                yield listener, token
-            finally:
-                address.unlink(missing_ok=True)
-        return
-    place = Path(path)
-    make_private_dir(place.parent)
-    place.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX) as listener:
-        before = os.umask(0o177)
-        try:
-            listener.bind(path)
-        finally:
-            os.umask(before)
-        listener.listen(_BACKLOG)
-        try:
-            yield listener, ""
-        finally:
-            place.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def only_one(home: Path) -> Iterator[bool]:
-    """Hold the place of the one process of a home; False if another one that can be reached has it."""
-    deadline = time.monotonic() + _START_S
-    lock = Path(service_folder(str(home))) / "lock"
-    with contextlib.ExitStack() as held:
-        while True:
-            try:
-                held.enter_context(writer_lock(lock, 0.1))
-                break
-            except IndexBusyError:
-                other = reach(str(home))
-                if other is not None:
-                    other.close()
-                    yield False
-                    return
-                if time.monotonic() > deadline:
-                    raise
-        yield True
-
-
-def run(home: Path, said: Callable[[str], None], idle_s: float) -> None:
-    """Be the resident process of a home until it is time to leave."""
-    host: Host | None = None
-    with only_one(home) as is_ours:
-        if not is_ours:
-            said("taken")
-            return
-        keep_log(home / "logs", load_settings().log.level)
-        with listening(home) as (listener, token):
-            host = Host(idle_s, token)
-            signal.signal(signal.SIGTERM, lambda *_: host.retire())
-            said("ready")
-            _log.info("resident process started: version %s", __version__)
-            host.serve(listener)
-    host.finish()
-    _log.info("resident process ended")
-
-
-def main(home: str) -> None:
-    """Run the resident process of a home, detached from the process that started it."""
-    if hasattr(os, "fork") and os.fork():  # so that no zombie waits for the process that started it
-        os._exit(0)
-    if kind := remote_kind(Path(home)):
-        sys.stdout.write(f"apart the home folder is on a network file system ({kind})\n")
-        return
-    output = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+def run(home: Path, listener: socket.socket, token: str, ready: Callable[[], None]) -> Host:
+    """Be the resident process of a home until it is time to leave; `finish` the host that is returned."""
+    keep_log(home / "logs", load_settings().log.level)
     for variable in [key.variable for key in KEYS if key.variable in os.environ]:
         del os.environ[variable]  # each client has its own
-    from findspot.serve.cli.remote_terminal import route_streams
-
     route_streams()
-
-    def said(word: str) -> None:
-        os.write(output, f"{word}\n".encode())
-        os.close(output)
-        os.dup2(nowhere, 2)
-
-    run(Path(home), said, float(os.environ.get(IDLE_VARIABLE) or _IDLE_S))
+    host = Host(float(os.environ.get(IDLE_VARIABLE) or _IDLE_S), token)
+    signal.signal(signal.SIGTERM, lambda *_: host.retire())
+    ready()
+    _log.info("resident process started: version %s", __version__)
+    host.serve(listener)
+    return host
