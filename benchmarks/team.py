@@ -151,7 +151,6 @@ class Load:
     clients: int = CLIENTS
     seconds: float = SECONDS
     per_second: float = PER_SECOND
-    processes: int = 1
     flood: bool = False
     goal_p95_ms: int = GOAL_P95_MS
 
@@ -220,7 +219,7 @@ def measure(projects: Sequence[Served], home: Path, load: Load) -> dict[str, Any
     file = home / "tokens.json"
     names = [project.named for project in projects]
     file.write_text(json.dumps({"tokens": [_entry(token, names) for token in tokens]}))
-    with _serving(file, environment, load.processes) as (address, pid):
+    with _serving(file, environment) as (address, pid):
         figures = asyncio.run(_ask_all(address, pid, tokens, names, load))
     return {
         "projects": len(projects),
@@ -322,11 +321,10 @@ def _entry(token: str, projects: list[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def _serving(tokens: Path, environment: dict[str, str], processes: int) -> Iterator[tuple[str, int]]:
+def _serving(tokens: Path, environment: dict[str, str]) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "findspot", "serve", "--http", "127.0.0.1:0", "--read-only"]
-    several = ["--processes", str(processes)] if processes > 1 else []
     with subprocess.Popen(
-        [*command, "--tokens", str(tokens), *several],
+        [*command, "--tokens", str(tokens)],
         cwd=tokens.parent,
         env=environment,
         stderr=subprocess.PIPE,
@@ -349,12 +347,11 @@ def main() -> None:
     parser.add_argument("--clients", type=int, help="default: 50, with --mirrors 30")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--per-second", type=float, default=PER_SECOND, help="queries of each client")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--flood", action="store_true", help="add a client that asks without a pause")
     args = parser.parse_args()
     clients = args.clients or (REPOSITORY_CLIENTS if args.mirrors else CLIENTS)
     goal_ms = REPOSITORIES_GOAL_P95_MS if args.mirrors else GOAL_P95_MS
-    load = Load(clients, args.seconds, args.per_second, args.processes, args.flood, goal_ms)
+    load = Load(clients, args.seconds, args.per_second, args.flood, goal_ms)
     with tempfile.TemporaryDirectory() as temporary:
         home = (args.home or Path(temporary)).resolve()
         if args.mirrors:
@@ -363,7 +360,7 @@ def main() -> None:
         else:
             projects = [Served(args.project.resolve(), str(args.project.resolve()))]
         figures = measure(projects, home, load)
-    asked = {name: getattr(load, name) for name in ("clients", "per_second", "seconds", "processes")}
+    asked = {name: getattr(load, name) for name in ("clients", "per_second", "seconds")}
     print(json.dumps({**machine(), **asked, **figures}, indent=2))  # noqa: T201
 
 

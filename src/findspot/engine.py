@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
-    from findspot.project import Pause, Project
+    from findspot.project import Project
 
 
 _log = get_logger("engine")
@@ -47,17 +47,11 @@ class Engine:
         flags: dict[str, object] | None = None,
         *,
         watching: bool = False,
-        watch_elsewhere: Callable[[Path], Pause] | None = None,
     ) -> None:
-        """With `watching`, each project that is opened is kept fresh, unless its settings say no.
-
-        `watch_elsewhere` gets the root of such a project, has another process watch it, and returns how to
-        pause that.
-        """
+        """With `watching`, each project that is opened is kept fresh, unless its settings say no."""
         restrict_home(home_folder())
         self._flags = flags or {}
         self._watching = watching
-        self._watch_elsewhere = watch_elsewhere
         self._projects: dict[Path, Project] = {}
         self._unwatched: set[Path] = set()
         """Open projects that are to be kept fresh, and are not yet."""
@@ -94,11 +88,7 @@ class Engine:
         The project is returned all the same: a damaged index is repaired by whoever asks it something.
         """
         try:
-            if not project.settings.sync.watch or not project.index.has_files:
-                return
-            if self._watch_elsewhere is not None:
-                project.paused = self._watch_elsewhere(project.root)
-            else:
+            if project.settings.sync.watch and project.index.has_files:
                 project.watch(delay_s=_FIRST_ANSWER_S)
         except FindspotError as error:
             _log.warning("%s is not watched yet: %s", project.root, error.developer_message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -50,8 +50,6 @@ from findspot.sync.supervisor import LOCK_NAME, Supervisor
 if TYPE_CHECKING:
     from findspot.llm import Sample
 
-Pause = Callable[[], contextlib.AbstractContextManager[None]]
-
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
 
@@ -74,8 +72,6 @@ class Project:
         self.packages = PackageIndexes(self.root, self.index.open_model, lambda: self.index.store)
         """What the project depends on, to be searched."""
         self._supervisor: Supervisor | None = None
-        self.paused: Pause = lambda: _give_way(self._supervisor)
-        """Returns a context in which the watcher, which may be another process, keeps off the index."""
         self._guard = threading.Lock()
 
     @property
@@ -116,7 +112,7 @@ class Project:
             progress=progress,
             cancel=cancel or CancelToken(),
         )
-        with self.paused():
+        with _give_way(self._supervisor):
             report = index.apply(run)
         if self._supervisor is not None:  # in a process that stays, it reads in the background
             index.slower_model.start(index.store, index.settings.embed)
@@ -126,14 +122,14 @@ class Project:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
         relative = self.roots.relative(path)
         require_index(self.root, self.index.own)
-        with self.paused():
+        with _give_way(self._supervisor):
             return self.index.reindex_file(relative)
 
     def delete(self) -> bool:
         """Delete the index; False when there was none."""
         if not self.store.folder.exists():
             return False
-        with self.paused():
+        with _give_way(self._supervisor):
             self.index.slower_model.close()
             self.store.maintenance.delete()
         return True

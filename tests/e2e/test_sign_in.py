@@ -57,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, portal: BlockingPortal) -> It
     limits = {"FINDSPOT_HTTP_REQUESTS_PER_SECOND": "500"}
     with (
         OidcIssuer() as issuer,
-        opened(home, folder, "--tokens", str(tokens), "--processes", "2", **limits) as door,
+        opened(home, folder, "--tokens", str(tokens), **limits) as door,
     ):
         issuer.audience = issuer.url = door.address
         site = Site(door, issuer, tokens, shop, secret, portal)

@@ -22,7 +22,6 @@ STARTERS = {
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",
     "serve/cli/terminal.py": "resolved",
-    "serve/mcp/readers.py": "python_command",
 }
 """Each module that starts a program, and what gives it the program's absolute path."""
 

@@ -447,8 +447,6 @@ KEYS: tuple[Key, ...] = (
         "Requests per second that `serve --http` accepts for one token."),
     Key("http.concurrentRequests", "http", "concurrent_requests", 16, positive,
         "Requests of one token that `serve --http` handles at the same time."),
-    Key("http.processes", "http", "processes", 1, positive,
-        "Processes of `serve --http` that answer; one per core for a team."),
     Key("maxTokens", "serve", "max_tokens", 1_200, positive,
         "The token budget of an answer (characters / 4)."),
     Key("maxCallTokens", "serve", "max_call_tokens", 8_000, positive,

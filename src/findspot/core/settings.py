@@ -123,7 +123,6 @@ class HttpSettings:
     tokens_file: str | None
     requests_per_second: int
     concurrent_requests: int
-    processes: int
 
 
 @dataclass(frozen=True, slots=True)

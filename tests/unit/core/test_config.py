@@ -72,7 +72,6 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "http.tokensFile": (*TEXT[:2], [*TEXT[2], *NO_PATH]),
     "http.requestsPerSecond": NUMBER,
     "http.concurrentRequests": NUMBER,
-    "http.processes": NUMBER,
     "workers": TEXT,
     "maxTokens": NUMBER,
     "maxCallTokens": NUMBER,

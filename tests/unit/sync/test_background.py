@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from findspot.core.errors import (
 )
 from findspot.core.model import IndexState, Progress
 from findspot.core.progress import CancelToken
-from findspot.project import Pause
+from findspot.sync.supervisor import Supervisor
 
 FILES = {f"pkg/module{n}.py": f"def function_{n}():\n    return {n}\n" for n in range(40)}
 PATHS = (None, frozenset({"pkg/module1.py"}))
@@ -132,20 +131,24 @@ def test_agreement_to_a_large_project_is_remembered_until_it_grows(make_project:
         project.update()
 
 
-def test_a_project_that_cannot_be_watched_yet_is_tried_again(home: Path, tmp_path: Path) -> None:
+def test_a_project_that_cannot_be_watched_yet_is_tried_again(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The project answers all the same, so that whoever asks it something can have it repaired."""
     asked: list[Path] = []
+    watch = Project.watch
 
-    def elsewhere(root: Path) -> Pause:
-        asked.append(root)
+    def fails_once(project: Project, *, delay_s: float = 0.0) -> Supervisor:
+        asked.append(project.root)
         engine.opened()  # the engine is not locked meanwhile
         if len(asked) == 1:
             raise IndexCorruptError("the copy is damaged")
-        return contextlib.nullcontext
+        return watch(project, delay_s=delay_s)
 
+    monkeypatch.setattr(Project, "watch", fails_once)
     root = tmp_path / "project"
     root.mkdir()
-    engine = Engine(watching=True, watch_elsewhere=elsewhere)
+    engine = Engine(watching=True)
     project = engine.project(root)
     assert engine.project(root) is project
     assert engine.project(root) is project

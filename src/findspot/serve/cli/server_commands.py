@@ -59,15 +59,12 @@ def _serving_options(command: Command) -> Command:
         token_file: str | None,
         no_token: bool,
         tokens: str | None,
-        processes: int | None,
         **others: Any,
     ) -> Any:
         named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
         given = [option for option, value in named.items() if value]
         if http is None and given:
             raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
-        if http is None and processes:
-            raise click.UsageError("--processes needs --http: standard input and output have one client.")
         if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
             raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
 
@@ -78,7 +75,7 @@ def _serving_options(command: Command) -> Command:
             from findspot.serve.mcp.http_server import run as run_http
 
             choice = TokenChoice(token, token_file, tokens, without=no_token)
-            run_http(http or DEFAULT_ADDRESS, choice, terms, processes)
+            run_http(http or DEFAULT_ADDRESS, choice, terms)
 
         return command(*args, start=start, **others)
 
@@ -106,11 +103,6 @@ _REACHED = (
         "--tokens",
         metavar="FILE",
         help="File of tokens, each with the projects it is for. See docs/team-server.md.",
-    ),
-    click.option(
-        "--processes",
-        type=click.IntRange(1, 64),
-        help="Processes that answer HTTP clients. Default: 1, or the setting http.processes.",
     ),
 )
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
-import os
 import re
 import secrets
 import socket
 import sys
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -38,21 +33,10 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
-from findspot.serve.mcp.http_backend import (
-    CLIENT,
-    MAX_BODY_BYTES,
-    MAX_SESSIONS,
-    MESSAGE,
-    PATH,
-    Answering,
-    Backend,
-    InTurns,
-    Plan,
-    replayed,
-)
+from findspot.serve.mcp.http_backend import CLIENT, MAX_BODY_BYTES, MESSAGE, PATH, Backend
 from findspot.serve.mcp.http_sessions import session_of
 from findspot.serve.mcp.limits import LimitReachedError, Limits
-from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
+from findspot.serve.mcp.metrics import CONTENT_TYPE
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.served_projects import PROJECTS, READY, page_file
@@ -62,6 +46,7 @@ from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
 _LAST_EVENT = b"last-event-id"
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 HEALTH, METRICS = "/health", "/metrics"
 
@@ -103,7 +88,7 @@ class Bodies:
         session = session_of(scope)
         identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
-            await self._app(scope, replayed(messages, receive), send)
+            await self._app(scope, _replayed(messages, receive), send)
             return
         key = (session, str(identity))
         if key in self._busy:
@@ -112,7 +97,7 @@ class Bodies:
         else:
             self._busy.add(key)
             try:
-                await self._app(scope, replayed(messages, receive), send)
+                await self._app(scope, _replayed(messages, receive), send)
             finally:
                 self._busy.discard(key)
 
@@ -134,6 +119,16 @@ class Bodies:
             dropped = await receive()
             size += len(dropped.get("body", b""))
         return messages, b""
+
+
+def _replayed(messages: list[Message], receive: Receive) -> Receive:
+    """Return a `receive` that returns these messages first, then those that follow."""
+    remaining = iter(messages)
+
+    async def receive_again() -> Message:
+        return next(remaining, None) or await receive()
+
+    return receive_again
 
 
 def _readable(messages: list[Message], body: bytes) -> tuple[list[Message], bytes]:
@@ -203,15 +198,15 @@ class Gate:
 
     def __init__(
         self,
-        answering: Answering,
+        backend: Backend,
         security: TransportSecuritySettings,
         *,
         grants: Grants | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._answering = answering
-        self._app = Bodies(answering, MAX_BODY_BYTES)
-        self._meter = Meter()
+        self._backend = backend
+        self._app = Bodies(backend, MAX_BODY_BYTES)
+        self._meter = backend.meter
         self._security = TransportSecurityMiddleware(security)
         self._grants = grants
         self._limits = limits
@@ -240,7 +235,7 @@ class Gate:
         grant = self._grants.of(_token(scope)) if self._grants else None
         if grant is not None:
             scope[IN_SCOPE] = grant
-        await (refusal or self._answering)(scope, receive, send)
+        await (refusal or self._backend)(scope, receive, send)
 
     async def _identify(self, grants: Grants, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in whoever has a token of the file, or one that the issuer has signed."""
@@ -290,7 +285,7 @@ class Gate:
         try:
             with limits.request(scope[CLIENT]) if limits else contextlib.nullcontext():
                 if limits and grant and scope["method"] == "POST" and _opens_session(scope):
-                    await self._check_sessions(grant)
+                    self._check_sessions(grant)
                 await self._app(scope, receive, send)
         except LimitReachedError as error:
             self._meter.refused(error.limit)
@@ -298,8 +293,8 @@ class Gate:
             refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
             await refusal(scope, receive, send)
 
-    async def _check_sessions(self, grant: Grant) -> None:
-        if await self._answering.sessions_of(grant.name) >= TOKEN_SESSIONS:
+    def _check_sessions(self, grant: Grant) -> None:
+        if self._backend.sessions_of(grant.name) >= TOKEN_SESSIONS:
             raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
     async def _metrics_page(self, scope: Scope, grant: Grant | None) -> Response:
@@ -310,18 +305,8 @@ class Gate:
         return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
 
     async def _metrics(self) -> str:
-        """Return the figures of all processes in one page."""
-        total, sessions = Meter(), 0
-        total.add(self._meter)
-        indexes: dict[str, tuple[str, int, float]] = {}
-        for figures in await self._answering.figures():
-            total.add(figures.meter)
-            sessions += figures.sessions.total()
-            for index in figures.indexes:
-                indexes[index[0]] = max(index, indexes.get(index[0], index), key=lambda known: known[1])
         issuer = self._grants.issuer if self._grants else None
-        fetches = issuer.fetches if issuer else Counter[str]()
-        return total.page(sessions, indexes.values(), self._answering.load(), fetches)
+        return await self._backend.metrics(issuer.fetches if issuer else {})
 
 
 def _client(scope: Scope, token: str | None) -> str:
@@ -352,7 +337,6 @@ DEFAULT_ADDRESS = "127.0.0.1:8765"
 _SHUTDOWN_S = 3
 _HANDOVER_S = 20
 """How long calls may take to end while another process has taken over."""
-_Start = Callable[..., None]
 _TOKEN_BYTES = 32
 _MAX_TOKEN_BYTES = 4_096
 _NEW_TOKEN = """\
@@ -371,16 +355,10 @@ class TokenChoice:
     without: bool = False
 
 
-def run(address: str, choice: TokenChoice, terms: Terms, processes: int | None = None) -> None:
+def run(address: str, choice: TokenChoice, terms: Terms) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
-    processes = processes or settings.processes
-    if processes > 1 and not hasattr(os, "fork"):
-        raise InvalidArgumentError(
-            "Several processes need a system that can copy a process, which Windows cannot.",
-            hint="Leave out --processes and http.processes.",
-        )
     host, port = parse_address(address)
     given = inherited_listener()
     if given is not None:
@@ -394,45 +372,25 @@ def run(address: str, choice: TokenChoice, terms: Terms, processes: int | None =
     grants = _grants(settings, token, choice)
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
-    plan = Plan((host, *settings.allowed_hosts), terms)
+    library = Library()
     with given or _listening(host, port) as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
         if is_new:
             sys.stderr.write(_NEW_TOKEN.format(token=token))
         sys.stderr.flush()
-        shutdown_s = _SHUTDOWN_S if given is None else _HANDOVER_S
-        start = partial(
-            serve, listener=listener, shutdown_s=shutdown_s, lifespan=True, drains=given is not None
-        )
-        if processes > 1:
-            _serve_by_several(start, processes, plan, grants, limits)
-        else:
-            _serve_here(start, plan, grants, limits)
-
-
-def _serve_here(start: _Start, plan: Plan, grants: Grants | None, limits: Limits | None) -> None:
-    library = Library()
-    try:
-        app = make_app(all_tools(), library, plan.hosts, grants, limits=limits, terms=plan.terms)
-        start(app, on_exit=library.ending.set)
-    finally:
-        library.close()
-
-
-def _serve_by_several(
-    start: _Start, processes: int, plan: Plan, grants: Grants | None, limits: Limits | None
-) -> None:
-    from findspot.serve.mcp.readers import Readers
-
-    plan = replace(
-        plan,
-        terms=replace(plan.terms, guarded=grants is not None),
-        state_key=secrets.token_bytes(_TOKEN_BYTES),
-        max_sessions=math.ceil(MAX_SESSIONS / processes),
-    )
-    readers = Readers(plan, processes)
-    start(Gate(readers, plan.security(), grants=grants, limits=limits), on_exit=readers.end_streams)
+        hosts = (host, *settings.allowed_hosts)
+        try:
+            serve(
+                make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms),
+                listener,
+                shutdown_s=_SHUTDOWN_S if given is None else _HANDOVER_S,
+                lifespan=True,
+                drains=given is not None,
+                on_exit=library.ending.set,
+            )
+        finally:
+            library.close()
 
 
 def make_app(
@@ -445,10 +403,24 @@ def make_app(
     limits: Limits | None = None,
     terms: Terms = OPEN,
 ) -> ASGIApp:
-    """Return a server of one process as an ASGI application."""
-    plan = Plan(hosts, replace(terms, guarded=grants is not None))
-    backend = InTurns(Backend(registry, library, plan, offers))
-    return Gate(backend, plan.security(), grants=grants, limits=limits)
+    """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
+    security = _security(hosts)
+    terms = replace(terms, guarded=grants is not None)
+    return Gate(Backend(registry, library, security, offers, terms), security, grants=grants, limits=limits)
+
+
+def _security(hosts: tuple[str, ...]) -> TransportSecuritySettings:
+    """Return the hosts and origins that are accepted."""
+    names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
+    return TransportSecuritySettings(
+        allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
+        allowed_origins=[
+            entry
+            for scheme, served in (("http", names), ("https", hosts))  # behind a proxy that ends TLS
+            for name in served
+            for entry in (f"{scheme}://{name}", f"{scheme}://{name}:*")
+        ],
+    )
 
 
 def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:

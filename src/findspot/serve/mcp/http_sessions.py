@@ -43,7 +43,7 @@ STREAM_AFTER_S = 1.0
 
 
 class Sessions(StreamableHTTPSessionManager):
-    """All sessions of a process; each id begins with the `mark` of the process that holds it."""
+    """All sessions of the server."""
 
     def __init__(
         self,
@@ -52,7 +52,6 @@ class Sessions(StreamableHTTPSessionManager):
         *,
         max_sessions: int,
         max_body_bytes: int,
-        mark: str = "",
     ) -> None:
         super().__init__(
             server,
@@ -60,7 +59,6 @@ class Sessions(StreamableHTTPSessionManager):
             max_sessions=max_sessions,
             max_request_body_size=max_body_bytes,
         )
-        self._mark = mark
 
     @property
     def by_client(self) -> Counter[str]:
@@ -72,7 +70,7 @@ class Sessions(StreamableHTTPSessionManager):
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:
             return None
-        session = self._mark + uuid4().hex
+        session = uuid4().hex
         transport = self._server_instances[session] = _Session(
             session, security_settings=self.security_settings, idle_timeout=self.session_idle_timeout
         )

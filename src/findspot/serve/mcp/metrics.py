@@ -35,17 +35,6 @@ class _Latency:
     total_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What a server has to do, and with how many processes."""
-
-    processes: int
-    missing: int
-    """Processes that have ended and are being replaced."""
-    running: int
-    waiting: int
-
-
 class Meter:
     """Counts calls and refusals; written by one event loop."""
 
@@ -70,23 +59,16 @@ class Meter:
         """Count a request that was turned away before it reached a tool."""
         self.refusals[reason] += 1
 
-    def add(self, other: Meter) -> None:
-        """Add what another one has counted."""
-        self.calls += other.calls
-        self.refusals += other.refusals
-        for tool, latency in other.latencies.items():
-            ours = self.latencies.setdefault(tool, _Latency())
-            ours.buckets = [sum(pair) for pair in zip(ours.buckets, latency.buckets, strict=True)]
-            ours.total_s += latency.total_s
-
     def page(
         self,
         sessions: int,
         indexes: Iterable[tuple[str, int, float]],
-        load: Load,
+        calls: Mapping[str, int],
         key_fetches: Mapping[str, int],
     ) -> str:
-        """Return all figures; of each index its project, generation and age in seconds."""
+        """Return all figures: of each index its project, generation and age in seconds, of calls how many are
+        in which state.
+        """
         lines = [
             *_head("build_info", "gauge", "Which version runs"),
             _line("build_info", 1, version=__version__),
@@ -98,12 +80,8 @@ class Meter:
             *(_line("refused_total", n, reason=reason) for reason, n in sorted(self.refusals.items())),
             *_head("sessions", "gauge", "Open sessions"),
             _line("sessions", sessions),
-            *_head("processes", "gauge", "Processes that answer, by state"),
-            _line("processes", load.processes, state="running"),
-            _line("processes", load.missing, state="missing"),
             *_head("calls", "gauge", "Calls that run, and those that wait for their turn"),
-            _line("calls", load.running, state="running"),
-            _line("calls", load.waiting, state="waiting"),
+            *(_line("calls", n, state=state) for state, n in calls.items()),
             *_head("oidc_key_fetches_total", "counter", "Fetches of the issuer's keys, by outcome"),
             *(_line("oidc_key_fetches_total", n, outcome=o) for o, n in sorted(key_fetches.items())),
         ]

@@ -65,9 +65,8 @@ Tell = Callable[["Task"], Awaitable[None]]
 class Task:
     """One piece of work, from its beginning until its result is forgotten."""
 
-    def __init__(self, owner: str | None, ttl_ms: int | None, tell: Tell, mark: str = "") -> None:
-        """Begin a task of an owner; `mark` begins its id."""
-        self.id = mark + uuid.uuid4().hex
+    def __init__(self, owner: str | None, ttl_ms: int | None, tell: Tell) -> None:
+        self.id = uuid.uuid4().hex
         self.owner = owner
         self.ttl_ms = min(ttl_ms or DEFAULT_TTL_MS, MAX_TTL_MS)
         self.created = self.updated = datetime.now(UTC)

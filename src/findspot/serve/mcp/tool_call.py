@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -51,7 +50,7 @@ from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, faile
 
 if TYPE_CHECKING:
     from findspot.catalogue.broker_client import BrokerClient
-    from findspot.project import Pause, Project
+    from findspot.project import Project
 
 T = TypeVar("T")
 
@@ -74,11 +73,7 @@ _QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 class Library:
     """The engine, made by the first call that needs it."""
 
-    def __init__(self, mark: str = "", watch_elsewhere: Callable[[Path], Pause] | None = None) -> None:
-        """With `watch_elsewhere`, another process watches; it is called with each project that is opened."""
-        self.mark = mark
-        """Begins the ids that clients come back with, so that they name the process that knows them."""
-        self._watch_elsewhere = watch_elsewhere
+    def __init__(self) -> None:
         self._engine: Engine | None = None
         self._guard = threading.Lock()
         self.ending = threading.Event()
@@ -87,13 +82,13 @@ class Library:
     def open(self) -> Engine:
         with self._guard:
             if self._engine is None:
-                self._engine = Engine(watching=True, watch_elsewhere=self._watch_elsewhere)
+                self._engine = Engine(watching=True)
             return self._engine
 
     @cached_property
     def results(self) -> StoredResults:
         """Results of other servers that were too long for an answer."""
-        return StoredResults(mark=self.mark)
+        return StoredResults()
 
     @cached_property
     def connections(self) -> BrokerClient:
@@ -106,11 +101,6 @@ class Library:
         """Leave the process that holds other servers; it ends them when nobody calls them."""
         if "connections" in vars(self):
             await self.connections.aclose()
-
-    def prepare(self, root: Path) -> None:
-        """Load what a question to an indexed project needs."""
-        with contextlib.suppress(FindspotError, OSError):
-            self.open().project(root).search(Query(_FIRST_QUESTION, limit=1))
 
     def prepare_here(self) -> None:
         """Watch the indexed project that the server was started in, and load what a first question needs."""
@@ -290,7 +280,7 @@ class ToolCalls:
         async def notify_client(task: Task) -> None:
             await notify(context.session, "notifications/tasks/status", flat(task))
 
-        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client, self._library.mark)
+        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
         self._keep(task)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=True))
         return created(task, context)
@@ -303,7 +293,7 @@ class ToolCalls:
         async def notify_nobody(_task: Task) -> None:
             """Clients of the extension poll."""
 
-        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody, self._library.mark)
+        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
         await _until(task, lambda: task.kept or task.finished)
         return created(task, context) if task.kept else _result(task)
@@ -348,7 +338,7 @@ class ToolCalls:
         async def notify_nobody(_task: Task) -> None:
             """Return at once: the client learns of it when it calls again."""
 
-        task = client.task = Task(client.owner, None, notify_nobody, self._library.mark)
+        task = client.task = Task(client.owner, None, notify_nobody)
         task.held = True
         self._held[task.id] = task, client
         return task
