@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import signal
@@ -25,12 +26,13 @@ from typing import Any
 from findspot import __file__ as package_file
 from findspot import __version__
 from findspot.core.caller import Caller, on_behalf_of
-from findspot.core.config import load_settings
+from findspot.core.config import home_folder, load_settings
 from findspot.core.log import get_logger, keep_log
 from findspot.core.setting_keys import KEYS
 from findspot.core.utc_time import utc_now
-from findspot.door.address import code_stamp, rank, sandbox
-from findspot.door.connection import RefusedError
+from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
+from findspot.door.connection import RefusedError, ask
+from findspot.resident.place import listening, only_one
 from findspot.resident.sessions import Sessions, reading_tools
 from findspot.resident.terms import terms_of
 from findspot.serve.cli.app import run_for
@@ -45,6 +47,7 @@ IDLE_VARIABLE = "FINDSPOT_SERVICE_IDLE"
 _IDLE_S = 300.0
 _LOOK_S = 0.25
 _HELLO_S = 10.0
+_TRIES = 20
 _DRAIN_S = 60.0
 """How long calls may go on after the place was given to another process."""
 _MOST_HELLO_BYTES = 4 << 20
@@ -55,8 +58,10 @@ _SHAPING = frozenset(key.variable for key in KEYS if key.section in ("discover",
 class Host:
     """The clients of this process, and what they share."""
 
-    def __init__(self, idle_s: float = _IDLE_S, token: str = "") -> None:
-        self.library = Library()
+    def __init__(self, idle_s: float, token: str, library: Library | None = None) -> None:
+        """With a library, this process serves others as well, and clients do not choose its environment."""
+        self.library = library or Library()
+        self._serves_others = library is not None
         self._token = token
         self._idle_s = idle_s
         self._sessions = Sessions(self.library)
@@ -87,7 +92,8 @@ class Host:
         while self._clients and time.monotonic() < deadline:
             time.sleep(_LOOK_S / 10)
         self._sessions.close()
-        self.library.close()
+        if not self._serves_others:
+            self.library.close()
 
     def _is_unused(self) -> bool:
         with self._guard:
@@ -154,7 +160,7 @@ class Host:
             present = {name: os.environ[name] for name in _SHAPING if name in os.environ}
             if wanted == present:
                 return ""
-            if self._clients:
+            if self._clients or self._serves_others:
                 return sorted(dict(wanted.items() ^ present.items()))[0]
             for name in _SHAPING:
                 os.environ.pop(name, None)
@@ -273,3 +279,33 @@ def run(home: Path, listener: socket.socket, token: str, ready: Callable[[], Non
     _log.info("resident process started: version %s", __version__)
     host.serve(listener)
     return host
+
+
+@contextlib.contextmanager
+def beside(library: Library) -> Iterator[None]:
+    """Be the resident process of this home too, for as long as this process serves HTTP.
+
+    Whoever has the place leaves it; its clients turn to this process.
+    """
+    with contextlib.ExitStack() as place:
+        listener, token = None, ""
+        for _ in range(_TRIES):
+            if reason_for_none() or listener is not None:
+                break
+            ask("replace")
+            if place.enter_context(only_one(home_folder())):
+                listener, token = place.enter_context(listening(home_folder()))
+        if listener is None:
+            yield
+            return
+        route_streams()
+        host = Host(math.inf, token, library)
+        taking = threading.Thread(target=host.serve, args=(listener,), name="clients", daemon=True)
+        taking.start()
+        try:
+            yield
+        finally:
+            host.retire()
+            taking.join()
+            place.close()
+            host.finish()

@@ -28,6 +28,8 @@ from findspot.core.files import folder_bytes
 from findspot.core.log import last_lines, log_file
 from findspot.core.model import IndexState, SkipReason
 from findspot.core.platforms import native, python_command, python_environment, remote_kind
+from findspot.door.address import reason_for_none
+from findspot.door.connection import ask
 from findspot.engine import Engine
 from findspot.index_folders import find_orphans
 from findspot.project import Project
@@ -38,6 +40,7 @@ from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import Python, installation, serve_command
 from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
+from findspot.serve.cli.service_commands import sentence
 
 LEAST_DISK_BYTES = 200 * 1024 * 1024
 """Enough for the index of a medium project and its next version, which exist together for a moment."""
@@ -104,6 +107,15 @@ def machine_checks(root: Path | None) -> Iterator[Check]:
     yield _home(home)
     yield _disk(home)
     yield watching(root)
+    yield _service()
+
+
+def _service() -> Check:
+    """Show the process that answers all clients."""
+    if why := reason_for_none():
+        return ok("service", f"not used, as {why}")
+    about = ask("status")
+    return ok("service", sentence(about) if about else "does not run; the next question starts it")
 
 
 def _python() -> Check:

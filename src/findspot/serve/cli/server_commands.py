@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,8 @@ def _serving_options(command: Command) -> Command:
             from findspot.serve.mcp.http_server import run as run_http
 
             choice = TokenChoice(token, token_file, tokens, without=no_token)
-            run_http(http or DEFAULT_ADDRESS, choice, terms)
+            beside = import_module("findspot.resident.host").beside
+            run_http(http or DEFAULT_ADDRESS, choice, terms, beside)
 
         return command(*args, start=start, **others)
 

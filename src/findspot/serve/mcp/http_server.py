@@ -8,6 +8,7 @@ import re
 import secrets
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -355,7 +356,11 @@ class TokenChoice:
     without: bool = False
 
 
-def run(address: str, choice: TokenChoice, terms: Terms) -> None:
+Beside = Callable[[Library], contextlib.AbstractContextManager[None]]
+"""What else a process does with the library while it serves."""
+
+
+def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside = contextlib.nullcontext) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
@@ -381,14 +386,15 @@ def run(address: str, choice: TokenChoice, terms: Terms) -> None:
         sys.stderr.flush()
         hosts = (host, *settings.allowed_hosts)
         try:
-            serve(
-                make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms),
-                listener,
-                shutdown_s=_SHUTDOWN_S if given is None else _HANDOVER_S,
-                lifespan=True,
-                drains=given is not None,
-                on_exit=library.ending.set,
-            )
+            with beside(library):
+                serve(
+                    make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms),
+                    listener,
+                    shutdown_s=_SHUTDOWN_S if given is None else _HANDOVER_S,
+                    lifespan=True,
+                    drains=given is not None,
+                    on_exit=library.ending.set,
+                )
         finally:
             library.close()
 
