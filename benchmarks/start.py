@@ -1,11 +1,17 @@
-"""How soon the MCP server is ready and how much memory it takes, beside an empty SDK server.
+"""How soon a client is answered, and what clients cost, beside an empty Python and an empty SDK server.
 
-`python -m benchmarks.start` prints the figures as JSON. Both servers are started in turn, so
-that whatever else the machine does falls on both.
+    python -m benchmarks.start [PROJECT] [--load N]
+
+All are started in turn, so that whatever else the machine does falls on all of them. With the resident
+process up, the first answers of assistants and commands are timed on the machine as it is and, with `--load`,
+beside N busy loops; then the first answer of a home whose process has to start, and the memory of five
+assistants and the page at rest. PROJECT is indexed first; without it, it is the source of Findspot.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -13,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +68,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if quiet else None,
-            env={**_ENVIRONMENT, "FINDSPOT_HOME": str(home), **(env or {})},
+            env={**_ENVIRONMENT, "FINDSPOT_HOME": str(home), "FINDSPOT_IN_PROCESS": "1", **(env or {})},
             cwd=cwd,
         )
         self._arrived = 0.0
@@ -130,49 +136,133 @@ def _pss_kb(pid: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def measure(project: Path | None = None) -> dict[str, float]:
-    """Medians of starts, memory idle and after searches, and the times of the searches."""
+_SHARED = {"FINDSPOT_IN_PROCESS": "0"}
+_QUESTION = "where does a project begin"
+_BUSY = "while True: pass"
+CLIENTS = 5
+
+
+class Home:
+    """A home whose clients share one process."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.folder = folder
+        self.root = root
+
+    def run(self, *arguments: str) -> tuple[float, str]:
+        """Run a command; returns the seconds it took, and what it printed."""
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "findspot", *arguments],
+            env={**_ENVIRONMENT, "FINDSPOT_HOME": str(self.folder), **_SHARED},
+            cwd=self.root,
+            capture_output=True,
+            check=True,
+        )
+        return time.perf_counter() - started, done.stdout.decode()
+
+    def client(self) -> Server:
+        return Server(OURS, self.folder, self.root, _SHARED)
+
+    @property
+    def pid(self) -> int:
+        return int(json.loads(self.run("service", "status", "--json")[1])["pid"])
+
+
+@contextlib.contextmanager
+def _busy(loops: int) -> Iterator[None]:
+    """Let so many processes use all the time they can get."""
+    started = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def measure(project: Path | None = None, load: int = 0) -> dict[str, float]:
+    """Medians of first answers with the process up and without it, and the memory of clients at rest."""
     root = project or Path(__file__).parents[1] / "src" / "findspot"
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        ready: dict[str, list[float]] = {"ours": [], "empty": []}
-        idle: list[float] = []
-        for _ in range(ROUNDS):
-            for name, command in (("ours", OURS), ("empty", (sys.executable, "-c", _EMPTY))):
-                server = Server(command, home)
-                ready[name].append(server.ready_s)
-                if name == "ours":
-                    idle.append(server.pss_mb())
-                server.close()
-        return {
-            "ready_s": statistics.median(ready["ours"]),
-            "empty_ready_s": statistics.median(ready["empty"]),
-            "ready_ratio": statistics.median(ready["ours"]) / statistics.median(ready["empty"]),
-            "idle_mb": statistics.median(idle),
-            **_searches(home, root),
-        }
+        home = Home(Path(folder), root)
+        home.run("index", "--yes", ".")
+        try:
+            figures = _first_answers(home)
+            if load:
+                with _busy(load):
+                    busy = _first_answers(home)
+                figures |= {f"busy_{name}": value for name, value in busy.items()}
+            return figures | _cold(home) | _memory(home)
+        finally:
+            home.run("service", "stop")
 
 
-def _searches(home: Path, root: Path) -> dict[str, float]:
-    maker = Server(OURS, home)
-    maker.call("index_codebase", path=str(root))
-    maker.close()
-    server = Server(OURS, home)
-    first = server.call("search_code", query="where does a project begin", path=str(root))
+def _first_answers(home: Home) -> dict[str, float]:
+    names = ("empty_python_s", "empty_sdk_server_s", "initialize_s", "first_search_s", "command_s")
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        taken["empty_python_s"].append(time.perf_counter() - started)
+        empty = Server((sys.executable, "-c", _EMPTY), home.folder)
+        taken["empty_sdk_server_s"].append(empty.ready_s)
+        empty.close()
+        client = home.client()
+        taken["initialize_s"].append(client.ready_s)
+        taken["first_search_s"].append(client.ready_s + client.call("search_code", query=_QUESTION))
+        client.close()
+        taken["command_s"].append(home.run("search", _QUESTION)[0])
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def _cold(home: Home) -> dict[str, float]:
+    """The first answer of a home whose process does not run."""
+    taken = []
+    for _ in range(ROUNDS):
+        home.run("service", "stop")
+        client = home.client()
+        taken.append(client.ready_s + client.call("search_code", query=_QUESTION))
+        client.close()
+    return {"cold_first_search_s": statistics.median(taken)}
+
+
+def _memory(home: Home) -> dict[str, float]:
+    clients = [home.client() for _ in range(CLIENTS)]
     warm: list[float] = []
-    around: list[float] = []
-    for number in range(SEARCHES):
-        warm.append(server.call("search_code", query=f"where does a project begin {number}", path=str(root)))
-        around.append(warm[-1] - server.searched_s)
-    figures = {
-        "first_search_s": first,
-        "warm_search_ms": statistics.median(warm) * 1000,
-        "call_overhead_ms": statistics.median(around) * 1000,
-        "searched_mb": server.pss_mb(),
+    for client in clients:
+        for number in range(SEARCHES):
+            warm.append(client.call("search_code", query=f"{_QUESTION} {number}") * 1000)
+    page = subprocess.Popen(
+        [sys.executable, "-P", "-m", "findspot", "ui", "--no-open", "--port", "0"],
+        env={**_ENVIRONMENT, "FINDSPOT_HOME": str(home.folder), **_SHARED},
+        cwd=home.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert page.stdout is not None
+    page.stdout.readline()
+    pids = [home.pid, page.pid, *(client.pid for client in clients)]
+    own = [sum(map(_pss_kb, _family(pid))) / 1024 for pid in pids]
+    page.terminate()
+    page.wait()
+    for client in clients:
+        client.close()
+    warm.sort()
+    return {
+        "resident_mb": own[0],
+        "page_mb": own[1],
+        "client_mb": statistics.median(own[2:]),
+        "all_mb": sum(own),
+        "warm_p50_ms": warm[len(warm) // 2],
+        "warm_p95_ms": warm[int(len(warm) * 0.95)],
     }
-    server.close()
-    return figures
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: round(value, 3) for name, value in measure().items()}, indent=2))  # noqa: T201
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("project", type=Path, nargs="?")
+    parser.add_argument("--load", type=int, default=8, help="busy loops beside the second round")
+    given = parser.parse_args()
+    found = measure(given.project, given.load) | {"load": os.getloadavg()[0]}
+    print(json.dumps({name: round(value, 3) for name, value in found.items()}, indent=2))  # noqa: T201

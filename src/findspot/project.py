@@ -143,6 +143,15 @@ class Project:
                     self.packages.index_direct()
             return self._supervisor
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether this process has compared all files with the index, sees every change, and none waits."""
+        supervisor = self._supervisor
+        if supervisor is None or supervisor.waiting:
+            return False
+        status = supervisor.status
+        return status.watching and status.checked
+
     def unwatch(self) -> None:
         """Stop watching in this process."""
         with self._guard:

@@ -212,6 +212,8 @@ def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None
     if not update:
         waiting = project.status().pending_changes
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
+    if project.is_followed:
+        return None
     with stoppable() as cancel, progress_when_needed() as progress:
         return project.index.catch_up(progress, cancel)
 

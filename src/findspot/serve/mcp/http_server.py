@@ -360,7 +360,7 @@ Beside = Callable[[Library], contextlib.AbstractContextManager[None]]
 """What else a process does with the library while it serves."""
 
 
-def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside = contextlib.nullcontext) -> None:
+def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None = None) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
@@ -386,7 +386,7 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside = contex
         sys.stderr.flush()
         hosts = (host, *settings.allowed_hosts)
         try:
-            with beside(library):
+            with beside(library) if beside else contextlib.nullcontext():
                 serve(
                     make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms),
                     listener,
