@@ -22,7 +22,7 @@ from contents import (
     write_files,
     written_by_newer_version,
 )
-from findspot import Project, Query
+from findspot import Document, NamedIndexes, Project, Query
 from findspot.core.errors import (
     DiskFullError,
     FindspotError,
@@ -392,6 +392,49 @@ def test_a_full_disk(
     project.update()
     assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
     assert contents(project.store).files.keys() > before.files.keys()
+
+
+def fill(place: Path) -> None:
+    """Leave no byte free on a file system."""
+    with contextlib.suppress(OSError), (place / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(4096))
+
+
+def test_a_full_disk_still_answers(
+    make_project: MakeProject, mounted: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several processes at once: none keeps the index to itself between two questions."""
+    place = mounted("size=8m")
+    monkeypatch.setenv("FINDSPOT_HOME", str(place / "home"))
+    project = make_project(FILES)
+    project.update()
+    project.close()
+    documents = NamedIndexes(place / "home", 1_000_000)
+    documents.create("notes", "disk")
+    documents.add([Document.checked("one", "a note about lanterns")], "notes")
+    documents.close()
+    fill(place)
+    with pytest.raises(DiskFullError):
+        documents.add([Document.checked("two", "no room for this one")], "notes")
+    script = (
+        "import sys\n"
+        "from findspot import Project, Query\n"
+        "project = Project(sys.argv[1])\n"
+        "print(project.status().state.value, project.search(Query('Thing7')).hits[0].path)\n"
+    )
+    for _ in range(2):
+        assert project.search(Query("Thing3")).hits[0].path == "pkg/mod3.py"
+        assert project.status().state is IndexState.READY
+        assert [found.doc_id for found in documents.search("lanterns", 5, "notes").results] == ["one"]
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(project.root)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "ready pkg/mod7.py\n"
+    (place / "filler").unlink()
+    write_files(project.root, {"more.py": "def more_things():\n    return 1\n"})
+    assert project.update().files_indexed == 1
+    assert project.search(Query("more_things")).hits[0].path == "more.py"
 
 
 def test_a_home_that_cannot_be_written_to(

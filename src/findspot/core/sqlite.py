@@ -4,7 +4,7 @@ No other module imports `sqlite3`. A database of ours is opened in one of four w
 
     connect(path)                    read and write; `create=True` makes the file
     connect_logged(path)             the same, with the write-ahead log where the disk allows it
-    connect_reader(path)             read only; also from a folder that nobody can write to
+    connect_reader(path)             read only; also where nobody can write, and on a full disk
     connect_in_memory()              nothing on disk
 
 The write-ahead log needs memory that all processes share. Network file systems have none: there the
@@ -112,7 +112,7 @@ def _translation(
     path: Path, error: sqlite3.Error, code: int, damaged: Callable[[str], FindspotError]
 ) -> FindspotError:
     primary = code & 0xFF
-    if primary == sqlite3.SQLITE_FULL or code in _FAILED_WRITES:
+    if _is_full(code):
         return disk_full(path)
     if primary in _BUSY:
         return IndexBusyError("another process")
@@ -123,6 +123,10 @@ def _translation(
     if primary in _SIGNS_OF_DAMAGE:
         return _exhausted(path) or damaged(str(error))
     return FindspotError(f"The database {path} cannot be used: {error}", f"SQLite error {code}")
+
+
+def _is_full(code: int) -> bool:
+    return code & 0xFF == sqlite3.SQLITE_FULL or code in _FAILED_WRITES
 
 
 def _refusal(path: Path) -> FindspotError:
@@ -159,19 +163,26 @@ def connect_reader(path: Path, *, wait_s: float = _BUSY_S) -> Connection:
 
     There SQLite cannot make the log's shared memory; a database whose log is empty needs none. Elsewhere the
     connection could write: the last one to close removes the log's files, which a read-only one leaves.
+
+    A full disk has no room for the shared memory either. Then one process at a time keeps it to itself, and
+    others wait: whoever gets such a connection (`keeps_others_out`) closes it as soon as it has read.
     """
-    db = _open(path, "rw", wait_s)
     try:
-        db.execute("PRAGMA user_version").fetchone()
+        return _prepared(_open(path, "rw", wait_s), "PRAGMA user_version")
     except sqlite3.OperationalError as error:
-        db.close()
-        if error.sqlite_errorcode & 0xFF not in _REFUSED or not is_immutable(path):
+        code = error.sqlite_errorcode
+        if code & 0xFF in _REFUSED and is_immutable(path):
+            return _open(path, "ro&immutable=1", wait_s)
+        if not _is_full(code) or os.name != "posix":
             raise
-        return _open(path, "ro&immutable=1", wait_s)
-    except BaseException:
-        db.close()
-        raise
-    return db
+    db = _open(path, "rw&vfs=unix-excl", wait_s)
+    db.keeps_others_out = True
+    return _prepared(db, "PRAGMA user_version")
+
+
+def keeps_others_out(db: Connection) -> bool:
+    """Return whether no other process can use the database until this connection is closed."""
+    return isinstance(db, _Connection) and db.keeps_others_out
 
 
 def is_immutable(path: Path) -> bool:
@@ -206,7 +217,7 @@ def connect_in_memory() -> Connection:
     return sqlite3.connect(":memory:", isolation_level=None)
 
 
-def _open(path: Path, mode: str, wait_s: float) -> Connection:
+def _open(path: Path, mode: str, wait_s: float) -> _Connection:
     file = str(path.absolute())
     _users.add(file)
     try:
@@ -317,6 +328,7 @@ class _Connection(sqlite3.Connection):
     """A connection that counts as a user of its file until it is closed."""
 
     file = ""
+    keeps_others_out = False
 
     def close(self) -> None:
         super().close()

@@ -206,6 +206,8 @@ class DiskIndex:
             except BaseException:
                 self._reset()  # what was read may be ahead of what is committed: read it again
                 raise
+            if sqlite.keeps_others_out(state.db):
+                self._reset()
 
     def _opened(self) -> _State:
         try:
@@ -215,7 +217,8 @@ class DiskIndex:
             raise UnknownIndexError(self.name) from None
         if self._state is None or self._state.inode != inode:
             self._reset()
-            self._state = _State(_connect(self._path), inode)
+            self._state = _State(sqlite.connect_reader(self._path), inode)
+            self._state.db.execute("PRAGMA synchronous = FULL")  # it also writes, where that can be done
         return self._state
 
     def _reset(self) -> None:
@@ -226,7 +229,7 @@ class DiskIndex:
     def _read_tokenizer(self) -> Tokenizer:
         if not self._path.is_file():
             raise UnknownIndexError(self.name)
-        with _translated(self.name, self._path), contextlib.closing(_connect(self._path)) as db:
+        with _translated(self.name, self._path), contextlib.closing(sqlite.connect_reader(self._path)) as db:
             version = version_of(db)
             if version == 0:  # whoever began to make it did not come to the end
                 raise UnknownIndexError(self.name)
@@ -277,11 +280,6 @@ def _stored(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         rows = db.execute(f"SELECT doc_id, content, metadata FROM documents WHERE doc_id IN ({marks})", part)
         found.update({doc_id: (content, metadata) for doc_id, content, metadata in rows})
     return found
-
-
-def _connect(path: Path) -> Connection:
-    """Open the file for reading and writing, or only for reading if its folder is not writable."""
-    return sqlite.connect_reader(path) if sqlite.is_immutable(path) else sqlite.connect(path)
 
 
 def _translated(name: str, path: Path) -> contextlib.AbstractContextManager[None]:

@@ -21,6 +21,7 @@ from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.core.sqlite import (
     Connection,
     Error,
+    keeps_others_out,
     migrate,
     remove_database,
     translated,
@@ -361,7 +362,8 @@ class _Readers:
     def give_back(self, reader: _Reader) -> None:
         """Take a connection back for the next reader."""
         with self._guard:
-            if reader.inode == self._inode and len(self._idle) < _MAX_IDLE:
+            is_current = reader.inode == self._inode and not keeps_others_out(reader.db)
+            if is_current and len(self._idle) < _MAX_IDLE:
                 self._idle.append(reader.db)
                 return
         reader.db.close()
