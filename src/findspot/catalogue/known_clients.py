@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.files import open_below
+from findspot.core.paths import expanded
 from findspot.core.platforms import find_program
 
 SERVER = "findspot"
@@ -44,7 +45,7 @@ class Machine:
     def folder(self, variable: str, *otherwise: str) -> Path:
         """Return the folder that a variable names, else one below the home."""
         given = self.environ.get(variable)
-        return Path(given).expanduser() if given else self.home.joinpath(*otherwise)
+        return expanded(given) if given else self.home.joinpath(*otherwise)
 
     @property
     def applications(self) -> Path:

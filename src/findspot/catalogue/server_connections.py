@@ -23,6 +23,7 @@ from findspot.catalogue.server_sources import (
 )
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import first_cause
+from findspot.core.paths import expanded
 from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _parameters(spec: ServerSpec, environ: Mapping[str, str]) -> StdioServerPara
     own |= {**spec.env, NESTED_VARIABLE: "1"}
     command = spec.command or ""
     if Path(command).name != command:
-        command = str(spec.working_folder / Path(command).expanduser())
+        command = str(spec.working_folder / expanded(command))
     program, *arguments = resolved([command, *spec.args], own.get("PATH", ""))
     return StdioServerParameters(command=program, args=arguments, env=own, cwd=spec.working_folder)
 

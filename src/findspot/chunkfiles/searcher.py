@@ -25,6 +25,7 @@ from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
 from findspot.chunkfiles.served_files import ServedFiles, chunk_files
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
+from findspot.core.paths import expanded
 from findspot.core.roots import Roots
 from findspot.core.setting_keys import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE
 from findspot.core.settings import Settings
@@ -323,7 +324,7 @@ def _about_cortex(settings: Settings) -> list[str]:
 
 def chunks_folder(root: Path, settings: Settings) -> Path:
     """Return the folder of chunk files; a folder named by the project must not be a link out of it."""
-    folder = root / Path(settings.cortex.chunks_dir).expanduser()
+    folder = root / expanded(settings.cortex.chunks_dir)
     if not _chosen_by_user(settings) and chunk_files(folder) and not folder.resolve().is_relative_to(root):
         raise ChunkFilesError(f"The chunks directory {folder} is a link that leaves the project.")
     return folder

@@ -9,7 +9,6 @@ committed with a project set only what `core/setting_keys.COMMITTED` allows. No 
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import threading
 import time
@@ -33,6 +32,7 @@ from findspot.core.configfiles import (
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import stat_of
 from findspot.core.log import get_logger
+from findspot.core.paths import expanded
 from findspot.core.roots import find_roots
 from findspot.core.setting_keys import (
     BY_NAME,
@@ -63,8 +63,13 @@ _Stamp = tuple[int, int, int] | None
 
 def home_folder(environ: Mapping[str, str] = ENVIRONMENT) -> Path:
     """Return where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
-    given = environ.get("FINDSPOT_HOME")
-    return Path(given).expanduser().absolute() if given else Path.home() / ".mcp" / "search"
+    folder = expanded(environ.get("FINDSPOT_HOME") or "~/.mcp/search")
+    if folder.parts[:1] and folder.parts[0].startswith("~"):
+        raise InvalidArgumentError(
+            f"'{folder}' names the home folder of nobody on this machine. "
+            "Set FINDSPOT_HOME to the folder in which Findspot may keep its files."
+        )
+    return folder.absolute()
 
 
 def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | None:
@@ -76,10 +81,10 @@ def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | Non
 
 def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
     """Return the model hub's cache, address and permission, from the variables that its own tools read."""
-    home = Path(environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    home = expanded(environ.get("HF_HOME") or "~/.cache/huggingface")
     cache = environ.get("HF_HUB_CACHE")
     return HubSettings(
-        cache=Path(cache).expanduser() if cache else home / "hub",
+        cache=expanded(cache) if cache else home / "hub",
         endpoint=environ.get("HF_ENDPOINT") or "https://huggingface.co",
         offline=environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"),
     )
@@ -111,7 +116,7 @@ def git_configuration(environ: Mapping[str, str] = ENVIRONMENT) -> tuple[tuple[P
     """Return the files of the user's own git configuration, lowest first, and git's default global ignore
     file.
     """
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    home = expanded("~")
     folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     given = environ.get("GIT_CONFIG_GLOBAL")
     files = (Path(given),) if given else (folder / "config", home / ".gitconfig")

@@ -14,7 +14,7 @@ from pathlib import Path
 from findspot.core.denied import is_denied
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.files import is_folder
-from findspot.core.paths import outside, relative_path
+from findspot.core.paths import expanded, outside, relative_path
 from findspot.core.platforms import IGNORES_CASE
 from findspot.core.setting_keys import COMMITTED_FILES
 from findspot.core.settings import Settings
@@ -66,9 +66,9 @@ class Roots:
 
     def relative(self, given: str) -> str:
         """Return a user's path to a file as the index spells it; one outside is refused."""
-        if not self.named or not Path(given).expanduser().is_absolute():
+        if not self.named or not expanded(given).is_absolute():
             return relative_path(self.project, given)
-        spelled = self.spelled(Path(os.path.normpath(Path(given).expanduser())))
+        spelled = self.spelled(Path(os.path.normpath(expanded(given))))
         if not spelled:
             raise outside(given, self.project)
         return unicodedata.normalize("NFC", spelled)
@@ -107,9 +107,9 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
     named: dict[str, Path] = {}
     for given in wanted:
         try:
-            folder = Path(os.path.realpath(project / Path(given).expanduser()))
+            folder = Path(os.path.realpath(project / expanded(given)))
             folder.is_dir()
-        except (OSError, ValueError, RuntimeError):  # such as a NUL, or `~` with an unknown user
+        except (OSError, ValueError):  # such as a NUL
             raise _refused("One of them is no path on this machine.", "Take it out.") from None
         name = unicodedata.normalize("NFC", folder.name)
         if inside_only and not folder.is_relative_to(project):

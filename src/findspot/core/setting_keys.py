@@ -14,11 +14,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import compile_glob
+from findspot.core.paths import expanded
 from findspot.core.settings import (
     ChunkSettings,
     CortexSettings,
@@ -131,11 +132,8 @@ def text(value: Any) -> str:
 
 def path(value: Any) -> str:
     """Parse a path that a disk can hold; a `~` at its beginning must be somebody's home."""
-    try:
-        names = Path(text(value)).expanduser().parts
-    except RuntimeError:
-        names = ()
-    if not names or any(len(name.encode()) > _MAX_NAME_BYTES for name in names):
+    names = expanded(text(value)).parts
+    if not names or names[0].startswith("~") or any(len(name.encode()) > _MAX_NAME_BYTES for name in names):
         raise InvalidValueError("a path")
     return str(value)
 

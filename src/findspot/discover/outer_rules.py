@@ -18,7 +18,7 @@ from pathlib import Path
 from findspot.core.config import git_configuration
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason, stat_of
 from findspot.core.git import tracked_files
-from findspot.core.paths import GITIGNORE
+from findspot.core.paths import GITIGNORE, expanded
 from findspot.core.roots import Roots
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.ignore import (
@@ -177,7 +177,7 @@ def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
 
 def _shown(path: Path, root: Path) -> str:
     """Return how to name an outer file to the user: from the home folder, or from the project."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    home = expanded("~")
     if path.is_relative_to(home) and not path.is_relative_to(root):
         return f"~/{path.relative_to(home).as_posix()}"
     return Path(os.path.relpath(path, root)).as_posix()
@@ -190,7 +190,7 @@ def global_excludes() -> Path | None:
     for file in files:
         for key, value in _entries_of(file, _MAX_INCLUDES):
             if key == "core.excludesfile":
-                chosen = _expanded(value) if value else None
+                chosen = expanded(value) if value else None
     return chosen
 
 
@@ -200,7 +200,7 @@ def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
     for key, value in _git_entries(stamp) if stamp else ():
         yield key, value
         if key == "include.path" and includes:
-            yield from _entries_of(file.parent / _expanded(value), includes - 1)
+            yield from _entries_of(file.parent / expanded(value), includes - 1)
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -265,8 +265,3 @@ def _git_value(text: str) -> str:
             if quoted or not value[-1:].isspace():
                 end = len(value)
     return value[:end]
-
-
-def _expanded(value: str) -> Path:
-    """Return a path of git's configuration; `Path.expanduser` raises for a user that does not exist."""
-    return Path(os.path.expanduser(value))  # noqa: PTH111

@@ -8,8 +8,19 @@ from typing import Any
 
 import pytest
 
-from findspot.core.config import check_value, home_folder, load_settings, set_value, typed_value, unset_value
+from findspot.catalogue.known_clients import Machine
+from findspot.core.config import (
+    check_value,
+    home_folder,
+    hub_settings,
+    load_settings,
+    set_value,
+    typed_value,
+    unset_value,
+)
 from findspot.core.configfiles import starter_config, write_starter
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.roots import Roots, find_roots
 from findspot.core.setting_keys import (
     BY_NAME,
     COMMITTED,
@@ -433,6 +444,27 @@ def test_the_environment_spells_values_as_text(
 def test_home_can_be_moved(tmp_path: Path) -> None:
     assert home_folder({"FINDSPOT_HOME": str(tmp_path)}) == tmp_path
     assert home_folder({}) == Path.home() / ".mcp" / "search"
+
+
+NOBODY = "~nobody-of-that-name/x"
+
+
+def test_a_home_of_nobody_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="names the home folder of nobody on this machine"):
+        home_folder({"FINDSPOT_HOME": NOBODY})
+
+
+def test_a_path_below_a_home_of_nobody_never_fails(places: Places) -> None:
+    """Elsewhere such a path is one that is not there, or a setting that is not valid."""
+    assert hub_settings({"HF_HOME": NOBODY}).cache == Path(NOBODY) / "hub"
+    assert hub_settings({"HF_HUB_CACHE": NOBODY}).cache == Path(NOBODY)
+    assert Machine("linux", places.home, {"CODEX_HOME": NOBODY}).folder("CODEX_HOME") == Path(NOBODY)
+    assert Roots(places.root).relative(NOBODY) == NOBODY
+    (places.root / "lib").mkdir()
+    several = find_roots(places.root, [NOBODY, "lib"], inside_only=True)
+    assert several.missing == f"The folder '{places.root.resolve() / NOBODY}' is not there."
+    with pytest.raises(InvalidArgumentError):
+        several.relative("~")
 
 
 def test_set_value_keeps_the_rest(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFoundError
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
-from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
 from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.discover.repositories import repository_address
 from findspot.index_folders import covering_root
@@ -236,7 +236,7 @@ def _of_projects(file: Path, name: str, digest: bytes, projects: Any, where: str
 
 def lexical(path: str | Path) -> Path:
     """Return a path by its spelling alone."""
-    return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111  pathlib's look at the disk
+    return Path(os.path.abspath(expanded(path)))  # noqa: PTH100  pathlib's look at the disk
 
 
 def _ids_of(path: Path) -> tuple[str, str]:
