@@ -40,7 +40,6 @@ from findspot.indexing.workers import (
     Rejected,
     Setup,
     Unchanged,
-    file_limit_s,
 )
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.tokens import keyword_text
@@ -140,7 +139,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
             continue
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
-                limit_time(file_limit_s(job.file.size))
+                limit_time(job.limit_s)
                 try:
                     pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
                 except MemoryError:

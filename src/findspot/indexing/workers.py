@@ -36,12 +36,16 @@ NO_MEMORY = 12
 """The exit status of a worker that had too little memory for a file."""
 
 
+_RESERVE = 10
+"""How many times the processor time that a slow machine needs a file may take."""
+
+
 def file_limit_s(size: int) -> float:
-    """Return the processor time that a file of so many bytes may take: ten times what a slow machine needs.
+    """Return the processor time that a file of so many bytes may take.
 
     Unlike time on a clock, it does not depend on other programs.
     """
-    return 10.0 + 10.0 * size / 1e6
+    return _RESERVE * (1.0 + size / 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,15 @@ class Job:
     sparing: bool = False
     """Memory ran out at it once: it is tried again last, and a few chunks are embedded at a time."""
     unparsed: bool = False
-    """Parsing this file, or several others, did not end in time: it is cut without a parser."""
+    """Parsing it did not end in time: it is cut without a parser."""
+    hurried: bool = False
+    """Parsing several others did not end in time: this one has no more than a slow machine needs."""
+
+    @property
+    def limit_s(self) -> float:
+        """The processor time that it may take."""
+        limit_s = file_limit_s(self.file.size)
+        return limit_s / _RESERVE if self.hurried and not self.unparsed else limit_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +231,7 @@ class WorkerProcess:
 
     def end_if_stuck(self, blocked_s: float) -> None:
         """Kill a process that has something to do and does not get on with it."""
-        if self.jobs and self._watch.is_stuck(file_limit_s(self.jobs[0].file.size), blocked_s):
+        if self.jobs and self._watch.is_stuck(self.jobs[0].limit_s, blocked_s):
             _log.warning("a worker made no progress and is ended")
             self._is_stuck = True
             self._process.kill()
@@ -268,7 +280,7 @@ BLOCKED_S = 600.0
 """A worker that spends no processor time at all for so long waits for something that will not come."""
 
 MAX_TIMEOUTS = 3
-"""Files that do not end in time before the rest of a run is cut without a parser."""
+"""Files that do not end in time before those that follow get less time."""
 
 _MAX_FAILED_STARTS = 3
 _MAX_KILLED_STARTS = 20
@@ -410,7 +422,7 @@ class WorkerPool:
             if batch is None:
                 return False
             if self._timeouts >= MAX_TIMEOUTS:
-                batch = [replace(job, unparsed=True) for job in batch]
+                batch = [replace(job, hurried=True) for job in batch]
             self._idlest().give(batch)
 
     def _idlest(self) -> WorkerProcess:
