@@ -234,10 +234,11 @@ def _processor_s_by_ps(pid: int) -> float | None:
     """Return what `ps` says: minutes and seconds with hundredths on macOS, hours and days before them."""
     try:
         told = subprocess.run([_PS, "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
+        days, dash, clock = told.stdout.decode("ascii").strip().rpartition("-")
         seconds = 0.0
-        for part in told.stdout.decode("ascii").strip().replace("-", ":").split(":"):
+        for part in clock.split(":"):
             seconds = seconds * 60 + float(part)
-        return seconds
+        return seconds + 86_400 * int(days) if dash else seconds
     except (OSError, ValueError):
         return None
 

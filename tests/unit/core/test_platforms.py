@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from findspot.core import files, folder
+from findspot.core import files, folder, platforms
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import relative_path
 from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native
@@ -156,3 +156,46 @@ def test_index_folders_stay_short_enough_for_windows() -> None:
     home = PureWindowsPath(r"C:\Users\a-rather-long-user-name\.mcp\search\indexes") / ("f" * 32)
     longest = home / "keywords" / "code" / ("0" * 32 + ".fieldnorm.managed.lock")
     assert len(str(longest)) < 200
+
+
+class TestProcessorTimeByPs:
+    """Systems without `/proc` tell the processor time of another process through `ps`."""
+
+    @pytest.mark.skipif(not Path(platforms._PS).exists(), reason="this system has no ps")
+    def test_it_grows_with_what_is_spent(self) -> None:
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+            while not platforms._processor_s_by_ps(process.pid):
+                pass  # most versions of it tell whole seconds
+            spent = platforms._processor_s_by_ps(process.pid)
+            by_file = platforms.processor_s(process)
+            process.kill()
+        assert spent is not None
+        assert by_file is not None
+        assert 1 <= spent <= by_file + 1
+        assert platforms._processor_s_by_ps(process.pid) is None
+
+    @pytest.mark.skipif(os.name == "nt", reason="a script stands for ps")
+    @pytest.mark.parametrize(
+        ("told", "seconds"),
+        [
+            ("  0:01.25", 1.25),
+            ("00:00:07", 7),
+            ("1:02:03", 3_723),
+            ("2-01:00:00", 176_400),
+            ("", None),
+            ("-", None),
+            ("zeit", None),
+        ],
+    )
+    def test_every_way_it_is_told(
+        self, told: str, seconds: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ps = tmp_path / "ps"
+        ps.write_text(f"#!/bin/sh\necho '{told}'\n")
+        ps.chmod(0o755)
+        monkeypatch.setattr(platforms, "_PS", str(ps))
+        assert platforms._processor_s_by_ps(1) == seconds
+
+    def test_where_there_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(platforms, "_PS", str(tmp_path / "ps"))
+        assert platforms._processor_s_by_ps(1) is None

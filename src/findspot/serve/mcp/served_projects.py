@@ -69,7 +69,7 @@ class _Checked:
 
 
 class Readiness:
-    """Whether every project can answer; a project is looked into when its index has changed."""
+    """Whether projects can answer; a project is looked into when its index has changed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -78,10 +78,10 @@ class Readiness:
         self._answer: tuple[float, dict[Path, str | None]] | None = None
 
     def answer(self, engine: Engine, *, names: bool) -> JSONResponse:
-        """Return 200 if all projects can answer, else 503 with reasons; `names` says whose they are."""
+        """Return 503 if no project can answer, and why some cannot; `names` says which."""
         projects = self._look(engine)
         failures = {root: why for root, why in projects.items() if why}
-        ready = not failures
+        ready = not failures or len(failures) < len(projects)
         content: dict[str, Any] = {"status": "ready" if ready else "not ready", "projects": len(projects)}
         if failures and names:
             content["reasons"] = [{"project": str(root), "reason": why} for root, why in failures.items()]
