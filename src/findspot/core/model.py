@@ -300,13 +300,14 @@ class Query:
 
     def __post_init__(self) -> None:
         """Read what may be spelled in several ways, so that it means the same from every caller."""
-        mode = one_of(Mode, "mode", self.mode)
-        if mode is Mode.HYBRID and self.semantic_weight in (0, 1):
-            mode = Mode.SEMANTIC if self.semantic_weight else Mode.KEYWORD
+        mode, weight = one_of(Mode, "mode", self.mode), _weight(self.semantic_weight)
+        if mode is Mode.HYBRID and weight in (0, 1):
+            mode = Mode.SEMANTIC if weight else Mode.KEYWORD
         dependency = self.dependency
         if dependency is None and self.similar_to is not None and self.similar_to.startswith(SCHEME):
             dependency = package_of(self.similar_to)
         values = {
+            "semantic_weight": weight,
             "corpus": one_of(Corpus, "corpus", self.corpus),
             "mode": mode,
             "include_tests": include_tests(self.include_tests),
@@ -317,6 +318,17 @@ class Query:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def _weight(given: float | str | None) -> float | None:
+    """Return the weight of meaning; a page sends it as text."""
+    try:
+        weight = None if given is None else float(given)
+    except ValueError:
+        weight = -1.0
+    if weight is not None and not 0 <= weight <= 1:  # nor is "not a number" in between
+        raise InvalidArgumentError("semantic_weight must be a number from 0 to 1.")
+    return weight
 
 
 def include_tests(given: str | bool) -> IncludeTests:

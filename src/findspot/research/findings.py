@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests
+from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests, one_of
 from findspot.text.snippet import CUT_MARK
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
@@ -81,7 +81,16 @@ class Inquiry:
     """The revision that the working tree is compared with, for `impact` and `tests` of a diff."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "include_tests", include_tests(self.include_tests) is not IncludeTests.NO)
+        """Read what may be spelled in several ways, so that it means the same from every caller."""
+        values = {
+            "focus": one_of(Focus, "focus", self.focus) if self.focus else None,
+            "relation": one_of(Aim, "relation", self.relation) if self.relation else None,
+            "symbol": self.symbol or "",
+            "to": self.to or "",
+            "include_tests": include_tests(self.include_tests) is not IncludeTests.NO,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         if not self.question.strip() and self.relation is None:
             raise InvalidArgumentError("Query cannot be empty")
         if self.since is not None and self.relation not in OF_A_CHANGE:

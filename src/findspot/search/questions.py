@@ -165,8 +165,6 @@ def _weight(query: Query, intent: Intent) -> float:
     if query.mode in MODE_WEIGHT:
         return MODE_WEIGHT[query.mode]
     if query.semantic_weight is not None:
-        if not 0 <= query.semantic_weight <= 1:  # nor is "not a number" in between
-            raise InvalidArgumentError("semantic_weight must be a number from 0 to 1.")
         return query.semantic_weight
     if _NUMBERS.fullmatch(query.text.strip()):
         return SEMANTIC_WEIGHT[Intent.SYMBOL]

@@ -8,7 +8,7 @@ import pytest
 
 from findspot import InvalidArgumentError, Query
 from findspot.core.model import Corpus, GroupBy, IncludeTests, Mode
-from findspot.research.findings import Aim, Inquiry
+from findspot.research.findings import Aim, Focus, Inquiry
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,21 @@ def test_every_spelling_is_read(given: dict[str, Any], name: str, read: object) 
 def test_a_word_that_is_not_known_is_an_error_with_the_known_ones(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"'{name}' must be one of .*, "):
         Query("a", **{name: "nonsense"})  # type: ignore[arg-type]
+
+
+def test_research_reads_the_same_words() -> None:
+    named: Any = {"relation": "path", "symbol": "a", "to": "b", "focus": "flow"}
+    assert Inquiry(**named) == Inquiry(relation=Aim.PATH, symbol="a", to="b", focus=Focus.FLOW)
+    left_out: Any = {"relation": None, "symbol": None, "to": None, "focus": None}
+    assert Inquiry("a", **left_out) == Inquiry("a")
+    with pytest.raises(InvalidArgumentError, match="'relation' must be one of callers, "):
+        Inquiry(relation="friends", symbol="a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "much"])
+def test_a_weight_out_of_range_is_an_error(weight: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="semantic_weight must be a number from 0 to 1"):
+        Query("a", semantic_weight=weight)
 
 
 @pytest.mark.parametrize(("given", "read"), [("auto", True), ("yes", True), ("no", False), (False, False)])

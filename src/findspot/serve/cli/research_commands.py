@@ -96,16 +96,15 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     findspot research --focus architecture how is it built
     findspot research --relation path --symbol main --to Store.save
     """
-    relation, symbol, to = options["relation"], options["symbol"], options["to"]
-    if not words and not relation:
+    if not words and not options["relation"]:
         raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
     inquiry = Inquiry(
         joined(words),
         options["depth"],
-        Focus(options["focus"]) if options["focus"] else None,
-        relation=Aim(relation) if relation else None,
-        symbol=symbol or "",
-        to=to or "",
+        options["focus"],
+        relation=options["relation"],
+        symbol=options["symbol"],
+        to=options["to"],
         include_tests=options["include_tests"],
         min_confidence=options["min_confidence"],
     )

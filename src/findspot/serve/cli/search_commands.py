@@ -12,7 +12,7 @@ import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, words_of
+from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, words_of
 from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import activity, usage
@@ -22,6 +22,7 @@ from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.project_files import location
+from findspot.serve.query_options import MAX_LIMIT, MAX_TOP_K, query_of
 from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from findspot.core.model import Results
     from findspot.core.roots import Roots
 
-DEFAULT_LIMIT = 10
 UNLIMITED = 10**9
 
 
@@ -38,8 +38,8 @@ def _shared_options(command: Command) -> Command:
     """Add the options of both searches, named as in the MCP tools."""
     for option in reversed(
         [
-            click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
-            click.option("--top-k", type=click.IntRange(1, 50), help="Same as --limit, up to 50."),
+            click.option("-n", "--limit", type=click.IntRange(1, MAX_LIMIT), help="Results to show (1-100)."),
+            click.option("--top-k", type=click.IntRange(1, MAX_TOP_K), help="Same as --limit, up to 50."),
             click.option("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
             click.option("--extensions", help="Only files with these endings, such as 'py,ts'."),
             click.option("--path-filter", metavar="GLOB", help="Only files that match."),
@@ -153,20 +153,11 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         command = "docs" if corpus is Corpus.DOCS else "search"
         hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
         raise InvalidArgumentError("Query cannot be empty", hint=hint)
-    form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
-    result_number, pager, update = options.pop("result_number"), options.pop("pager"), options.pop("update")
-    limit, top_k = options.pop("limit"), options.pop("top_k")
-    wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
-    with open_index(given, reply, update=update) as index:
-        query = Query(
-            text=text,
-            corpus=corpus,
-            limit=limit or top_k or DEFAULT_LIMIT,
-            under=index.under,
-            related=True,
-            **{name: value for name, value in options.items() if value is not None},
-        )
-        results = index.project.search(query, wanted)
+    form, max_tokens, result_number = (options[name] for name in ("form", "max_tokens", "result_number"))
+    query = query_of(options, text=text, corpus=corpus, related=True)
+    wanted = Assistance(options["expand_query"], options["synthesize"])
+    with open_index(given, reply, update=options["update"]) as index:
+        results = index.project.search(replace(query, under=index.under), wanted)
         results = replace(results, warning=index.warning(results.warning))
         serve = index.project.settings.serve
         form = form or serve.default_format
@@ -175,9 +166,9 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         if index.project.settings.log.activity:
             later(lambda: _record(root, roots, corpus, results))
     listed = not reply.json and form in (None, "human") and max_tokens is None
-    with paged(wanted=pager and result_number is None and bool(results.hits)):
+    with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
         if listed:
-            show_results(results, files, first=query.offset + 1, full=full)
+            show_results(results, files, first=query.offset + 1, full=options["full"])
         else:
             usual = serve.max_tokens if form == COMPACT else UNLIMITED
             _show(results, corpus, "structured" if reply.json else form, max_tokens or usual)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,10 +20,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import (
     Corpus,
-    GroupBy,
-    IncludeTests,
     IndexStatus,
-    Mode,
     Query,
     Results,
 )
@@ -37,6 +33,7 @@ from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
 from findspot.serve import activity, usage
 from findspot.serve.project_files import ownership_note, source_object
+from findspot.serve.query_options import number, query_of
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
     activity_object,
@@ -54,7 +51,6 @@ from findspot.serve.web.workspace import Workspace
 
 _log = get_logger("web")
 
-DEFAULT_LIMIT, MAX_LIMIT = 20, 100
 
 MAX_SKIPS = 2_000
 """Rows of a table that a browser lays out at once; the counts tell of all."""
@@ -219,13 +215,13 @@ def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
 
 
 def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
-    query = query_of(request.query_params)
+    query = _query(request.query_params)
     return _results_object(query, _asked(workspace, request).search(query))
 
 
 def _search_everywhere(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return what all projects answer, the best first; each result names its project."""
-    query = query_of(request.query_params)
+    query = _query(request.query_params)
     results, owners, note = workspace.search_everywhere(query)
     values = _results_object(query, results)
     for item, (identity, root) in zip(values["results"], owners, strict=True):
@@ -251,7 +247,7 @@ def _dependencies(workspace: Workspace, request: Request) -> dict[str, Any]:
 def _search_dependency(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Answer from packages; those that are new are indexed."""
     given = request.query_params
-    query = replace(query_of(given), dependency=given.get("dependency") or ALL)
+    query = _query({**given, "dependency": given.get("dependency") or ALL})
     return _results_object(query, _asked(workspace, request).search(query))
 
 
@@ -458,21 +454,13 @@ def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
     return answer | {"calls": [call_object(call) for call in calls]}
 
 
-def query_of(given: Mapping[str, str]) -> Query:
+_SHORT = {"q": "query", "path": "path_filter", "tests": "include_tests", "similar": "similar_to"}
+"""How the page's addresses name options of a search."""
+
+
+def _query(given: Mapping[str, str]) -> Query:
     """Return a search, with the signals behind each rank."""
-    return Query(
-        text=given.get("q", ""),
-        corpus=choice(Corpus, given, "corpus", Corpus.CODE),
-        limit=number(given, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT),
-        offset=number(given, "offset", 0, 0, 100_000),
-        mode=choice(Mode, given, "mode", Mode.HYBRID),
-        languages=(given.get("languages", ""),),
-        path_filter=given.get("path") or None,
-        include_tests=choice(IncludeTests, given, "tests", IncludeTests.AUTO),
-        similar_to=given.get("similar") or None,
-        group_by=choice(GroupBy, given, "group_by", GroupBy.PASSAGE),
-        explain=True,
-    )
+    return query_of({_SHORT.get(name, name): value for name, value in given.items()}, explain=True)
 
 
 def choice(kind: type[_Choice], given: Mapping[str, str], name: str, default: _Choice) -> _Choice:
@@ -481,11 +469,3 @@ def choice(kind: type[_Choice], given: Mapping[str, str], name: str, default: _C
     except ValueError:
         known = ", ".join(kind)
         raise InvalidArgumentError(f"'{name}' must be one of {known}.", given[name]) from None
-
-
-def number(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    text = given.get(name) or str(default)
-    digits = text.lstrip("0") or "0"
-    if not text or not (text.isascii() and text.isdecimal()) or not least <= int(digits[:10]) <= most:
-        raise InvalidArgumentError(f"'{name}' must be a number from {least} to {most}.", text[:50])
-    return int(digits)

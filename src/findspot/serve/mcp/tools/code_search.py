@@ -7,7 +7,7 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, Results
+from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Results
 from findspot.core.paths import SCHEME
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.shared_records import later
@@ -38,6 +38,7 @@ from findspot.serve.mcp.tool import (
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
+from findspot.serve.query_options import DEFAULT_LIMIT, MAX_LIMIT, MAX_TOP_K, query_of
 from findspot.serve.search_answers import (
     COMPACT,
     FORMATS,
@@ -52,15 +53,18 @@ from findspot.serve.shapes import warned
 if TYPE_CHECKING:
     from findspot.project import Project
 
-DEFAULT_COUNT = 10
-
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
-    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "$comment": "Number of results. Default: 10"},
+    "limit": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_LIMIT,
+        "$comment": f"Number of results. Default: {DEFAULT_LIMIT}",
+    },
     "top_k": {
         "type": "integer",
         "minimum": 1,
-        "maximum": 50,
+        "maximum": MAX_TOP_K,
         "$comment": "Number of results, if limit is not given",
     },
     "semantic_weight": {
@@ -209,41 +213,16 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     assistance = Assistance(arguments["expand_query"], arguments["synthesize"])
     client = call.client.sampler() if assistance else None
 
+    query = query_of(arguments.values, corpus=corpus, related=True)
+
     def answer(target: Target) -> Answer:
-        results = target.project.search(_query(arguments, corpus, target), assistance, client)
+        results = target.project.search(replace(query, under=target.under), assistance, client)
         return _rendered(target.project, _warned(results, arguments), arguments, corpus, call.client.name)
 
-    if not assistance and not _is_about_package(arguments):
+    if not assistance and query.dependency is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
     target = await indexed_project(call, arguments["path"])
     return await call.patient(lambda _: answer(target))
-
-
-def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
-    return Query(
-        text=arguments["query"] or "",
-        corpus=corpus,
-        limit=arguments["limit"] or arguments["top_k"] or DEFAULT_COUNT,
-        offset=arguments["offset"],
-        mode=arguments["mode"],
-        semantic_weight=arguments["semantic_weight"],
-        extensions=arguments["extensions"] or (),
-        languages=arguments["languages"] or (),
-        path_filter=arguments["path_filter"],
-        exclude=arguments["exclude"],
-        under=target.under,
-        similar_to=arguments["similar_to"],
-        include_tests=arguments["include_tests"] or IncludeTests.AUTO,
-        explain=arguments["explain"],
-        related=True,
-        group_by=arguments["group_by"] or GroupBy.PASSAGE,
-        changed_since=arguments["changed_since"],
-        dependency=arguments["dependency"],
-    )
-
-
-def _is_about_package(arguments: Arguments) -> bool:
-    return arguments["dependency"] is not None or (arguments["similar_to"] or "").startswith(SCHEME)
 
 
 def _warned(results: Results, arguments: Arguments) -> Results:

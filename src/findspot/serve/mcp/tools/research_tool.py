@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from anyio import from_thread
 
-from findspot.core.model import IncludeTests, Progress, include_tests
+from findspot.core.model import IncludeTests, Progress
 from findspot.core.progress import ProgressSink, ignore_progress
-from findspot.research.findings import Aim, Findings, Focus, Inquiry
+from findspot.research.findings import Findings, Inquiry
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
@@ -67,12 +67,12 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
     return Inquiry(
         arguments["query"] or "",
         arguments["depth"],
-        Focus(arguments["focus"]) if arguments["focus"] else None,
+        arguments["focus"],
         under,
-        Aim(arguments["relation"]) if arguments["relation"] else None,
-        arguments["symbol"] or "",
-        arguments["to"] or "",
-        include_tests(arguments["include_tests"] or IncludeTests.AUTO) is not IncludeTests.NO,
+        arguments["relation"],
+        arguments["symbol"],
+        arguments["to"],
+        arguments["include_tests"] or True,
         arguments["min_confidence"],
         arguments["since"],
     )
