@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -23,6 +22,7 @@ from findspot.core.model import (
     IndexStatus,
     Query,
     Results,
+    one_of,
 )
 from findspot.core.setting_keys import EDITORS
 from findspot.core.shared_records import recording
@@ -81,8 +81,6 @@ _STATUS_OF = {
 }
 
 Answer = Callable[[Workspace, Request], dict[str, Any]]
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class Json(JSONResponse):
@@ -253,7 +251,7 @@ def _search_dependency(workspace: Workspace, request: Request) -> dict[str, Any]
 
 def _examples(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return searches worth trying, made from the names and comments of the project."""
-    if choice(Corpus, request.query_params, "corpus", Corpus.CODE) is Corpus.DOCS:
+    if one_of(Corpus, "corpus", request.query_params.get("corpus") or Corpus.CODE) is Corpus.DOCS:
         return {"examples": []}
     with _asked(workspace, request).reader() as reader:
         return {"examples": suggest_searches(reader, MAX_EXAMPLES)}
@@ -407,9 +405,8 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
         return {"tools": [], "total": 0, "totalIndexed": 0, "servers": {}, "missing": hinted_error(error)}
     servers = {name: tools.servers.count(name) for name in dict.fromkeys(tools.servers)}
     if asked.get("q", "").strip():
-        mode = choice(
-            SearchMode, asked, "mode", SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
-        )
+        usual = SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
+        mode = one_of(SearchMode, "mode", asked.get("mode") or usual)
         options = ToolSearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
         return tool_results_object(catalogue.search(asked["q"], options)) | {"servers": servers}
     rows = [row for row, name in enumerate(tools.servers) if server in (None, name)]
@@ -461,11 +458,3 @@ _SHORT = {"q": "query", "path": "path_filter", "tests": "include_tests", "simila
 def _query(given: Mapping[str, str]) -> Query:
     """Return a search, with the signals behind each rank."""
     return query_of({_SHORT.get(name, name): value for name, value in given.items()}, explain=True)
-
-
-def choice(kind: type[_Choice], given: Mapping[str, str], name: str, default: _Choice) -> _Choice:
-    try:
-        return kind(given.get(name) or default)
-    except ValueError:
-        known = ", ".join(kind)
-        raise InvalidArgumentError(f"'{name}' must be one of {known}.", given[name]) from None
