@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast
@@ -9,16 +10,19 @@ from typing import cast
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from findspot.engine import Engine
-from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms
-from findspot.serve.mcp.http_sessions import Sessions, at_path
+from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms, grant_of
+from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.limits import Turns
 from findspot.serve.mcp.metrics import Meter, index_figures
 from findspot.serve.mcp.resources import Offers
+from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.served_projects import PROJECTS, READY, Readiness, projects_answer
 from findspot.serve.mcp.server import OFFERS, make_server
 from findspot.serve.mcp.tool import Registry
@@ -30,6 +34,7 @@ MAX_SESSIONS = 1_000
 MESSAGE, CLIENT = "findspot.message", "findspot.client"
 """Where a request carries its message, and the client that it counts for."""
 
+_COUNTED = "findspot.counted"
 _IN_TURN = ("tools/call", "resources/read")
 
 
@@ -49,17 +54,20 @@ class Backend:
         self._guarded = terms.guarded
         self._readiness = Readiness()
         self._turns = Turns(QUICK_THREADS)
-        self._sessions = Sessions(
-            make_server(registry, library, offers, self.meter, terms),
-            security,
+        self._open_sessions: Counter[str] = Counter()
+        """By the name of their token; without tokens, by an empty name."""
+        server = make_server(registry, library, offers, self.meter, terms)
+        server.middleware.append(self._count_sessions)
+        self._sessions = StreamableHTTPSessionManager(
+            server,
+            security_settings=security,
             max_sessions=MAX_SESSIONS,
-            max_body_bytes=MAX_BODY_BYTES,
+            max_request_body_size=MAX_BODY_BYTES,
         )
-        self._app = at_path(self._sessions, PATH)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._live(receive, send)
         elif _takes_turn(scope):
             async with self._turns.turn(scope[CLIENT]):
                 await self._answer(scope, receive, send)
@@ -74,8 +82,31 @@ class Backend:
         if scope["path"] in (READY, PROJECTS):
             answer = await to_thread.run_sync(self._describe, scope["path"], scope.get(IN_SCOPE))
             await answer(scope, receive, send)
+        elif scope["path"] not in (PATH, f"{PATH}/"):
+            await Response("Not Found", 404)(scope, receive, send)
+        elif scope["method"] == "POST":
+            with sending(send) as send_answer:
+                await self._sessions.handle_request(scope, receive, send_answer)
         else:
-            await self._app(scope, receive, send)
+            await self._sessions.handle_request(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Run from the start of the server until its end."""
+        await receive()
+        async with self._sessions.run():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _count_sessions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: count a session from its first request until its end."""
+        memory = connection_memory(ctx)
+        if ctx.method == "initialize" and _COUNTED not in memory:
+            grant = grant_of(ctx)
+            name = memory[_COUNTED] = grant.name if grant else ""
+            self._open_sessions[name] += 1
+            on_disconnect(ctx, lambda: self._open_sessions.subtract([name]))
+        return await call_next(ctx)
 
     def _describe(self, path: str, grant: Grant | None) -> Response:
         """Return whether the server is ready, or the projects that a grant is for."""
@@ -93,11 +124,11 @@ class Backend:
         """Return all figures as one page."""
         indexes = await to_thread.run_sync(lambda: index_figures(self._library.open()))
         calls = {"running": self._turns.running, "waiting": self._turns.waiting}
-        return self.meter.page(self._sessions.by_client.total(), indexes, calls, key_fetches)
+        return self.meter.page(self._open_sessions.total(), indexes, calls, key_fetches)
 
     def sessions_of(self, name: str) -> int:
         """Return how many sessions a token has open."""
-        return self._sessions.by_client[name]
+        return self._open_sessions[name]
 
 
 @lru_cache(1_000)

@@ -35,7 +35,6 @@ from findspot.serve.listening import cannot_listen, inherited_listener, listen, 
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
 from findspot.serve.mcp.http_backend import CLIENT, MAX_BODY_BYTES, MESSAGE, PATH, Backend
-from findspot.serve.mcp.http_sessions import session_of
 from findspot.serve.mcp.limits import LimitReachedError, Limits
 from findspot.serve.mcp.metrics import CONTENT_TYPE
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
@@ -46,7 +45,7 @@ from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
-_LAST_EVENT = b"last-event-id"
+_LAST_EVENT, _SESSION = b"last-event-id", MCP_SESSION_ID_HEADER.encode()
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 HEALTH, METRICS = "/health", "/metrics"
@@ -86,7 +85,7 @@ class Bodies:
         if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
             await refusal(scope, receive, send)
             return
-        session = session_of(scope)
+        session = _session_of(scope)
         identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
             await self._app(scope, _replayed(messages, receive), send)
@@ -310,11 +309,16 @@ class Gate:
         return await self._backend.metrics(issuer.fetches if issuer else {})
 
 
+def _session_of(scope: Scope) -> bytes | None:
+    """Return the id of the session that a request names."""
+    return next((value for name, value in scope["headers"] if name == _SESSION), None)
+
+
 def _client(scope: Scope, token: str | None) -> str:
     """Return who a request counts for: a token of the file, else a session, else an address."""
     if token is not None:
         return token
-    session = session_of(scope)
+    session = _session_of(scope)
     return session.decode("latin-1") if session is not None else str((scope.get("client") or ("",))[0])
 
 

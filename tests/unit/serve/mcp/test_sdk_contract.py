@@ -10,25 +10,12 @@ import anyio
 import mcp_types as types
 from mcp import Client
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http import StreamableHTTPServerTransport
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 import findspot
 from findspot.serve.mcp import sdk
 
 SOURCE = Path(findspot.__file__).parent
 PRIVATE = {"_connection", "_request_outbound"}
-INHERITED = {
-    StreamableHTTPSessionManager(app=Server("any")): {
-        "_admit_session", "_server_instances", "_session_owners",
-    },
-    StreamableHTTPServerTransport(None): {
-        "_check_content_type", "_clean_up_memory_streams", "_create_error_response", "_create_event_data",
-        "_create_json_response", "_create_session_message", "_handle_post_request", "_read_stream_writer",
-        "_request_streams", "_validate_accept_header", "_validate_request_headers",
-    },
-}  # fmt: skip
-"""What `http_sessions.py` overrides or uses of the classes that it derives from."""
 
 
 def _used(path: Path) -> set[str]:
@@ -59,12 +46,6 @@ def test_private_attributes_are_used_in_one_module_and_named_here() -> None:
     assert [path.name for path in SOURCE.rglob("*.py") if _imported(path)] == []
     mcp = [path for path in modules if path.is_relative_to(SOURCE / "serve" / "mcp")]
     assert {path.name: _used(path) for path in mcp if _used(path)} == {}
-
-
-def test_inherited_attributes_exist_and_are_named_here() -> None:
-    text = (SOURCE / "serve" / "mcp" / "http_sessions.py").read_text("utf-8")
-    for instance, names in INHERITED.items():
-        assert {name for name in names if not hasattr(instance, name) or name not in text} == set()
 
 
 def test_a_connection_remembers_notifies_and_ends() -> None:

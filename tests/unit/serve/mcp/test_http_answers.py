@@ -10,11 +10,12 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from findspot.serve.mcp import http_server, http_sessions
+from findspot.serve.mcp import http_answers, http_server
+from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.http_server import Bodies
-from findspot.serve.mcp.http_sessions import Sessions
 from findspot.serve.mcp.sdk import Context
 
 HELLO = {
@@ -41,7 +42,7 @@ def run(work: Callable[[Post], Awaitable[None]]) -> None:
     """Open a session and do some work with a function that posts to it."""
     server: Server[Any] = Server("sample", on_call_tool=call, on_list_tools=list_tools)
     security = TransportSecuritySettings(allowed_hosts=["here"])
-    sessions = Sessions(server, security, max_sessions=2, max_body_bytes=10_000)
+    sessions = StreamableHTTPSessionManager(server, security_settings=security)
 
     async def post(method: str, params: dict[str, Any], session: str = "", **headers: str) -> Any:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -63,7 +64,8 @@ def run(work: Callable[[Post], Awaitable[None]]) -> None:
             "query_string": b"",
             "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
         }
-        await sessions.handle_request(scope, receive, send)
+        with sending(send) as send_answer:
+            await sessions.handle_request(scope, receive, send_answer)
         answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], answered, b"".join(part.get("body", b"") for part in sent[1:]).decode()
 
@@ -96,7 +98,7 @@ def test_an_answer_is_one_json_body_and_a_report_opens_a_stream() -> None:
 
 
 def test_silence_opens_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_sessions, "STREAM_AFTER_S", 0.001)
+    monkeypatch.setattr(http_answers, "STREAM_AFTER_S", 0.001)
 
     async def work(post: Post) -> None:
         status, headers, body = await post("tools/call", {"name": "slow"}, await open_session(post))
@@ -104,6 +106,24 @@ def test_silence_opens_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         assert '"slow"' in body
 
     run(work)
+
+
+def test_a_stream_that_ends_without_an_answer_is_an_error() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def work() -> None:
+        with sending(send) as send_answer:
+            head = [(b"content-type", b"text/event-stream"), (b"mcp-session-id", b"7")]
+            await send_answer({"type": "http.response.start", "status": 200, "headers": head})
+            await send_answer({"type": "http.response.body", "body": b"", "more_body": False})
+
+    anyio.run(work)
+    assert sent[0]["status"] == 500
+    assert dict(sent[0]["headers"])[b"content-type"] == b"application/json"
+    assert json.loads(sent[1]["body"])["error"]["code"] == types.INTERNAL_ERROR
 
 
 def test_refusals_are_those_of_the_sdk() -> None:
@@ -114,8 +134,6 @@ def test_refusals_are_those_of_the_sdk() -> None:
         assert (await post(*asked, **{"content-type": "application/jsonx"}))[0] == 415
         assert (await post(*asked, host="elsewhere"))[0] == 421
         assert (await post("tools/call", {"name": "x"}, "unknown"))[0] == 404
-        await open_session(post)
-        assert (await post("initialize", HELLO))[0] == 503
 
     run(work)
 
