@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-start bench-peers bench-quality bench-messages same-answers world soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-start deaths bench-peers bench-quality bench-messages same-answers world soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ world: $(STAMP)  ## Index and ask every repository of a folder of git mirrors (M
 
 bench-start: $(STAMP)  ## Measure how soon clients are answered (PROJECT=a folder to index)
 	$(BIN)/python -m benchmarks.start $(PROJECT)
+
+deaths: $(STAMP)  ## Kill the resident process under clients, and let two versions race
+	$(BIN)/python -m benchmarks.deaths
 
 bench-messages: $(STAMP)  ## Measure pasted error messages (MIRRORS=folder of git mirrors)
 	$(BIN)/python -m benchmarks.messages --mirrors $(MIRRORS)
