@@ -115,7 +115,9 @@ def races(count: int, folder: Path, seen: Counter[str]) -> None:
     environment = {**os.environ, "FINDSPOT_HOME": str(home), "FINDSPOT_IN_PROCESS": "0"}
     for _ in range(count):
         doors = [
-            subprocess.Popen([sys.executable, "-c", _DOOR, str(version)], env=environment)
+            subprocess.Popen(
+                [sys.executable, "-c", _DOOR, str(version)], env=environment, stdout=subprocess.DEVNULL
+            )
             for version in random.sample(versions, 2)
         ]
         for door in doors:
