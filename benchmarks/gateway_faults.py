@@ -3,8 +3,8 @@
 python -m benchmarks.gateway_faults [--calls N] [--server-kills N] [--own-kills N] [--json]
 
 Several processes call four servers in parallel, and three bad ones: one hangs, one floods its pipes, one
-crashes. Meanwhile servers are killed, and so are the callers and the process that holds the servers. At the
-end nothing that was started may be left. Needs `/proc`.
+crashes. Meanwhile servers are killed, and so are the callers, which hold them. At the end nothing that was
+started may be left. Needs `/proc`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from typing import Any
 
 import anyio
 
-from findspot.catalogue.broker import IDLE_VARIABLE
-from findspot.catalogue.broker_client import BrokerClient
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import ServerCallError
+from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 
 SERVER = Path(__file__).parents[1] / "tests" / "calling_server.py"
@@ -38,7 +37,6 @@ BAD = {"hanging": "hang", "chatty": "chatty", "crashing": "crash"}
 """Server → the tool that is called."""
 
 CALLERS = 4
-IDLE_S = 5.0
 END_PATIENCE_S = 180.0
 
 
@@ -73,7 +71,7 @@ def agreed_servers(home: Path) -> dict[str, ServerSpec]:
     return specs
 
 
-async def call_all(client: BrokerClient, specs: dict[str, ServerSpec], ids: Iterable[str]) -> list[list[str]]:
+async def call_all(pool: ServerPool, specs: dict[str, ServerSpec], ids: Iterable[str]) -> list[list[str]]:
     """Call all servers in parallel, the good ones mostly; return for each call its id and how it ended."""
     outcomes: list[list[str]] = []
 
@@ -83,7 +81,7 @@ async def call_all(client: BrokerClient, specs: dict[str, ServerSpec], ids: Iter
         arguments = {"lines": 200} if server == "chatty" else {"id": name}
         try:
             timeout_s = 2 if bad else 60
-            result = await client.call(specs[server], BAD.get(server, "echo"), arguments, timeout_s=timeout_s)
+            result = await pool.call(specs[server], BAD.get(server, "echo"), arguments, timeout_s=timeout_s)
             text = getattr(result.content[0], "text", "")
             outcomes.append(
                 [name, "answer" if server == "chatty" or json.loads(text)["id"] == name else "other"]
@@ -156,12 +154,8 @@ class Run:
         return killed
 
     def kill_own(self) -> bool:
-        """Kill the process that holds the servers, or a caller, in turn."""
-        if self.outcome.own_kills % 2:
-            killed = kill([caller.pid for caller in self._callers if caller.poll() is None], self._chosen)
-        else:
-            brokers = [pid for pid, command in processes(self.home).items() if "catalogue.broker" in command]
-            killed = kill(brokers, self._chosen)
+        """Kill a caller, which holds servers."""
+        killed = kill([caller.pid for caller in self._callers if caller.poll() is None], self._chosen)
         self.outcome.own_kills += killed
         return killed
 
@@ -194,7 +188,7 @@ def measure(calls: int, server_kills: int, own_kills: int) -> Outcome:
     """Run callers until enough was killed."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()
-        os.environ |= {"FINDSPOT_HOME": str(home), IDLE_VARIABLE: str(IDLE_S)}
+        os.environ["FINDSPOT_HOME"] = str(home)
         agreed_servers(home)
         run, began = Run(home, calls), time.monotonic()
         run.start_callers()
@@ -215,10 +209,10 @@ def be_caller(home: Path, calls: int, name: str) -> None:
     """Make calls in parallel, and print how each ended."""
 
     async def main() -> None:
-        client = BrokerClient(home)
-        for outcome in await call_all(client, agreed_servers(home), [f"{name}-{n}" for n in range(calls)]):
+        pool = ServerPool(home)
+        for outcome in await call_all(pool, agreed_servers(home), [f"{name}-{n}" for n in range(calls)]):
             sys.stdout.write(json.dumps(outcome) + "\n")
-        await client.aclose()
+        await pool.aclose()
 
     anyio.run(main)
 

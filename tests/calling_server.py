@@ -5,7 +5,7 @@ then an answer; `steps`), hang (never answers), block (no longer reads anything)
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
 length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
-escape (starts a process that leaves its session; its pid), half (a text cut inside a character), deep
+half (a text cut inside a character), deep
 (nested 50,000 times), invalid (no content), refuse (an error with a code and data), environ, roots (those of
 the client), asking (listed to clients that can be asked), research (a task; `steps`, and `ask` to ask in
 between), cancelled_tasks.
@@ -36,7 +36,7 @@ LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
-    "late", "provoke", "escape", "half", "deep", "invalid", "refuse", "environ", "roots", "research",
+    "late", "provoke", "half", "deep", "invalid", "refuse", "environ", "roots", "research",
     "cancelled_tasks",
 ]  # fmt: skip
 TASKS: dict[str, dict[str, Any]] = {}
@@ -83,14 +83,6 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(str(len(CANCELLED)))
     if name == "echo":
         return text(json.dumps({"pid": os.getpid(), **arguments}))
-    if name == "escape":
-        code = "import os, signal; child = os.fork(); print(child, flush=True) if child else signal.pause()"
-        command = [sys.executable, "-c", code]
-        done = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
-        assert done.stdout is not None
-        child = done.stdout.readline().decode().strip()
-        done.wait()
-        return text(child)
     if name == "late":
         PROVOKED.wait()
         schema = {"type": "object", "properties": {}}

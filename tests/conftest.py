@@ -30,7 +30,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     folder = tmp_path / "findspot-home"
     monkeypatch.setenv("FINDSPOT_HOME", str(folder))
-    monkeypatch.setenv("FINDSPOT_SERVER_IDLE", "3")
     monkeypatch.setenv("FINDSPOT_IN_PROCESS", "1")
     return folder
 

@@ -41,7 +41,7 @@ class Program:
 
     def start(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> subprocess.Popen[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
-        own = {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", "PAGER": "", "FINDSPOT_SERVER_IDLE": "3"}
+        own = {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", "PAGER": ""}
         own["FINDSPOT_IN_PROCESS"] = "1"
         environment |= own | popen.pop("env", {})
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | popen

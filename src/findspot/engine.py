@@ -28,6 +28,7 @@ from findspot.index_folders import KnownRepositories, covering_root, list_indexe
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
+    from findspot.catalogue.server_pool import ServerPool
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
@@ -56,6 +57,7 @@ class Engine:
         self._unwatched: set[Path] = set()
         """Open projects that are to be kept fresh, and are not yet."""
         self._catalogues: dict[Path, Catalogue] = {}
+        self._servers: ServerPool | None = None
         self._guard = threading.Lock()
         self._models = OpenModels()
         self._documents: NamedIndexes | None = None
@@ -147,6 +149,21 @@ class Engine:
                     root, self.settings.home, self.embedder, lambda: self.settings.embed.provider
                 )
             return self._catalogues[root]
+
+    @property
+    def servers(self) -> ServerPool:
+        """The MCP servers that this process has started; they are called in one event loop."""
+        with self._guard:
+            if self._servers is None:
+                from findspot.catalogue.server_pool import ServerPool
+
+                self._servers = ServerPool(self.settings.home)
+            return self._servers
+
+    async def end_servers(self) -> None:
+        """End every MCP server that this process has started."""
+        if self._servers is not None:
+            await self._servers.aclose()
 
     def folder(self, path: str | Path) -> Path:
         """Return a folder that is there, in the form by which projects are known."""

@@ -22,7 +22,7 @@ EXTENSIONS = {"catalogues.md"}
 INNER = {
     "Indexer",
     *("Disk", "EmbedSettings", "ParsedQuery", "QueryModels", "Roots"),
-    *("ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
+    *("ServerPool", "ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
 }
 """Types in public signatures that callers pass on at most, and that may change."""
 

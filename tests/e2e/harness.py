@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import threading
 import time
@@ -32,7 +31,7 @@ PATIENCE_S = 60
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
-    own = {"FINDSPOT_HOME": str(home), "FINDSPOT_SERVER_IDLE": "3", "FINDSPOT_IN_PROCESS": "1"}
+    own = {"FINDSPOT_HOME": str(home), "FINDSPOT_IN_PROCESS": "1"}
     return kept | own | settings
 
 
@@ -307,13 +306,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
-
-
-def end_broker(home: Path) -> None:
-    """End the process that holds the servers of a home folder, and so the servers."""
-    try:
-        pid = json.loads((home / "broker" / "address.json").read_text())["pid"]
-        os.kill(pid, signal.SIGTERM)
-    except (FileNotFoundError, ProcessLookupError):
-        return
-    until(lambda: not is_running(pid))

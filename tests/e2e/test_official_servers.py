@@ -11,7 +11,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from benchmarks.real_servers import SERVERS, filled, install
 
 from contents import write_files
 from e2e.door import HELLO, opened, post
-from e2e.harness import Pipe, end_broker, environment, until
+from e2e.harness import Pipe, environment, until
 from program import INSTALLED
 
 pytestmark = pytest.mark.programs
@@ -43,9 +43,6 @@ class Gateway:
         return subprocess.run(
             command, cwd=self.root, env=env, check=True, capture_output=True, text=True
         ).stdout
-
-    def end_servers(self) -> None:
-        end_broker(self.home)
 
     @contextmanager
     def pipe(self, **capabilities: Any) -> Iterator[Pipe]:
@@ -96,10 +93,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         settings = {"HOME": str(user), "FINDSPOT_TOOLSETS": "catalogue"}
         made = Gateway(root, folder / "home", settings)
         made.run("tools", "index", str(folder / "mcp.json"), "--yes", "--no-embeddings")
-        try:
-            yield made
-        finally:
-            made.end_servers()
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -201,22 +195,22 @@ def test_a_long_answer_is_shortened_and_read_in_pages(gateway: Gateway, pipe: Pi
     assert "findspot://results/" in json.dumps(result)
 
 
-def test_one_server_process_for_all_clients(gateway: Gateway, pipe: Pipe) -> None:
+def test_each_client_has_its_own_process_of_a_server(gateway: Gateway, pipe: Pipe) -> None:
     entity = {"name": "Alice", "entityType": "person", "observations": ["works at Acme"]}
     call(pipe, "memory__create_entities", entities=[entity])
     with gateway.pipe() as other:
-        assert "Alice" in text(call(other, "memory__search_nodes", query="Acme"))
-    program = SERVERS["memory"].program
-    commands = [path.read_bytes().decode() for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path)]
-    ours = [line for line in commands if program in line and str(gateway.root.parent) in line]
-    assert len(ours) == 1
+        assert "Alice" in text(call(other, "memory__search_nodes", query="Acme")), "in the same file"
+        assert len(running(gateway, "memory")) == 2
+    until(lambda: len(running(gateway, "memory")) == 1)
 
 
-def readable(path: Path) -> bool:
-    try:
-        return bool(path.read_bytes())
-    except OSError:
-        return False
+def running(gateway: Gateway, name: str) -> list[str]:
+    """The command lines of the processes of a server."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            lines.append(path.read_bytes().decode())
+    return [line for line in lines if SERVERS[name].program in line and str(gateway.root.parent) in line]
 
 
 @pytest.mark.parametrize("name", ["over-http", "over-sse"])

@@ -11,7 +11,6 @@ SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 
 STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
-    "catalogue/broker_client.py": "python_command",
     "catalogue/server_process.py": "resolved",
     "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 import calling_server
-from e2e.harness import Person, Pipe, connected, end_broker, parameters
+from e2e.harness import Connection, Person, Pipe, connected, is_running, parameters
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
 from program import Outcome, Program
@@ -43,14 +42,13 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(make: MakeFolder, findspot: Program, home: Path, tmp_path: Path) -> Iterator[Gateway]:
+def gateway(make: MakeFolder, findspot: Program, tmp_path: Path) -> Gateway:
     user = tmp_path / "user"
     user.mkdir()
     made = Gateway(make({"a.py": "x = 1\n"}, git=True), findspot, user)
     done = made.run("index", "--yes", "--no-embeddings")
     assert done.code == 0, done.err
-    yield made
-    end_broker(home)
+    return made
 
 
 def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
@@ -125,38 +123,35 @@ def test_progress_cancelling_and_questions(gateway: Gateway, serve: Serve) -> No
 
 
 def test_tasks_folders_and_what_servers_get_wrong(
-    make: MakeFolder, findspot: Program, serve: Serve, home: Path, tmp_path: Path
+    make: MakeFolder, findspot: Program, serve: Serve, tmp_path: Path
 ) -> None:
     entry = {"command": sys.executable, "args": [str(Path(calling_server.__file__))]}
     root, user = make({".mcp.json": json.dumps({"mcpServers": {"odd": entry}})}), {"HOME": str(tmp_path)}
     indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
     assert indexed.code == 0, indexed.err
-    try:
-        pipe = serve(root, capabilities={"roots": {"listChanged": True}}, **user)
-        number = pipe.ask("tools/call", {"name": "get_tool", "arguments": {"name": "odd__research"}})
-        pipe.until("roots/list")
-        roots = {"roots": [{"uri": root.as_uri()}]}
-        pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": roots})
-        shown = pipe.answer(number)["result"]["structuredContent"]
-        assert (shown["access"]["state"], shown["tool"]["execution"]) == (
-            "ready",
-            {"taskSupport": "required"},
-        )
+    pipe = serve(root, capabilities={"roots": {"listChanged": True}}, **user)
+    number = pipe.ask("tools/call", {"name": "get_tool", "arguments": {"name": "odd__research"}})
+    pipe.until("roots/list")
+    roots = {"roots": [{"uri": root.as_uri()}]}
+    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": roots})
+    shown = pipe.answer(number)["result"]["structuredContent"]
+    assert (shown["access"]["state"], shown["tool"]["execution"]) == (
+        "ready",
+        {"taskSupport": "required"},
+    )
 
-        def call(tool: str, **arguments: Any) -> dict[str, Any]:
-            return pipe.call("call_tool", name=f"odd__{tool}", arguments=arguments, confirm=True)
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        return pipe.call("call_tool", name=f"odd__{tool}", arguments=arguments, confirm=True)
 
-        assert json.loads(call("research", steps=3)["content"][0]["text"])["found"] == 42
-        assert json.loads(call("roots")["content"][0]["text"]) == roots
-        assert call("half")["content"][0]["text"] == "Party \ufffd"
-        assert "nested too deeply" in call("deep")["content"][0]["text"]
-        refused = json.dumps(call("refuse"))
-        assert "-32050" in refused
-        assert len(refused) < 20_000
-        by_hand = findspot("tools", "call", "odd__research", cwd=root, env=user)
-        assert (by_hand.code, json.loads(by_hand.out)["found"]) == (0, 42), by_hand.err
-    finally:
-        end_broker(home)
+    assert json.loads(call("research", steps=3)["content"][0]["text"])["found"] == 42
+    assert json.loads(call("roots")["content"][0]["text"]) == roots
+    assert call("half")["content"][0]["text"] == "Party \ufffd"
+    assert "nested too deeply" in call("deep")["content"][0]["text"]
+    refused = json.dumps(call("refuse"))
+    assert "-32050" in refused
+    assert len(refused) < 20_000
+    by_hand = findspot("tools", "call", "odd__research", cwd=root, env=user)
+    assert (by_hand.code, json.loads(by_hand.out)["found"]) == (0, 42), by_hand.err
 
 
 def test_a_long_result_is_read_in_pages(gateway: Gateway, serve: Serve) -> None:
@@ -295,6 +290,37 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, hom
             ]
         process.terminate()
         process.communicate()
+
+
+def test_each_session_has_its_own_process_of_a_server(
+    make: MakeFolder, findspot: Program, tmp_path: Path
+) -> None:
+    """One assistant saw and steered the browser of another."""
+    entry = {"command": sys.executable, "args": [str(Path(calling_server.__file__))]}
+    servers = {"own": entry, "both": entry | {"shared": True}}
+    root, user = make({".mcp.json": json.dumps({"mcpServers": servers})}), {"HOME": str(tmp_path)}
+    indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
+    assert indexed.code == 0, indexed.err
+    options = ("gateway", "--http", "127.0.0.1:0", "--no-token")
+    with findspot.start(*options, cwd=root, env=user) as process, start_blocking_portal() as portal:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[-1]
+
+        def pid(connection: Connection, server: str) -> int:
+            arguments = {"name": f"{server}__echo", "confirm": True}
+            result = portal.call(connection.client.call_tool, "call_tool", arguments)
+            return int(json.loads(result.content[0].text)["pid"])
+
+        with connected(portal, streamable_http_client(address)) as one:
+            with connected(portal, streamable_http_client(address)) as other:
+                gone = pid(other, "own")
+                assert pid(one, "own") not in (gone, pid(one, "both"))
+                assert pid(one, "both") == pid(other, "both")
+            until(lambda: not is_running(gone))
+            last = pid(one, "own"), pid(one, "both")
+        process.terminate()
+        process.communicate()
+    assert [left for left in last if is_running(left)] == []
 
 
 def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:

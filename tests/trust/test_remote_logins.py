@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.responses import JSONResponse
 
-from e2e.harness import end_broker
 from program import TIMEOUT_S, Outcome, Program
 from remote_server import AUTHORIZATION_SERVER, RemoteServer, browse
 from trust.conftest import MakeFolder, Serve
@@ -26,12 +23,6 @@ def log_in(findspot: Program, project: Path, **popen: Any) -> tuple[str, Outcome
         page = browse(shown[1].strip())
         out, err = process.communicate(timeout=TIMEOUT_S)
     return page, Outcome(process.returncode, out, "".join(shown) + err)
-
-
-@pytest.fixture(autouse=True)
-def no_broker(home: Path) -> Iterator[None]:
-    yield
-    end_broker(home)
 
 
 def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve, home: Path) -> None:

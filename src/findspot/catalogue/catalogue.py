@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -33,7 +34,7 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
 if TYPE_CHECKING:
-    from findspot.catalogue.broker_client import Follower
+    from findspot.catalogue.following import Follower
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_calls import ToolAccess
 
@@ -146,11 +147,11 @@ class Catalogue:
         """Return one tool in full, by its full name, or by its own name if only one server has it."""
         return self._with_tools(lambda tools: tools.definition(_row(tools, name)))
 
-    def access(self, tool: ToolDefinition) -> ToolAccess:
-        """Return whether a tool can be called, without starting anything."""
+    def access(self, tool: ToolDefinition, environ: Mapping[str, str] = os.environ) -> ToolAccess:
+        """Return whether a tool can be called in an environment, without starting anything."""
         from findspot.catalogue.tool_calls import AccessState, tool_access
 
-        access = tool_access(self.registry, tool)
+        access = tool_access(self.registry, tool, environ)
         if access.state is AccessState.READY and self._is_changed(tool):
             return replace(access, reason=CHANGED_TOOL)
         return access
@@ -170,7 +171,7 @@ class Catalogue:
 
     def follow(self) -> None:
         """Follow the servers of the index files in the background, and keep their tools current."""
-        from findspot.catalogue.broker_client import Follower
+        from findspot.catalogue.following import Follower
 
         with self._guard:
             if self._follower is None:

@@ -357,6 +357,8 @@ class Entry:
     """Whether a remote server is reached by SSE, the older transport."""
     oauth: Mapping[str, str] = field(default_factory=dict)
     """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
+    shared: bool = False
+    """Whether all clients call the same process."""
     disabled: bool = False
     notes: tuple[str, ...] = ()
 
@@ -385,6 +387,7 @@ def read_entry(value: Any) -> Entry | str:
         left_out=_first_list(value, "excludeTools", "disabledTools", "disabled_tools"),
         sse=str(value.get("type") or value.get("transport")).lower() == "sse",
         oauth=_oauth(value),
+        shared=value.get("shared") is True,
         disabled=value.get("disabled") is True or value.get("enabled") is False,
         notes=tuple(_authorization_notes(_authorization(value))),
     )

@@ -19,7 +19,7 @@ from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.logins import LoginRequiredError
 from findspot.catalogue.message_streams import SESSION_ENDED
 from findspot.catalogue.server_connections import all_tools, error_line, open_connection
-from findspot.catalogue.server_process import ProcessNotes, Witness
+from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError, first_cause
@@ -98,8 +98,6 @@ class RunningCall:
 
     handlers: CallHandlers
     timeout_s: float
-    margin_s: float = 0.0
-    """How much longer to wait, for whoever waits for another process that keeps the time."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     questions: set[anyio.CancelScope] = field(default_factory=set)
     latest: float = math.inf
@@ -114,8 +112,8 @@ class RunningCall:
     def start(self, spent_s: float = 0.0) -> None:
         """Start the clock of a call that was prepared for so long already."""
         now = anyio.current_time()
-        self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S) + self.margin_s
-        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) + self.margin_s - spent_s
+        self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
+        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) - spent_s
 
     def new_scope(self) -> anyio.CancelScope:
         """Return what limits the next attempt to the time that is left."""
@@ -129,7 +127,7 @@ class RunningCall:
 
     def extend(self) -> None:
         """Give the call its time again: the server works on it."""
-        self.scope.deadline = min(self.latest, anyio.current_time() + self.timeout_s + self.margin_s)
+        self.scope.deadline = min(self.latest, anyio.current_time() + self.timeout_s)
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         self.extend()
@@ -154,8 +152,8 @@ class CallsOfServer:
 
     def __init__(self) -> None:
         self.running: list[RunningCall] = []
-        self._unanswered: dict[int, object] = {}
-        """Requests that were sent, with their clients; also those that nobody waits for any more."""
+        self._abandoned: set[object] = set()
+        """The clients of calls that nobody waits for any more; the server may ignore that."""
         self._numbers = itertools.count(_FIRST_NUMBER)
 
     @contextlib.contextmanager
@@ -165,34 +163,24 @@ class CallsOfServer:
             yield
         finally:
             self.running.remove(call)
-            self.note_answer(call.token)
             call.finish()
 
     async def send(
         self, dispatcher: JSONRPCDispatcher, call: RunningCall, method: str, params: dict[str, Any]
     ) -> dict[str, Any]:
-        """Send a request of a call; until it is answered, the server may ask about it, cancelled or not."""
+        """Send a request of a call; its number names it in reports of progress."""
         await anyio.lowlevel.checkpoint_if_cancelled()
         number = next(self._numbers)
-        self._unanswered[number] = call.client
         try:
             result = await dispatcher.send_raw_request(
                 method, params, {"request_id": number, "on_progress": call.report}
             )
-        except Exception:
-            self.note_answer(number)
+        except asyncio.CancelledError:
+            self._abandoned.add(call.client)
             raise
         if call.as_task and call.token is None:
-            call.token = number  # the task goes on: its server may report and ask
-            self._unanswered[number] = call.client
-        else:
-            self.note_answer(number)
+            call.token = number  # the task goes on: its server may report
         return result
-
-    def note_answer(self, number: Any) -> None:
-        """Note that the server answered a request, whether or not anybody waits for it."""
-        with contextlib.suppress(TypeError, ValueError):
-            self._unanswered.pop(int(number), None)
 
     async def elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         import mcp_types as types
@@ -213,29 +201,25 @@ class CallsOfServer:
         )
 
     def _asked(self) -> RunningCall | None:
-        """Return the only call that is running; with several, nobody can say which one asks.
+        """Return the newest call, through which its client is asked.
 
-        A server may ignore that a call was cancelled. What it asks about it must not reach another client.
+        Of a server that several clients share, nobody can say whose call asks: none is asked unless all
+        calls are its own, those included that were cancelled.
         """
-        call = self.running[0] if len(self.running) == 1 else None
-        if call is None or not self._unanswered:
-            return None
-        return call if all(client is call.client for client in self._unanswered.values()) else None
+        clients = self._abandoned.union(call.client for call in self.running)
+        return self.running[-1] if self.running and len(clients) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTerms:
-    """The environment of a server, its idle time, and what is called when it changes, starts or ends."""
+    """What a server is started with, and for how long it is kept."""
 
-    environ: Mapping[str, str]
-    """The environment of the process that called it first."""
-    idle_s: Callable[[], float]
-    """After how long without a call it is ended."""
-    changed: Callable[[], None]
-    """Called when its tools may have changed: it says so, or it ended."""
-    witness: Witness | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    """The environment of whoever called it first."""
     roots: Sequence[str] = ()
     """The addresses of the folders that its client works in."""
+    idle_s: float = math.inf
+    """After how long without a call it is ended."""
     start_s: float | None = None
     """How long it may take to start, and to list its tools."""
 
@@ -261,14 +245,16 @@ class LiveConnection:
         self._session: ClientSession | None = None
         self._dispatcher: JSONRPCDispatcher | None = None
         self._closing = anyio.Event()
+        self._starting: anyio.CancelScope | None = None
         self._users = 0
-        self._holds = 0
         self._last_used = 0.0
         self._calls = CallsOfServer()
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._is_listed = False
         """Whether no change was reported since the tools were last asked for."""
+        self._changed = anyio.Event()
+        """Set when the tools may have changed since: it says so, or it ended."""
         self._check: asyncio.Task[None] | None = None
 
     @property
@@ -282,11 +268,11 @@ class LiveConnection:
     async def run(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
         try:
-            with anyio.fail_after(self._start_s) as limit:
+            with anyio.fail_after(self._start_s) as self._starting:
                 async with open_connection(
-                    self._spec, self._new_session, self._notes, self._terms.environ, self._terms.witness
+                    self._spec, self._new_session, self._notes, self._terms.environ
                 ) as session:
-                    limit.deadline = math.inf
+                    self._starting.deadline = math.inf
                     self._session, self._last_used = session, anyio.current_time()
                     self.was_opened = True
                     self.opened.set()
@@ -303,10 +289,16 @@ class LiveConnection:
             self._closing.set()
             self.opened.set()
             self.ended.set()
-            self._terms.changed()
+            self._changed.set()
+
+    def close(self) -> None:
+        """End the server soon, also one that is starting."""
+        self._closing.set()
+        if self._starting is not None and not self.was_opened:
+            self._starting.cancel()
 
     async def aclose(self) -> None:
-        self._closing.set()
+        self.close()
         await self.ended.wait()
 
     async def call(self, call: RunningCall, tool: str, arguments: dict[str, Any] | None) -> dict[str, Any]:
@@ -400,13 +392,16 @@ class LiveConnection:
             hint="The tool was not called. Try again, or with a larger timeout.",
         )
 
-    async def hold(self) -> None:
-        """Keep the connection however long nobody calls, until it ends."""
-        self._holds += 1
+    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]) -> None:
+        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
+        self._users += 1
         try:
-            await self.ended.wait()
+            while self.is_open:
+                self._changed = anyio.Event()
+                await changed(await self.tools(math.inf))
+                await self._changed.wait()
         finally:
-            self._holds -= 1
+            self._users -= 1
 
     @contextlib.asynccontextmanager
     async def _used(self) -> AsyncIterator[ClientSession]:
@@ -457,8 +452,8 @@ class LiveConnection:
 
     async def _until_unused(self) -> None:
         while not self._closing.is_set():
-            left = self._last_used + self._terms.idle_s() - anyio.current_time()
-            if left <= 0 and not self._users and not self._holds:
+            left = self._last_used + self._terms.idle_s - anyio.current_time()
+            if left <= 0 and not self._users:
                 self._closing.set()
                 return
             with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
@@ -491,8 +486,6 @@ class LiveConnection:
         from mcp import ClientSession
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
-        note_answer = self._calls.note_answer
-
         def lost() -> None:
             if self.is_open:
                 self.error = "the connection was closed"
@@ -502,11 +495,6 @@ class LiveConnection:
             async def run(self, *handlers: Any, **options: Any) -> None:
                 await super().run(*handlers, **options)
                 lost()
-
-            def _resolve_pending(self, request_id: Any, outcome: Any) -> None:
-                """Notice also an answer that nobody waits for any more."""
-                note_answer(request_id)
-                super()._resolve_pending(request_id, outcome)
 
         async with transport as (incoming, outgoing):
             self._dispatcher = Dispatcher(incoming, outgoing)
@@ -530,7 +518,7 @@ class LiveConnection:
         method = getattr(message, "method", None)
         if method == "notifications/tools/list_changed":
             self._tools, self._is_listed = None, False
-            self._terms.changed()
+            self._changed.set()
         elif method == "notifications/progress":
             about = message.params
             for call in self._calls.running:
@@ -594,7 +582,7 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
         expanded = spec.expanded()
     except MissingVariableError as error:
         return ServerAnswer(error=str(error))
-    terms = ServerTerms(os.environ, lambda: math.inf, lambda: None, start_s=timeout_s)
+    terms = ServerTerms(start_s=timeout_s)
     connection = LiveConnection(expanded, terms)
     deadline = anyio.current_time() + timeout_s
     connection.task = asyncio.create_task(connection.run())

@@ -54,37 +54,15 @@ def new_streams() -> tuple[
     return incoming, read_stream, write_stream, outgoing
 
 
-@contextlib.asynccontextmanager
-async def socket_streams(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> AsyncIterator[Streams]:
-    """Yield the streams of messages of a socket between two processes of ours; close it at the end."""
-    incoming, read_stream, write_stream, outgoing = new_streams()
-    try:
-        async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
-            group.start_soon(read_messages, reader, incoming, None, 2 * MAX_MESSAGE_BYTES)
-            group.start_soon(write_messages, outgoing, writer, incoming)
-            try:
-                yield read_stream, write_stream
-            finally:
-                group.cancel_scope.cancel()
-    finally:
-        writer.close()
-
-
 async def read_messages(
-    output: asyncio.StreamReader,
-    incoming: MemoryObjectSendStream[Item],
-    pace: Pace | None = None,
-    max_bytes: int | None = None,
+    output: asyncio.StreamReader, incoming: MemoryObjectSendStream[Item], pace: Pace
 ) -> None:
     """Pass messages on; what is not a message is left out, and an answer that is not one becomes an error."""
     from mcp.shared.message import SessionMessage
 
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        async for line in read_lines(output, max_bytes or MAX_MESSAGE_BYTES):
-            if pace is not None:
-                await pace.spend(len(line))
+        async for line in _lines(output, MAX_MESSAGE_BYTES):
+            await pace.spend(len(line))
             if not line.lstrip().startswith(b"{"):
                 continue  # a greeting or a log line
             message = _message(line)
@@ -93,11 +71,10 @@ async def read_messages(
     incoming.close()
     with contextlib.suppress(OSError):
         while await output.read(CHUNK_BYTES):  # so that it is not stuck writing when it should end
-            if pace is not None:
-                await pace.spend(CHUNK_BYTES)
+            await pace.spend(CHUNK_BYTES)
 
 
-async def read_lines(output: asyncio.StreamReader, max_bytes: int) -> AsyncIterator[bytes]:
+async def _lines(output: asyncio.StreamReader, max_bytes: int) -> AsyncIterator[bytes]:
     """Yield the lines of a stream; of one that is too long, an error response to the request it answers."""
     line, size = bytearray(), 0
     while chunk := await output.read(CHUNK_BYTES):

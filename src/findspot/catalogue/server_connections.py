@@ -9,14 +9,12 @@ import contextlib
 import logging
 import os
 import sys
-from collections import UserDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.indexfile import read_definition
-from findspot.catalogue.server_process import ProcessNotes, Witness, pipe_transport
+from findspot.catalogue.server_process import ProcessNotes, pipe_transport
 from findspot.catalogue.server_sources import (
     ServerSpec,
     with_server_name,
@@ -49,31 +47,11 @@ NETWORK_VARIABLES = (*_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
 """Variables without which a server cannot reach the network on some machines: proxies and certificates."""
 
 
-def environment_for(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what a server needs of an environment: what all servers get, and what its entry names."""
-    lookups = _Lookups(environ)
-    with contextlib.suppress(MissingVariableError):
-        spec.expanded(lookups)
-    return {name: environ[name] for name in (*_inherited(), *lookups.names) if name in environ}
-
-
 def _inherited() -> tuple[str, ...]:
     """Return the variables of every server: the SDK's short list (home, PATH, user), and the network's."""
     from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 
     return (*DEFAULT_INHERITED_ENV_VARS, *NETWORK_VARIABLES)
-
-
-class _Lookups(UserDict[str, str]):
-    """An environment that records which variables are looked up."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.names: set[str] = set()
-        super().__init__(environ)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.names.add(name)
-        return self.data.get(name, default)
 
 
 Connected = TypeVar("Connected")
@@ -85,7 +63,6 @@ async def open_connection(
     new_client: Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]],
     notes: ProcessNotes,
     environ: Mapping[str, str] = os.environ,
-    witness: Witness | None = None,
 ) -> AsyncIterator[Connected]:
     """Connect to a server whose variables are expanded: the only way to start it or to call its address.
 
@@ -100,12 +77,12 @@ async def open_connection(
 
             yield await connect_remote(stack, spec, new_client, credentials(spec))
         else:
-            yield await stack.enter_async_context(new_client(_open_pipes(spec, notes, environ, witness)))
+            yield await stack.enter_async_context(new_client(_open_pipes(spec, notes, environ)))
 
 
 @contextlib.asynccontextmanager
 async def _open_pipes(
-    spec: ServerSpec, notes: ProcessNotes, environ: Mapping[str, str], witness: Witness | None
+    spec: ServerSpec, notes: ProcessNotes, environ: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
     from mcp.client.stdio import stdio_client
 
@@ -116,7 +93,7 @@ async def _open_pipes(
                 yield streams
     else:
         command = [start.command, *start.args]
-        async with pipe_transport(command, start.env or {}, spec.working_folder, notes, witness) as streams:
+        async with pipe_transport(command, start.env or {}, spec.working_folder, notes) as streams:
             yield streams
 
 

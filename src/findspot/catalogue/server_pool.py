@@ -1,7 +1,8 @@
-"""Connections to servers that are kept while they are used: one per server, whoever calls.
+"""The servers that this process has started, and what follows their changes.
 
-A server is started by the first call, ended when it has been idle, and started again after a crash, with
-back-off. Whatever it does, it fails only its own calls.
+Each client connection has its own process of a server, unless the server's entry says that it is shared. It
+is started by the first call, ended with its connection or when it has been idle, and started again after a
+crash, with back-off. Whatever it does, it fails only its own calls.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import contextlib
 import math
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,7 +34,8 @@ from findspot.catalogue.live_connection import (
     ServerTimeoutError,
     SessionEndedError,
 )
-from findspot.catalogue.server_process import Witness
+from findspot.catalogue.message_streams import MAX_MESSAGE_BYTES
+from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.log import get_logger
@@ -79,29 +81,25 @@ class ServerRun:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PoolClient:
+    """Who calls: a connection, with the environment and the folders of its client."""
+
+    connection: str = ""
+    """Its own servers are started for it, and end with it; without one they are kept until they are idle."""
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    roots: Sequence[str] = ()
+    """The addresses of the folders that it works in."""
+
+
 class ServerPool:
-    """The connections of one process; all calls must come from one event loop."""
+    """The servers that this process has started; all calls must come from one event loop."""
 
-    def __init__(
-        self,
-        home: Path,
-        *,
-        idle_s: float = IDLE_S,
-        witness: Witness | None = None,
-        changed: Callable[[str], None] = lambda _server: None,
-    ) -> None:
-        """Open no connection yet; `changed` hears the names of servers whose tools may have changed."""
+    def __init__(self, home: Path, *, idle_s: float = IDLE_S) -> None:
+        """Start nothing yet; a server that was not called for `idle_s` is ended."""
         self._agreements = Agreements(home)
-        self.idle_s = idle_s
-        """A server that was not called for so long is ended."""
-        self._witness = witness
-        self._changed = changed
-        self._servers: dict[str, _Server] = {}
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is connected, starting or called."""
-        return not any(server.is_connected or server.users for server in self._servers.values())
+        self._idle_s = idle_s
+        self._servers: dict[tuple[str, str], _Server] = {}
 
     async def call(
         self,
@@ -109,101 +107,90 @@ class ServerPool:
         tool: str,
         arguments: dict[str, Any] | None = None,
         *,
+        client: PoolClient | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        spent_s: float = 0.0,
         handlers: CallHandlers | None = None,
-        environ: Mapping[str, str] = os.environ,
-        client: object = None,
-        roots: Sequence[str] = (),
         as_task: bool = False,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too.
 
-        Its time covers waiting for other calls and for the start of the server.
+        Its time covers waiting for other calls and for the start of the server, and what was spent already.
         """
         import mcp_types as types
 
-        raw = await self.raw_call(
-            spec,
-            tool,
-            arguments,
-            timeout_s=timeout_s,
-            handlers=handlers,
-            environ=environ,
-            client=client,
-            roots=roots,
-            as_task=as_task,
-        )
-        return types.CallToolResult.model_validate(raw)
-
-    async def raw_call(
-        self,
-        spec: ServerSpec,
-        tool: str,
-        arguments: dict[str, Any] | None,
-        *,
-        timeout_s: float,
-        handlers: CallHandlers | None,
-        environ: Mapping[str, str],
-        spent_s: float = 0.0,
-        client: object = None,
-        roots: Sequence[str] = (),
-        as_task: bool = False,
-    ) -> dict[str, Any]:
-        """Call a tool; return the result as the server sent it."""
+        _check_size(arguments)
+        client = client or PoolClient()
         limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
-        running = RunningCall(handlers or CallHandlers(), limit_s, client=client, as_task=as_task)
-        server = self._server(spec, environ, roots)
+        asker = client.connection or object()
+        running = RunningCall(handlers or CallHandlers(), limit_s, client=asker, as_task=as_task)
+        server = self._server(spec, client)
         running.start(spent_s)
         async with server.place(running.scope.deadline):
-            return await server.use(
+            raw = await server.use(
                 lambda connection: connection.call(running, tool, arguments), running.scope.deadline
             )
+        return types.CallToolResult.model_validate(raw)
 
     async def tools(
-        self,
-        spec: ServerSpec,
-        *,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        environ: Mapping[str, str] = os.environ,
-        roots: Sequence[str] = (),
+        self, spec: ServerSpec, *, client: PoolClient | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
-        server = self._server(spec, environ, roots)
+        server = self._server(spec, client or PoolClient())
         deadline = anyio.current_time() + timeout_s
         async with server.place(deadline):
             return await server.use(lambda connection: connection.tools(deadline), deadline)
 
+    async def follow(
+        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
+    ) -> None:
+        """Keep a server running; call `changed` with its tools, and again whenever they change."""
+        while True:
+            await (await self._server(spec, PoolClient()).connected()).follow(changed)
+
     def runs(self) -> list[ServerRun]:
         """Return every server that was called, with its state."""
-        return [server.run for server in self._servers.values()]
+        return [server.run for server in list(self._servers.values())]
 
-    async def hold(self, spec: ServerSpec, *, environ: Mapping[str, str] = os.environ) -> None:
-        """Keep a server running, so that it can report changes, until it ends."""
-        await (await self._server(spec, environ, ()).connected()).hold()
+    def leave(self, connection: str) -> None:
+        """End the servers of a connection that is closed."""
+        for key in [key for key in self._servers if key[0] == connection]:
+            self._servers.pop(key).close()
 
     async def aclose(self) -> None:
         """End every server."""
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
 
-    def _server(self, spec: ServerSpec, environ: Mapping[str, str], roots: Sequence[str]) -> _Server:
+    def _server(self, spec: ServerSpec, client: PoolClient) -> _Server:
+        if NESTED_VARIABLE in client.environ:
+            raise ServerNotAgreedError("A Findspot that another Findspot started calls no servers.")
         if not self._agreements.holds(spec):
             raise ServerNotAgreedError(
                 f"The server {spec.name} was not started, since the user has not agreed to it as it is now.",
                 hint="Run `findspot tools index` to see what it runs, and agree to it.",
             )
         try:
-            expanded = spec.expanded(environ)
+            expanded = spec.expanded(client.environ)
         except MissingVariableError as error:
             raise ServerCallError(
                 f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
             ) from None
-        key = f"{spec.name} {expanded.launch} {sorted(roots)}"
+        owner = "" if spec.shared else client.connection
+        key = owner, f"{spec.name} {expanded.launch} {sorted(client.roots)}"
         if key not in self._servers:
-            terms = ServerTerms(
-                environ, lambda: self.idle_s, lambda: self._changed(spec.name), self._witness, roots
-            )
+            terms = ServerTerms(dict(client.environ), client.roots, self._idle_s)
             self._servers[key] = _Server(expanded, terms)
         return self._servers[key]
+
+
+def _check_size(arguments: dict[str, Any] | None) -> None:
+    from pydantic_core import to_json
+
+    if len(to_json(arguments)) > MAX_MESSAGE_BYTES:
+        raise ServerCallError(
+            f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",
+            hint="Put large data into a file, and pass its path to a tool that reads files.",
+        )
 
 
 class _Server:
@@ -211,7 +198,7 @@ class _Server:
 
     def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
         self.spec = spec
-        self.users = 0
+        self._users = 0
         """Calls that run or wait."""
         self._terms = terms
         self._places = asyncio.Semaphore(MAX_RUNNING)
@@ -220,10 +207,6 @@ class _Server:
         self._not_before = -math.inf
         self._last_error = ""
         self._needs_login = False
-
-    @property
-    def is_connected(self) -> bool:
-        return self._connection is not None
 
     @property
     def run(self) -> ServerRun:
@@ -240,12 +223,12 @@ class _Server:
     @contextlib.asynccontextmanager
     async def place(self, deadline: float) -> AsyncIterator[None]:
         """Wait for one of the places of running calls."""
-        if self.users >= MAX_RUNNING + MAX_WAITING:
+        if self._users >= MAX_RUNNING + MAX_WAITING:
             raise ServerBusyError(
                 f"The server {self.spec.name} is busy: {MAX_RUNNING} calls run and {MAX_WAITING} wait.",
                 hint="Call again when some of them have ended.",
             )
-        self.users += 1
+        self._users += 1
         started = anyio.current_time()
         try:
             try:
@@ -262,7 +245,7 @@ class _Server:
             finally:
                 self._places.release()
         finally:
-            self.users -= 1
+            self._users -= 1
 
     async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
         """Use the connection; a new one if the server refuses what is sent, since it ended the session."""
@@ -295,11 +278,16 @@ class _Server:
             if connection.needs_login:
                 raise ServerCallError(f"The server {self.spec.name} cannot be called. {connection.error}")
             if not connection.was_opened:
+                why = connection.error or "it was stopped"
                 raise ServerCallError(
-                    f"The server {self.spec.name} could not be started: {connection.error}",
+                    f"The server {self.spec.name} could not be started: {why}",
                     hint="Run `findspot tools index` to see whether it starts, or check its entry.",
                 )
             await connection.ended.wait()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
     async def aclose(self) -> None:
         if self._connection is not None:

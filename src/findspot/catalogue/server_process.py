@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -56,24 +56,15 @@ class ProcessNotes:
         return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
 
 
-class Witness(Protocol):
-    """Who records which server processes run, so that none outlives this one."""
-
-    def started(self, pid: int) -> None: ...
-
-    def ended(self, pid: int) -> None: ...
-
-
 @contextlib.asynccontextmanager
 async def pipe_transport(
     command: Sequence[str],
     environ: Mapping[str, str],
     folder: Path,
     notes: ProcessNotes,
-    witness: Witness | None = None,
 ) -> AsyncIterator[Streams]:
     """Start a server; yield the streams of its messages, and end it with all that it started."""
-    # preexec_fn: the process that holds servers has a single thread that starts them.
+    # The system sends the signal of preexec_fn when the thread that started a server ends: that of the loop.
     process = subprocess.Popen(
         resolved(command),
         stdin=subprocess.PIPE,
@@ -85,16 +76,12 @@ async def pipe_transport(
         start_new_session=True,
         preexec_fn=_end_with_parent(),  # noqa: PLW1509
     )
-    if witness is not None:
-        witness.started(process.pid)
     try:
         async with _pumped(process, notes) as streams:
             yield streams
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
-        if witness is not None:
-            witness.ended(process.pid)
 
 
 @contextlib.asynccontextmanager
@@ -177,14 +164,14 @@ async def _end(process: subprocess.Popen[bytes]) -> None:
     was there all the time.
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
-        kill_group(process.pid, number)
+        _kill_group(process.pid, number)
         with anyio.move_on_after(_EXIT_PATIENCE_S):
-            while process.poll() is None or kill_group(process.pid, 0):
+            while process.poll() is None or _kill_group(process.pid, 0):
                 await anyio.sleep(_POLL_S)
             return
 
 
-def kill_group(pid: int, number: int) -> bool:
+def _kill_group(pid: int, number: int) -> bool:
     """Send a signal to a process group; return whether the group still exists."""
     try:
         os.killpg(pid, number)
@@ -205,106 +192,3 @@ def _end_with_parent() -> Callable[[], None] | None:
         control(set_death_signal, int(signal.SIGKILL))  # a server may ignore any other signal
 
     return run
-
-
-def adopt_orphans() -> None:
-    """On Linux, become the parent of what servers leave behind, so that it can be ended."""
-    if sys.platform == "linux":
-        set_child_subreaper = 36
-        ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-
-
-def _children() -> set[int]:
-    """Return the child processes; on Linux only."""
-    children: set[int] = set()
-    for path in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            children.update(map(int, path.read_text().split()))
-    return children
-
-
-_SCRIPT = r"""
-trap '' TERM INT HUP
-groups=''
-while read -r change group; do
-  case $change in
-    +) groups="$groups $group" ;;
-    *) rest=''; for known in $groups; do [ "$known" = "$group" ] || rest="$rest $known"; done; groups=$rest ;;
-  esac
-done
-[ -n "$groups" ] || exit 0
-for signal in TERM KILL; do
-  sleep 2
-  for group in $groups; do kill -s $signal -- "-$group" 2>/dev/null; done
-done
-"""
-
-
-class Guardian:
-    """A small shell that knows which servers run, and ends them if this process is killed."""
-
-    def __init__(self) -> None:
-        self._shell: subprocess.Popen[bytes] | None = None
-        self._groups: set[int] = set()
-        self._adopted: set[int] = set()
-        """Process groups that servers left behind."""
-
-    def started(self, pid: int) -> None:
-        self._groups.add(pid)
-        self._tell(b"+ %d\n" % pid)
-
-    def ended(self, pid: int) -> None:
-        self._groups.discard(pid)
-        self._tell(b"- %d\n" % pid)
-
-    def check(self) -> None:
-        """Replace a shell that was killed, and tell it what servers left behind."""
-        if self._groups and self._shell is not None and self._shell.poll() is not None:
-            self._shell = None
-            self._tell(b"")
-        if self._shell is not None:
-            before, self._adopted = self._adopted, self._orphans(self._shell.pid)
-            for group in self._adopted - before:
-                self._tell(b"+ %d\n" % group)
-            for group in before - self._adopted:
-                self._tell(b"- %d\n" % group)
-
-    def _orphans(self, shell: int) -> set[int]:
-        """Return the process groups of adopted processes; those that have ended are reaped."""
-        groups = set()
-        for pid in _children() - self._groups - {shell}:
-            with contextlib.suppress(ChildProcessError, ProcessLookupError):
-                if os.waitpid(pid, os.WNOHANG)[0] == 0:
-                    groups.add(os.getpgid(pid))
-        return groups - self._groups - {os.getpgrp()}
-
-    def close(self) -> None:
-        """Let the shell end; it ends what is still running."""
-        self.check()
-        if self._shell is not None and self._shell.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._shell.stdin.close()
-            self._shell.wait()
-
-    def _tell(self, line: bytes) -> None:
-        if sys.platform == "win32":
-            return
-        for _ in range(2):
-            with contextlib.suppress(OSError):  # it was killed: tell a new one
-                if self._shell is None:
-                    self._shell = self._start()
-                    line = b"".join(b"+ %d\n" % pid for pid in sorted(self._groups | self._adopted))
-                assert self._shell.stdin is not None
-                self._shell.stdin.write(line)
-                return
-            self._shell = None
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            resolved(["/bin/sh", "-c", _SCRIPT]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )

@@ -74,6 +74,8 @@ class ServerSpec:
     """The tools that the client offers; all if there are none."""
     left_out: tuple[str, ...] = ()
     """Tools that the client does not offer."""
+    shared: bool = False
+    """Whether all clients call the same process; otherwise each connection has its own."""
     source: Path = Path()
     """The configuration that names it."""
     workspace: Path | None = None
@@ -117,7 +119,8 @@ class ServerSpec:
 
     def _optional(self) -> list[str]:
         """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
-        return ["sse"] * self.sse + ([f"envFile={self.env_file}"] if self.env_file else [])
+        file = [f"envFile={self.env_file}"] if self.env_file else []
+        return ["sse"] * self.sse + ["shared"] * self.shared + file
 
     def _tools(self) -> list[tuple[str, ...]]:
         return [self.only, self.left_out] if self.only or self.left_out else []
@@ -333,6 +336,7 @@ def _spec(
         oauth=entry.oauth,
         only=entry.only,
         left_out=entry.left_out,
+        shared=entry.shared,
         source=path,
     )
     if folder is None and workspace is None and spec.command and not spec.names_own_file:

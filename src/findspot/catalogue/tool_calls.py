@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -26,6 +25,7 @@ from findspot.catalogue.live_connection import (
 )
 from findspot.catalogue.logins import Logins
 from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
@@ -131,29 +131,6 @@ Confirm = Callable[[Confirmation], Awaitable[bool]]
 """Returns if the user agrees, True if to every call of the tool; raises what ends the call otherwise."""
 
 
-class Connections(Protocol):
-    """Open connections to servers."""
-
-    async def tools(
-        self, spec: ServerSpec, *, timeout_s: float, roots: Sequence[str]
-    ) -> tuple[ToolDefinition, ...]:
-        """Return the tools that a server has now."""
-
-    async def call(
-        self,
-        spec: ServerSpec,
-        tool: str,
-        arguments: dict[str, Any],
-        *,
-        timeout_s: float,
-        spent_s: float,
-        handlers: CallHandlers | None,
-        roots: Sequence[str],
-        as_task: bool,
-    ) -> types.CallToolResult:
-        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
-
-
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
     """The result of a call in the form that the protocol gives it, whole."""
@@ -174,13 +151,13 @@ class ToolCaller:
     """
 
     def __init__(
-        self, catalogue: Catalogue, connections: Connections, client: str, roots: Sequence[str] = ()
+        self, catalogue: Catalogue, pool: ServerPool, name: str, client: PoolClient | None = None
     ) -> None:
-        """`client` names who calls, for the log; `roots` are the addresses of the folders it works in."""
+        """`name` names who calls, for the log."""
         self._catalogue = catalogue
-        self._connections = connections
-        self._client = client
-        self._roots = roots
+        self._pool = pool
+        self._name = name
+        self._client = client or PoolClient()
 
     async def call(
         self,
@@ -193,7 +170,7 @@ class ToolCaller:
     ) -> CallOutcome:
         """Call a tool, and log the call."""
         tool, access = await anyio.to_thread.run_sync(self._find, name)
-        with CallTimer(tool.server_name, tool.name, self._client, arguments) as timer:
+        with CallTimer(tool.server_name, tool.name, self._name, arguments) as timer:
             try:
                 spec = require_ready(tool, access)
                 limit_s, started = timeout_s or DEFAULT_TIMEOUT_S, anyio.current_time()
@@ -202,14 +179,14 @@ class ToolCaller:
                 await anyio.to_thread.run_sync(check_arguments, tool, arguments)
                 with timer.paused():
                     await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
-                result = await self._connections.call(
+                result = await self._pool.call(
                     spec,
                     tool.own_name,
                     arguments,
+                    client=self._client,
                     timeout_s=limit_s,
                     spent_s=spent_s,
                     handlers=self._allowed(handlers, spec),
-                    roots=self._roots,
                     as_task=tool.runs_as_task,
                 )
             except BaseException as error:
@@ -245,11 +222,11 @@ class ToolCaller:
 
     def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
         tool = self._catalogue.get(name)
-        return tool, self._catalogue.access(tool)
+        return tool, self._catalogue.access(tool, self._client.environ)
 
     async def _current(self, tool: ToolDefinition, spec: ServerSpec, timeout_s: float) -> ToolDefinition:
         """Return the tool as its server describes it now; the catalogue learns what changed."""
-        current = await self._connections.tools(spec, timeout_s=timeout_s, roots=self._roots)
+        current = await self._pool.tools(spec, client=self._client, timeout_s=timeout_s)
         self._catalogue.learn(spec, current)
         if not self._catalogue.registry.agreements.knows_tools(spec):
             await anyio.to_thread.run_sync(self._catalogue.registry.agreements.agree_to_tools, spec, current)
@@ -271,8 +248,8 @@ def _end(error: BaseException) -> CallEnd:
     return CallEnd.REFUSED if isinstance(error, Exception) else CallEnd.CANCELLED
 
 
-def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:
-    """Return whether a tool can be called, without starting anything."""
+def tool_access(registry: ServerRegistry, tool: ToolDefinition, environ: Mapping[str, str]) -> ToolAccess:
+    """Return whether a tool can be called in an environment, without starting anything."""
     spec, server = registry.find(tool.server_name), f"the server {tool.server_name}"
     if spec is None:
         broken = " ".join(registry.problems().values()).rstrip(".")
@@ -294,11 +271,11 @@ def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:
         return ToolAccess(
             AccessState.NOT_AGREED, spec, reason, "`findspot tools index` shows what it runs and asks."
         )
-    if NESTED_VARIABLE in os.environ:
+    if NESTED_VARIABLE in environ:
         reason = "This Findspot was started by another one, and starts no servers itself"
         return ToolAccess(AccessState.NESTED, spec, reason)
     try:
-        expanded = spec.expanded()
+        expanded = spec.expanded(environ)
     except MissingVariableError as error:
         return ToolAccess(AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}")
     if expanded.url and expanded.oauth and Logins(registry.home).read(expanded.url) is None:

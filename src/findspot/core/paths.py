@@ -121,7 +121,7 @@ DOCUMENT_SETS = "document_sets"
 
 # fmt: off
 OWN_FOLDERS = frozenset({
-    "indexes", "dependencies", "document_sets", "documents", "catalogues", "logins", "broker", "models",
+    "indexes", "dependencies", "document_sets", "documents", "catalogues", "logins", "models",
     "setup", "logs", "spool", "ui",
 })
 # fmt: on

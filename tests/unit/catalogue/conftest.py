@@ -66,7 +66,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project, in a home of its own."""
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "findspot"))
-    monkeypatch.setenv("FINDSPOT_SERVER_IDLE", "1")
     (tmp_path / "user").mkdir()
     folder = tmp_path / "project"
     folder.mkdir()

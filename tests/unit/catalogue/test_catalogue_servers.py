@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from findspot.catalogue import server_connections
-from findspot.catalogue.broker_client import Follower, agreed_to_follow
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built, Outcome
 from findspot.catalogue.consent import read_build_record
+from findspot.catalogue.following import Follower, agreed_to_follow
 from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions

@@ -145,6 +145,11 @@ class TestDescription:
         assert key not in runs
         assert "*" * 40 in runs
 
+    def test_sharing_is_part_of_the_agreement(self) -> None:
+        spec = replace(SPEC, env={}, shared=True)
+        assert description(spec)[3:] == ["  shared by all clients"]
+        assert spec.launch != replace(spec, shared=False).launch
+
     def test_the_tools_that_an_entry_leaves_out_are_named(self) -> None:
         spec = replace(SPEC, env={}, only=("read",), left_out=("wipe", "drop"))
         assert description(spec)[3:] == ["  only the tools: read", "  without the tools: wipe, drop"]

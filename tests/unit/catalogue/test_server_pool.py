@@ -26,7 +26,8 @@ from findspot.catalogue.live_connection import (
     ServerCallError,
     ServerTimeoutError,
 )
-from findspot.catalogue.server_pool import ServerPool
+from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 
 SERVER = Path(__file__).parents[2] / "calling_server.py"
@@ -214,7 +215,8 @@ def test_a_task_may_take_longer_than_a_call_and_is_cancelled_with_it(
 def test_a_server_is_told_the_folders_of_its_client(home: Path, tmp_path: Path) -> None:
     async def scenario(pool: ServerPool) -> None:
         spec, address = home.spec("one"), tmp_path.as_uri()
-        assert text(await pool.call(spec, "roots", roots=[address])) == {"roots": [{"uri": address}]}
+        here = PoolClient(roots=[address])
+        assert text(await pool.call(spec, "roots", client=here)) == {"roots": [{"uri": address}]}
         assert text(await pool.call(spec, "roots")) == {"roots": []}
 
     home.run(scenario)
@@ -224,7 +226,7 @@ def test_what_the_network_needs_reaches_every_server(home: Path) -> None:
     async def scenario(pool: ServerPool) -> None:
         environ = {"PATH": os.environ["PATH"], "HTTPS_PROXY": "http://proxy", "AWS_SECRET_ACCESS_KEY": "s"}
         environ |= {"no_proxy": "localhost", "NODE_EXTRA_CA_CERTS": "/ca.pem"}
-        started = text(await pool.call(home.spec("one"), "environ", environ=environ))
+        started = text(await pool.call(home.spec("one"), "environ", client=PoolClient(environ=environ)))
         passed = {name: started.get(name) for name in environ}
         assert passed == environ | {"AWS_SECRET_ACCESS_KEY": None}
 
@@ -254,26 +256,27 @@ def test_the_number_of_an_ended_server_stays_its_own_until_its_group_has_ended(
 
 def test_one_process_serves_all_calls_and_ends_when_it_is_idle(home: Home) -> None:
     """documents C: servers stayed for as long as Findspot ran."""
+    me, nobody = PoolClient(environ={"WHO": "me"}), PoolClient(environ={})
 
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one", env={"WHO": "${WHO}"})
         pids: list[int] = []
 
         async def call(number: int) -> None:
-            answer = text(await pool.call(spec, "echo", {"n": number}, environ={"WHO": "me"}))
+            answer = text(await pool.call(spec, "echo", {"n": number}, client=me))
             assert answer["n"] == number
             pids.append(answer["pid"])
 
-        assert pool.is_idle
+        assert pool.runs() == []
         async with anyio.create_task_group() as group:
             for number in range(40):
                 group.start_soon(call, number)
-        assert len(set(pids)) == 1, "one process, however many callers"
+        assert len(set(pids)) == 1, "one process, however many calls"
         await gone(pids[0])
         with anyio.fail_after(PATIENCE_S):
-            while not pool.is_idle:
+            while [run.state for run in pool.runs()] != ["stopped"]:
                 await anyio.sleep(0.01)
-        missing = await failure(pool.call(spec, "echo", environ={}))
+        missing = await failure(pool.call(spec, "echo", client=nobody))
         assert (
             missing.user_message == "The server one was not started: the environment variable WHO is not set."
         )
@@ -283,7 +286,7 @@ def test_one_process_serves_all_calls_and_ends_when_it_is_idle(home: Home) -> No
     home.run(scenario, idle_s=0.2)
 
 
-def test_a_server_asks_the_caller_of_the_only_running_call(home: Home) -> None:
+def test_a_server_asks_whoever_calls_it(home: Home) -> None:
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one")
 
@@ -296,16 +299,20 @@ def test_a_server_asks_the_caller_of_the_only_running_call(home: Home) -> None:
             return types.CreateMessageResult(role="assistant", content=said, model="m")
 
         handlers = CallHandlers(on_elicit=elicit, on_sample=sample)
-        answer = text(await pool.call(spec, "ask", handlers=handlers))
-        assert answer == {"action": "accept", "content": {"colour": "teal"}}
+        asked = {"action": "accept", "content": {"colour": "teal"}}
+        assert text(await pool.call(spec, "ask", handlers=handlers)) == asked
         assert text(await pool.call(spec, "sample", handlers=handlers))["content"]["text"] == "hi"
         assert text(await pool.call(spec, "ask"))["action"] == "cancel", "nobody can be asked"
         assert "No language model" in text(await pool.call(spec, "sample"))["message"]
         async with anyio.create_task_group() as group:
-            group.start_soon(pool.call, spec, "hang")
-            await anyio.wait_all_tasks_blocked()
-            both = text(await pool.call(spec, "ask", handlers=handlers))
-            assert both["action"] == "cancel", "nobody knows which of two calls it belongs to"
+            one, other, both = PoolClient("one"), PoolClient("other"), home.spec("both", shared=True)
+            for server in (spec, both):
+                group.start_soon(partial(pool.call, server, "hang", client=one))
+                await pool.call(server, "echo", client=one)
+            own = text(await pool.call(spec, "ask", handlers=handlers, client=one))
+            assert own == asked, "every call of its process is of the same client"
+            unclear = text(await pool.call(both, "ask", handlers=handlers, client=other))
+            assert unclear["action"] == "cancel", "nobody knows which client it belongs to"
             group.cancel_scope.cancel()
 
     home.run(scenario)
@@ -318,16 +325,14 @@ def test_a_question_about_a_cancelled_call_reaches_nobody_else(home: Home) -> No
         return types.ElicitResult(action="accept", content={})
 
     async def scenario(pool: ServerPool) -> None:
-        spec = home.spec("one")
+        spec, one, other = home.spec("one", shared=True), PoolClient("one"), PoolClient("other")
         await pool.call(spec, "echo")
         handlers = CallHandlers(on_elicit=elicit)
-        await failure(pool.call(spec, "late", timeout_s=0.1, handlers=handlers, client="one"))
-        own = text(await pool.call(spec, "ask", handlers=handlers, client="one"))
-        assert own["action"] == "accept", "many servers never answer a cancelled call"
-        provoked = text(await pool.call(spec, "provoke", handlers=handlers, client="other"))
+        await failure(pool.call(spec, "late", timeout_s=0.1, handlers=handlers, client=one))
+        own = text(await pool.call(spec, "ask", handlers=handlers, client=one))
+        assert own["action"] == "accept"
+        provoked = text(await pool.call(spec, "provoke", handlers=handlers, client=other))
         assert provoked["action"] == "cancel"
-        while text(await pool.call(spec, "ask", handlers=handlers, client="other"))["action"] == "cancel":
-            pass  # until the server has answered the cancelled call
 
     home.run(scenario)
 
@@ -464,21 +469,106 @@ def test_a_server_that_never_answers_is_ended(home: Home, monkeypatch: pytest.Mo
     monkeypatch.setattr(live_connection, "START_TIMEOUT_S", 1.0)
     monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
     pids: list[int] = []
-
-    class Witness:
-        def started(self, pid: int) -> None:
-            pids.append(pid)
-
-        def ended(self, pid: int) -> None:
-            assert not is_running(pid)
+    others = children()
 
     async def scenario(pool: ServerPool) -> None:
-        error = await failure(pool.call(home.spec("silent", "silent", "deaf"), "echo"))
-        assert error.user_message == "The server silent could not be started: no answer within 1 s"
+        spec = home.spec("silent", "silent", "deaf")
+        async with anyio.create_task_group() as group:
+            group.start_soon(failure, pool.call(spec, "echo"))
+            while not pids:
+                await anyio.sleep(0.01)
+                pids.extend(children() - others)
         assert [pid for pid in pids if is_running(pid)] == []
 
-    home.run(scenario, witness=Witness())
-    assert len(pids) == 1
+    home.run(scenario)
+
+
+def children() -> set[int]:
+    """The processes that this one started."""
+    return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+
+
+def test_each_connection_has_its_own_process_and_environment(home: Home) -> None:
+    """One assistant saw and steered the browser of another."""
+
+    async def scenario(pool: ServerPool) -> None:
+        own = home.spec("own", env={"TOKEN": "${TOKEN}"})
+        clients = [
+            PoolClient(
+                name, {"PATH": os.environ["PATH"], "TOKEN": f"of-{name}", "HTTPS_PROXY": f"via-{name}"}
+            )
+            for name in ("one", "other")
+        ]
+        seen = [text(await pool.call(own, "environ", client=client)) for client in clients]
+        for client, environ in zip(clients, seen, strict=True):
+            assert {name: environ[name] for name in client.environ} == client.environ
+        pids = [text(await pool.call(own, "echo", client=client))["pid"] for client in clients]
+        assert len(set(pids)) == 2
+        pool.leave("one")
+        await gone(pids[0])
+        assert text(await pool.call(own, "echo", client=clients[1]))["pid"] == pids[1]
+
+        shared = home.spec("shared", shared=True)
+        both = [text(await pool.call(shared, "echo", client=client))["pid"] for client in clients]
+        assert len(set(both)) == 1, "its entry says so"
+        pool.leave("other")
+        assert text(await pool.call(shared, "echo"))["pid"] == both[0]
+
+    home.run(scenario)
+
+
+def test_what_cannot_be_called_starts_nothing(home: Home) -> None:
+    """gateway 3: arguments over 32 MB made the call hang for ever."""
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        refused = await failure(pool.call(spec, "length", {"text": "x" * (17 << 20)}))
+        assert refused.user_message == "The arguments are larger than 16 MB. The tool was not called."
+        await failure(pool.call(spec, "echo", client=PoolClient(environ={NESTED_VARIABLE: "1"})))
+        assert pool.runs() == []
+        large = await pool.call(spec, "length", {"text": "x" * (15 << 20)}, timeout_s=PATIENCE_S)
+        assert text(large) == str(15 << 20)
+
+    home.run(scenario)
+
+
+def test_a_connection_that_closes_ends_a_server_that_is_starting(home: Home) -> None:
+    others = children()
+
+    async def scenario(pool: ServerPool) -> None:
+        spec, one = home.spec("silent", "silent"), PoolClient("one")
+        async with anyio.create_task_group() as group:
+            call = failure(pool.call(spec, "echo", client=one, timeout_s=PATIENCE_S))
+            group.start_soon(lambda: call)
+            while not (started := children() - others):
+                await anyio.sleep(0.01)
+            pool.leave("one")
+        while started & children():
+            await anyio.sleep(0.01)
+
+    home.run(scenario)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the end of its input tells a server")
+def test_servers_end_with_a_killed_process(home: Home) -> None:
+    spec = home.spec("deaf", "deaf")
+    code = f"""
+import anyio, sys
+from pathlib import Path
+from findspot.catalogue.server_pool import ServerPool
+from findspot.catalogue.server_sources import ServerSpec
+async def main():
+    home = Path({str(home.folder)!r})
+    spec = ServerSpec("deaf", command={spec.command!r}, args={spec.args!r}, source=home / "mcp.json")
+    print((await ServerPool(home).call(spec, "echo")).content[0].text, flush=True)
+    await anyio.sleep_forever()
+anyio.run(main)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pid = json.loads(process.stdout.readline())["pid"]
+        process.kill()
+    anyio.run(gone, pid)
 
 
 def test_changed_tools_are_seen_at_the_next_call(home: Home) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from findspot.catalogue.broker_client import BrokerClient
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.indexfile import INDEX_PATH
+from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_registry import Availability
 from findspot.catalogue.tool_calls import AccessState, Confirmation, ToolCaller, ToolNotCallableError
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
@@ -79,13 +79,13 @@ class User:
                 raise RefusedError
             return answer == "always"
 
-        connections = BrokerClient(self._home)
+        pool = ServerPool(self._home)
         try:
-            caller = ToolCaller(self._catalogue, connections, "test")
+            caller = ToolCaller(self._catalogue, pool, "test")
             outcome = await caller.call(name, {}, confirm=confirm)
             return str(outcome.result["content"][0]["text"])
         finally:
-            await connections.aclose()
+            await pool.aclose()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.live_connection import CallHandlers
     from findspot.catalogue.tool_calls import CallOutcome, Confirmation
+    from findspot.engine import Engine
 
 CLIENT = "command line"
 """How the log of calls names this command."""
@@ -50,7 +52,8 @@ def call(
     """Call the tool NAME of a server that you agreed to start, and print what it answers.
 
     You are asked before a tool is called whose server says that it can destroy something, or that changed
-    since you agreed to its server. The status is 1 if the tool says that it failed. Ctrl-C cancels the call.
+    since you agreed to its server. The server is started for this call, and ended after it. The status is 1
+    if the tool says that it failed. Ctrl-C cancels the call.
 
     \b
     findspot tools call time__get_current_time --args '{"timezone": "Europe/Paris"}'
@@ -67,7 +70,8 @@ def call(
 
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
-        outcome = anyio.run(_call, catalogue, name, arguments, timeout, agree)
+        called = partial(_call, engine, catalogue, name, arguments, timeout_s=timeout, confirmation=agree)
+        outcome = anyio.run(called)
     if reply.json:
         output.emit(outcome.result)
     else:
@@ -99,30 +103,29 @@ def _arguments(given: str) -> dict[str, Any]:
 
 
 async def _call(
+    engine: Engine,
     catalogue: Catalogue,
     name: str,
     arguments: dict[str, Any],
+    *,
     timeout_s: float | None,
     confirmation: Callable[[Confirmation], None],
 ) -> CallOutcome:
     import anyio
 
-    from findspot.catalogue.broker_client import BrokerClient
     from findspot.catalogue.tool_calls import ToolCaller
-    from findspot.core.config import home_folder
 
     async def agree(asked: Confirmation) -> bool:
         await anyio.to_thread.run_sync(confirmation, asked, abandon_on_cancel=True)
         return False
 
-    connections = BrokerClient(home_folder())
     try:
-        return await ToolCaller(catalogue, connections, CLIENT).call(
+        return await ToolCaller(catalogue, engine.servers, CLIENT).call(
             name, arguments, confirm=agree, timeout_s=timeout_s, handlers=_handlers
         )
     finally:
         with anyio.CancelScope(shield=True):
-            await connections.aclose()
+            await engine.end_servers()
 
 
 def _handlers(server: str) -> CallHandlers:

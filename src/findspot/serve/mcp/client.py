@@ -8,6 +8,7 @@ with the answer. In a task it waits with the task until the client fetches it.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -113,6 +114,20 @@ class Client:
         if not self.modern:
             return session_of(self._context)
         return None if self.grant is None else self.grant.name
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that the servers of this client are started in."""
+        return os.environ
+
+    @property
+    def connection(self) -> str:
+        """Whose started servers a request uses: its connection's; without one, its pipe's or its token's."""
+        if not self.modern:
+            return session_of(self._context)
+        if self._context.request is None:
+            return "pipe"
+        return "" if self.grant is None else f"token {self.grant.name}"
 
     def when_gone(self, key: str, action: Callable[[], object]) -> None:
         """Call an action when the client disconnects: one per key; none in a version without sessions."""

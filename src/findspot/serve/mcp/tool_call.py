@@ -49,7 +49,6 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
-    from findspot.catalogue.broker_client import BrokerClient
     from findspot.project import Project
 
 T = TypeVar("T")
@@ -90,17 +89,10 @@ class Library:
         """Results of other servers that were too long for an answer."""
         return StoredResults()
 
-    @cached_property
-    def connections(self) -> BrokerClient:
-        """Connections to other servers."""
-        from findspot.catalogue.broker_client import BrokerClient
-
-        return BrokerClient(home_folder())
-
     async def disconnect(self) -> None:
-        """Leave the process that holds other servers; it ends them when nobody calls them."""
-        if "connections" in vars(self):
-            await self.connections.aclose()
+        """End the MCP servers that were started."""
+        if self._engine is not None:
+            await self._engine.end_servers()
 
     def prepare_here(self) -> None:
         """Watch the indexed project that the server was started in, and load what a first question needs."""

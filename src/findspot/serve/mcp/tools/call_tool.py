@@ -19,10 +19,12 @@ from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure, catalogu
 
 if TYPE_CHECKING:
     from findspot.catalogue.live_connection import CallHandlers, SampleAnswer
+    from findspot.catalogue.server_pool import PoolClient, ServerPool
     from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
     from findspot.engine import Engine
 
 _CONFIRMED, _FORGETS = "findspot.confirmed_tools", "findspot.forgets_results"
+_LEAVES = "findspot.leaves_servers"
 
 _ADDRESS = "findspot://results/"
 _ALWAYS = "Always allow this tool, until it changes"
@@ -35,9 +37,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     from findspot.catalogue.tool_calls import ToolCaller
 
     folder = await catalogue_folder(call)
-    catalogue = await call.quick(lambda engine: engine.catalogue(folder))
-    roots = [root.as_uri() for root in await call.client.roots.folders()]
-    caller = ToolCaller(catalogue, call.library.connections, call.client.name or "unknown", roots)
+    catalogue, pool = await call.quick(lambda engine: (engine.catalogue(folder), engine.servers))
+    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await _pool_client(call, pool))
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},
@@ -46,6 +47,16 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         handlers=lambda server: _handlers(call, server),
     )
     return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
+
+
+async def _pool_client(call: Call, pool: ServerPool) -> PoolClient:
+    """Return who calls; the servers that are started for a connection end with it."""
+    from findspot.catalogue.server_pool import PoolClient
+
+    connection = call.client.connection
+    call.client.when_gone(_LEAVES, lambda: pool.leave(connection))
+    roots = [root.as_uri() for root in await call.client.roots.folders()]
+    return PoolClient(connection, call.client.environ, roots)
 
 
 async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:

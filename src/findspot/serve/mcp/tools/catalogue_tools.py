@@ -61,7 +61,8 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
     def shown(engine: Engine) -> dict[str, Any]:
         catalogue = _opened(engine, folder)
         tool = catalogue.get(arguments["name"])
-        return tool_object(tool, catalogue.access(tool), catalogue.notice.text())
+        access = catalogue.access(tool, call.client.environ)
+        return tool_object(tool, access, catalogue.notice.text())
 
     return Answer(await call.quick(shown))
 
