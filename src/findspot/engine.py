@@ -160,6 +160,11 @@ class Engine:
                 self._servers = ServerPool(self.settings.home)
             return self._servers
 
+    def end_servers_of(self, connection: str) -> None:
+        """End the MCP servers that were started for a connection."""
+        if self._servers is not None:
+            self._servers.leave(connection)
+
     async def end_servers(self) -> None:
         """End every MCP server that this process has started."""
         if self._servers is not None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.live_connection import CallHandlers
     from findspot.catalogue.tool_calls import CallOutcome, Confirmation
-    from findspot.engine import Engine
 
 CLIENT = "command line"
 """How the log of calls names this command."""
@@ -70,7 +69,7 @@ def call(
 
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
-        called = partial(_call, engine, catalogue, name, arguments, timeout_s=timeout, confirmation=agree)
+        called = partial(_call, catalogue, name, arguments, timeout_s=timeout, confirmation=agree)
         outcome = anyio.run(called)
     if reply.json:
         output.emit(outcome.result)
@@ -103,7 +102,6 @@ def _arguments(given: str) -> dict[str, Any]:
 
 
 async def _call(
-    engine: Engine,
     catalogue: Catalogue,
     name: str,
     arguments: dict[str, Any],
@@ -113,19 +111,21 @@ async def _call(
 ) -> CallOutcome:
     import anyio
 
+    from findspot.catalogue.server_pool import ServerPool
     from findspot.catalogue.tool_calls import ToolCaller
 
     async def agree(asked: Confirmation) -> bool:
         await anyio.to_thread.run_sync(confirmation, asked, abandon_on_cancel=True)
         return False
 
+    pool = ServerPool(catalogue.registry.home)
     try:
-        return await ToolCaller(catalogue, engine.servers, CLIENT).call(
+        return await ToolCaller(catalogue, pool, CLIENT).call(
             name, arguments, confirm=agree, timeout_s=timeout_s, handlers=_handlers
         )
     finally:
         with anyio.CancelScope(shield=True):
-            await engine.end_servers()
+            await pool.aclose()
 
 
 def _handlers(server: str) -> CallHandlers:

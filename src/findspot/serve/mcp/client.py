@@ -126,7 +126,7 @@ class Client:
         if not self.modern:
             return session_of(self._context)
         if self._context.request is None:
-            return "pipe"
+            return str(self._context.lifespan_context)
         return "" if self.grant is None else f"token {self.grant.name}"
 
     def when_gone(self, key: str, action: Callable[[], object]) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
@@ -77,12 +78,14 @@ def make_server(
     tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
 
     @asynccontextmanager
-    async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
+    async def lifespan(_: Server[Any]) -> AsyncIterator[str]:
         _log.info("server started: version %s", __version__)
+        pipe = uuid4().hex
         try:
             async with tasks.running():
-                yield
+                yield pipe
         finally:
+            library.leave(pipe)
             _log.info("server stopped")
 
     server: Server[Any] = Server(

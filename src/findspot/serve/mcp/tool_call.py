@@ -89,6 +89,11 @@ class Library:
         """Results of other servers that were too long for an answer."""
         return StoredResults()
 
+    def leave(self, connection: str) -> None:
+        """End the MCP servers that were started for a connection."""
+        if self._engine is not None:
+            self._engine.end_servers_of(connection)
+
     async def disconnect(self) -> None:
         """End the MCP servers that were started."""
         if self._engine is not None:

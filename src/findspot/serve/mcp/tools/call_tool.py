@@ -19,7 +19,7 @@ from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure, catalogu
 
 if TYPE_CHECKING:
     from findspot.catalogue.live_connection import CallHandlers, SampleAnswer
-    from findspot.catalogue.server_pool import PoolClient, ServerPool
+    from findspot.catalogue.server_pool import PoolClient
     from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
     from findspot.engine import Engine
 
@@ -38,7 +38,7 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
     folder = await catalogue_folder(call)
     catalogue, pool = await call.quick(lambda engine: (engine.catalogue(folder), engine.servers))
-    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await _pool_client(call, pool))
+    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await _pool_client(call))
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},
@@ -49,12 +49,12 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
 
 
-async def _pool_client(call: Call, pool: ServerPool) -> PoolClient:
+async def _pool_client(call: Call) -> PoolClient:
     """Return who calls; the servers that are started for a connection end with it."""
     from findspot.catalogue.server_pool import PoolClient
 
     connection = call.client.connection
-    call.client.when_gone(_LEAVES, lambda: pool.leave(connection))
+    call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
     roots = [root.as_uri() for root in await call.client.roots.folders()]
     return PoolClient(connection, call.client.environ, roots)
 
