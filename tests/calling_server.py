@@ -5,12 +5,12 @@ then an answer; `steps`), hang (never answers), block (no longer reads anything)
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
 length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
-half (a text cut inside a character), deep
-(nested 50,000 times), invalid (no content), refuse (an error with a code and data), environ, roots (those of
-the client), asking (listed to clients that can be asked), research (a task; `steps`, and `ask` to ask in
-between), cancelled_tasks.
+half (a text cut inside a character, which is also logged), deep (nested 50,000 times), invalid (no content),
+refuse (an error with a code and data), environ, roots (those of the client), asking (listed to clients that
+can be asked), research (a task; `steps`, and `ask` to ask in between), cancelled_tasks.
 
-Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
+Arguments: `offers` has resources, prompts and instructions too, `bad-start` exits at once, `silent` reads
+nothing, `deaf` ignores the end of its input and SIGTERM.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 HALF = "Party \ud83c"
@@ -185,6 +186,30 @@ def handle_task(number: Any, method: str, params: dict[str, Any]) -> None:
         send(id=number, result={**text(json.dumps({"found": 42, "answer": answer})), "_meta": related})
 
 
+def read(params: dict[str, Any]) -> dict[str, Any]:
+    return {"contents": [{"uri": params["uri"], "text": f"the note {params['uri']} for {os.getpid()}"}]}
+
+
+def ask_for(params: dict[str, Any]) -> dict[str, Any]:
+    said = f"{params['name']} {params.get('arguments')}"
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]}
+
+
+OFFERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "resources/list": lambda params: (
+        {"resources": [{"uri": "note://2", "name": "second"}]}
+        if params.get("cursor")
+        else {"resources": [{"uri": "note://1", "name": "first"}], "nextCursor": "more"}
+    ),
+    "resources/templates/list": lambda _: {
+        "resourceTemplates": [{"uriTemplate": "note://{id}", "name": "note"}]
+    },
+    "resources/read": read,
+    "prompts/list": lambda _: {"prompts": [{"name": "summarise", "arguments": [{"name": "what"}]}]},
+    "prompts/get": ask_for,
+}
+
+
 def handle(message: dict[str, Any]) -> None:
     method, params, number = message["method"], message.get("params") or {}, message["id"]
     if method == "initialize":
@@ -193,7 +218,12 @@ def handle(message: dict[str, Any]) -> None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {"tools": {"listChanged": True}},
         }
+        if "offers" in sys.argv:
+            about["capabilities"] |= {"resources": {}, "prompts": {}}
+            about["instructions"] = "Read the notes first."
         send(id=number, result={**about, "serverInfo": {"name": "calling", "version": "1"}})
+    elif method in OFFERS:
+        send(id=number, result=OFFERS[method](params))
     elif method == "ping":
         send(id=number, result={})
     elif method == "tools/list":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,65 @@ def test_each_session_has_its_own_process_of_a_server(
         process.terminate()
         process.communicate()
     assert [left for left in last if is_running(left)] == []
+
+
+def test_resources_prompts_and_messages_of_agreed_servers(
+    make: MakeFolder, findspot: Program, serve: Serve, tmp_path: Path
+) -> None:
+    """The lists of a gateway were empty, and a resource that a tool named could not be read."""
+    program = [str(Path(calling_server.__file__))]
+    servers = {
+        "my notes": {"command": sys.executable, "args": [*program, "offers"]},
+        "plain": {"command": sys.executable, "args": program},
+        "dying": {"command": sys.executable, "args": [*program, "offers", "more"]},
+        "gone": {"command": sys.executable, "args": [str(tmp_path / "gone.py"), "offers"]},
+    }
+    shutil.copy(*program, tmp_path / "gone.py")
+    config = {"mcpServers": servers}
+    root, user = make({".mcp.json": json.dumps(config)}), {"HOME": str(tmp_path)}
+    indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
+    assert indexed.code == 0, indexed.err
+    (tmp_path / "gone.py").unlink()
+
+    pipe = serve(root, **user)
+    pipe.result("logging/setLevel", {"level": "info"})
+    listed = pipe.result("resources/list", {})["resources"]
+    addresses = [resource["uri"] for resource in listed if "findspot://servers/" in resource["uri"]]
+    notes = "findspot://servers/my%20notes/note://"
+    assert [address for address in addresses if "my%20notes" in address] == [f"{notes}1", f"{notes}2"]
+    assert {address.split("/")[3] for address in addresses} == {"my%20notes", "dying"}, (
+        "without the failing one"
+    )
+    templates = [t["uriTemplate"] for t in pipe.result("resources/templates/list", {})["resourceTemplates"]]
+    assert f"{notes}{{id}}" in templates
+    (read,) = pipe.result("resources/read", {"uri": f"{notes}7"})["contents"]
+    assert read["uri"] == f"{notes}7"
+    assert read["text"].startswith("the note note://7 for ")
+    named = {prompt["name"] for prompt in pipe.result("prompts/list", {})["prompts"]}
+    assert {"my notes__summarise", "dying__summarise"} <= named
+    asked = {"name": "my notes__summarise", "arguments": {"what": "all"}}
+    (message,) = pipe.result("prompts/get", asked)["messages"]
+    assert message["content"]["text"] == "summarise {'what': 'all'}"
+    shown = pipe.values("get_tool", name="my notes__echo")
+    assert shown["instructions"] == "Read the notes first."
+
+    assert pipe.error("resources/read", {"uri": "note://2"}) == -32002, "nobody named it yet"
+    pipe.call("call_tool", name="my notes__content", confirm=True)
+    (linked,) = pipe.result("resources/read", {"uri": "note://2"})["contents"]
+    assert linked["text"].startswith("the note note://2 for ")
+    number = pipe.ask_tool("call_tool", {"name": "my notes__half", "confirm": True})
+    logged = pipe.until("notifications/message")
+    assert (logged["logger"], logged["level"], logged["data"]) == ("my notes", "info", "Party \ufffd")
+    pipe.answer(number)
+
+    servers["dying"]["args"] = [*program, "bad-start"]
+    (root / ".mcp.json").write_text(json.dumps(config))
+    other = serve(root, **user)
+    listed = other.result("resources/list", {})["resources"]
+    assert "dying" not in json.dumps(listed), "not agreed to as it is now"
+    assert other.error("resources/read", {"uri": "findspot://servers/dying/note://1"}) == -32002
+    assert other.error("prompts/get", {"name": "dying__summarise"}) == -32602
+    assert "the note" in json.dumps(other.result("resources/read", {"uri": f"{notes}1"}))
 
 
 def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from findspot.catalogue.consent import ServerOffers
 from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, matches
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
@@ -91,6 +92,8 @@ class Built:
     """Whether any server that was asked for could be indexed."""
     changed: tuple[str, ...] = ()
     """Tools that are new or changed since the user agreed to their server, and not agreed to since."""
+    offers: Mapping[str, ServerOffers] = field(default_factory=dict)
+    """What the servers that were asked have besides tools."""
 
     def named(self, *outcomes: Outcome) -> list[str]:
         """Return the servers with one of these outcomes."""
@@ -124,7 +127,7 @@ def build(
         updated_at=utc_now(),
         servers=gathered.states,
     )
-    return Built(index, tuple(gathered.reports), embedded, tuple(notes))
+    return Built(index, tuple(gathered.reports), embedded, tuple(notes), offers=gathered.offers)
 
 
 def _checked_dtype(dtype: str | None) -> str:
@@ -141,6 +144,7 @@ class _Gathered:
         self.states: dict[str, ServerState] = {}
         self.reports: list[ServerReport] = []
         self.notes: list[str] = []
+        self.offers: dict[str, ServerOffers] = {}
         self._old, self._exclude = old, exclude
         self.before: dict[str, list[ToolDefinition]] = {}
         for tool in old.tools:
@@ -196,6 +200,7 @@ def _gather(
             offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
             gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
             gathered.notes += [answer.note] if answer.note else []
+            gathered.offers[spec.name] = answer.offers
     for name in sorted(previous_run.unread & gathered.before.keys() - sources.names):
         gathered.keep(name, Outcome.UNCHANGED)
     gone = gathered.before.keys() - {report.name for report in gathered.reports}

@@ -108,6 +108,7 @@ class CatalogueIndexer:
                 enabled=self._registry.choices.is_enabled,
                 changed=lambda spec: (
                     not agreements.knows_tools(spec)
+                    or spec.name not in last.offers
                     or last.digests.get(spec.name, "") not in ("", agreements.digest(spec))
                 ),
                 exclude=last.exclude,
@@ -142,6 +143,7 @@ class CatalogueIndexer:
                 provider=provider,
                 digests={spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done},
                 errors=errors,
+                offers={name: of for name, of in {**last.offers, **built.offers}.items() if name in done},
             )
             write_build_record(self._home, path, record)
         # So that the first search finds the arrays.

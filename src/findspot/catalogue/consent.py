@@ -254,6 +254,15 @@ def _headers(given: Mapping[str, str], shown: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerOffers:
+    """What a server has besides its tools, as it said when it was last asked."""
+
+    kinds: tuple[str, ...] = ()
+    """`prompts`, `resources`."""
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BuildRecord:
     """How an index was last built."""
 
@@ -268,6 +277,7 @@ class BuildRecord:
     """Server → a hash of the values it got when it was last asked."""
     errors: Mapping[str, str] = field(default_factory=dict)
     """Server → why it did not answer when it was last asked."""
+    offers: Mapping[str, ServerOffers] = field(default_factory=dict)
 
 
 def build_records_file(home: Path) -> Path:
@@ -288,6 +298,10 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
             provider=about["provider"],
             digests=dict(about["digests"]),
             errors=dict(about.get("errors", {})),
+            offers={
+                name: ServerOffers(tuple(kinds), str(instructions))
+                for name, (kinds, instructions) in about.get("offers", {}).items()
+            },
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return BuildRecord()
@@ -303,6 +317,7 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
         "provider": record.provider,
         "digests": dict(record.digests),
         "errors": dict(record.errors),
+        "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},
     }
     make_private_dir(path.parent)
     write_json(path, _stored(home) | {str(index): about})

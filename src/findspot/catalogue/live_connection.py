@@ -16,6 +16,7 @@ import anyio
 import anyio.lowlevel
 
 from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.consent import ServerOffers
 from findspot.catalogue.logins import LoginRequiredError
 from findspot.catalogue.message_streams import SESSION_ENDED
 from findspot.catalogue.server_connections import all_tools, error_line, open_connection
@@ -90,6 +91,7 @@ class CallHandlers:
     on_progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None
     on_elicit: Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]] | None = None
     on_sample: Callable[[types.CreateMessageRequestParams], Awaitable[SampleAnswer]] | None = None
+    on_log: Callable[[types.LoggingMessageNotificationParams], Awaitable[None]] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -199,6 +201,12 @@ class CallsOfServer:
         return answer or types.ErrorData(
             code=types.INVALID_REQUEST, message="No language model can be asked for this call."
         )
+
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
+        """Pass a log message on to the client that calls."""
+        call = self._asked()
+        if call is not None and call.handlers.on_log is not None:
+            await call.handlers.on_log(params)
 
     def _asked(self) -> RunningCall | None:
         """Return the newest call, through which its client is asked.
@@ -392,6 +400,29 @@ class LiveConnection:
             hint="The tool was not called. Try again, or with a larger timeout.",
         )
 
+    @property
+    def offers(self) -> ServerOffers:
+        """What the server has besides its tools."""
+        session = self._session
+        declared = session.server_capabilities if session is not None else None
+        if session is None or declared is None:
+            return ServerOffers()
+        kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
+        return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
+
+    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
+        """Return the answer to a request that is no call of a tool."""
+        started = anyio.current_time()
+        with anyio.CancelScope(deadline=deadline):
+            async with self._used() as session:
+                answer = await question(session)
+                self.answered = True
+                return answer
+        self._check_later()
+        raise ServerTimeoutError(
+            f"The server {self._spec.name} did not answer within {round(deadline - started, 1):g} s."
+        )
+
     async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]) -> None:
         """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
         self._users += 1
@@ -519,6 +550,8 @@ class LiveConnection:
         if method == "notifications/tools/list_changed":
             self._tools, self._is_listed = None, False
             self._changed.set()
+        elif method == "notifications/message":
+            await self._calls.log(message.params)
         elif method == "notifications/progress":
             about = message.params
             for call in self._calls.running:
@@ -548,6 +581,7 @@ class ServerAnswer:
     error: str | None = None
     note: str | None = None
     """What there is to say about the list."""
+    offers: ServerOffers = field(default_factory=ServerOffers)
 
 
 OnAnswer = Callable[[str, ServerAnswer], None]
@@ -590,7 +624,8 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
         await connection.opened.wait()
         if not connection.is_open:
             return ServerAnswer(error=connection.error)
-        return ServerAnswer(await connection.tools(deadline), note=connection.note)
+        tools = await connection.tools(deadline)
+        return ServerAnswer(tools, note=connection.note, offers=connection.offers)
     except ServerTimeoutError:
         return ServerAnswer(error=f"no answer within {timeout_s:g} s")
     except ServerCallError as error:

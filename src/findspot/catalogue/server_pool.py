@@ -42,6 +42,7 @@ from findspot.core.log import get_logger
 
 if TYPE_CHECKING:
     import mcp_types as types
+    from mcp import ClientSession
 
 Result = TypeVar("Result")
 
@@ -140,6 +141,20 @@ class ServerPool:
         deadline = anyio.current_time() + timeout_s
         async with server.place(deadline):
             return await server.use(lambda connection: connection.tools(deadline), deadline)
+
+    async def ask(
+        self,
+        spec: ServerSpec,
+        question: Callable[[ClientSession], Awaitable[Result]],
+        *,
+        client: PoolClient,
+        timeout_s: float,
+    ) -> Result:
+        """Return the answer of a server to a request that is no call of a tool."""
+        server = self._server(spec, client)
+        deadline = anyio.current_time() + timeout_s
+        async with server.place(deadline):
+            return await server.use(lambda connection: connection.ask(question, deadline), deadline)
 
     async def follow(
         self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]

@@ -242,6 +242,21 @@ class ServerRegistry:
         """Return whether a server is enabled and the user agreed to start it as it is now."""
         return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
 
+    def offering(self, kind: str) -> list[ServerSpec]:
+        """Return the servers with `prompts` or `resources` that may be started."""
+        found: dict[str, ServerSpec] = {}
+        for index in self.indexes:
+            offers = read_build_record(self.home, index).offers
+            for spec in self.servers(index):
+                if spec.name in offers and kind in offers[spec.name].kinds and self.is_usable(spec):
+                    found.setdefault(spec.name, spec)
+        return list(found.values())
+
+    def instructions(self, name: str) -> str:
+        """Return what a server says about its use."""
+        records = (read_build_record(self.home, index).offers.get(name) for index in self.indexes)
+        return next((offered.instructions for offered in records if offered is not None), "")
+
     def lacking(self) -> list[ServerSpec]:
         """Return the enabled servers that the user has not agreed to start as they are now."""
         specs = [spec for index in self.indexes for spec in self.servers(index)]

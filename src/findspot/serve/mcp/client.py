@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import anyio
 import mcp_types as types
 from anyio import from_thread
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -45,6 +46,9 @@ FORWARD_BOTH = frozenset({"github-copilot-developer"})
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _DECLINED = "findspot.declined"
+_LOG_LEVEL = "findspot.log_level"
+_LEVELS = get_args(types.LoggingLevel)
+"""The least important first."""
 _REPORT_EVERY_S = 0.2
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 _RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
@@ -186,6 +190,15 @@ class Client:
                 params = {name: value for name, value in params.items() if value is not None}
                 params |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
                 await notify(self._session, "notifications/progress", params)
+
+    async def log(self, level: types.LoggingLevel, data: Any, logger: str) -> None:
+        """Send a log message, unless the client wants none of its level."""
+        wanted = self.memory.get(_LOG_LEVEL)
+        if wanted is None or _LEVELS.index(level) >= _LEVELS.index(wanted):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MCPDeprecationWarning)  # clients of earlier versions want it
+                sent = self._session.send_log_message(level, data, logger, self._context.request_id)
+            await sent
 
     async def request(self, key: str, question: types.InputRequest, result: type[Result]) -> Result | None:
         """Return the answer to a question, in whichever way it travels; None for one of another kind."""
@@ -387,6 +400,11 @@ def key_of(question: str) -> str:
     again.
     """
     return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def set_log_level(context: Context, level: types.LoggingLevel) -> None:
+    """Remember which log messages a client wants."""
+    connection_memory(context)[_LOG_LEVEL] = level
 
 
 def forget_roots(context: Context) -> None:

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.core.paths import SCHEME
 from findspot.search.definitions import joined
+from findspot.serve.mcp import other_servers
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project
@@ -158,20 +159,25 @@ class Offering:
     ) -> types.ListResourcesResult:
         check_cursor(params)
         listed = [resource for resource in self._listed(context) if not resource.is_template]
-        return types.ListResourcesResult(
-            resources=[types.Resource(uri=resource.uri, **_about(resource)) for resource in listed]
-        )
+        own = [types.Resource(uri=resource.uri, **_about(resource)) for resource in listed]
+        others = await other_servers.resources(self._call(context)) if self._calls_others(context) else []
+        return types.ListResourcesResult(resources=[*own, *others])
 
     async def _templates(
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         check_cursor(params)
         listed = [resource for resource in self._listed(context) if resource.is_template]
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(uri_template=resource.uri, **_about(resource)) for resource in listed
-            ]
-        )
+        own = [types.ResourceTemplate(uri_template=resource.uri, **_about(resource)) for resource in listed]
+        others = await other_servers.templates(self._call(context)) if self._calls_others(context) else []
+        return types.ListResourceTemplatesResult(resource_templates=[*own, *others])
+
+    def _call(self, context: Context) -> Call:
+        return self._make_call(Client(context))
+
+    def _calls_others(self, context: Context) -> bool:
+        """Return whether a client may use other servers."""
+        return "call_tool" in self._offered(context)
 
     def _listed(self, context: Context) -> list[Resource]:
         """Return the resources whose tool the client is offered."""
@@ -181,10 +187,15 @@ class Offering:
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
         client = Client(context, params.input_responses, params.request_state)
+        call = self._make_call(client)
         try:
-            contents = await self._offers.read(self._make_call(client), uri)
+            contents = await self._offers.read(call, uri)
         except InputNeededError as needed:
             return needed.result
+        if contents is None and self._calls_others(context):
+            passed_on = await other_servers.read(call, uri)
+            if passed_on is not None:
+                return passed_on
         if contents is None:
             code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
             raise MCPError(code, "Resource not found", {"uri": uri})
@@ -195,7 +206,9 @@ class Offering:
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListPromptsResult:
         check_cursor(params)
-        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._usable(context)])
+        own = [_wire_prompt(prompt) for prompt in self._usable(context)]
+        others = await other_servers.prompts(self._call(context)) if self._calls_others(context) else []
+        return types.ListPromptsResult(prompts=[*own, *others])
 
     def _usable(self, context: Context) -> list[Prompt]:
         """Return the prompts whose tools the client is offered."""
@@ -204,6 +217,11 @@ class Offering:
 
     async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = next((prompt for prompt in self._usable(context) if prompt.name == params.name), None)
+        if prompt is None and self._calls_others(context):
+            call = self._call(context)
+            passed_on = await other_servers.prompt(call, params.name, params.arguments or {})
+            if passed_on is not None:
+                return passed_on
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
         given = params.arguments or {}

@@ -25,7 +25,7 @@ from findspot.core.setting_keys import PROJECT_TOOLSET
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
-from findspot.serve.mcp.client import forget_roots
+from findspot.serve.mcp.client import forget_roots, set_log_level
 from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.prompts import PROMPTS, instructions
 from findspot.serve.mcp.resources import (
@@ -97,6 +97,7 @@ def make_server(
         on_list_tools=tools.list,
         on_call_tool=tools.call,
     )
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_log_level)
     server.add_notification_handler(_ROOTS_CHANGED, types.NotificationParams, _roots_changed)
     server.middleware += [
         log_requests,
@@ -175,6 +176,11 @@ def _carried_state(key: bytes | None) -> RequestStateBoundary:
     """Return a middleware that seals what clients carry from one call to the next, and opens it again."""
     state = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
     return RequestStateBoundary(state, default_audience=NAME)
+
+
+async def _set_log_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    set_log_level(context, params.level)
+    return types.EmptyResult()
 
 
 async def _roots_changed(context: Context, _: types.NotificationParams) -> None:

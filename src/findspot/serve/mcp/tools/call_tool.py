@@ -11,20 +11,19 @@ from pydantic import BaseModel, ValidationError
 from findspot.core.errors import InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.mcp.client import Reply, key_of
+from findspot.serve.mcp.other_servers import catalogue_folder, note_links, pool_client
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
 from findspot.serve.mcp.tool import CONFIRM, SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure, catalogue_folder
+from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure
 
 if TYPE_CHECKING:
     from findspot.catalogue.live_connection import CallHandlers, SampleAnswer
-    from findspot.catalogue.server_pool import PoolClient
     from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
     from findspot.engine import Engine
 
 _CONFIRMED, _FORGETS = "findspot.confirmed_tools", "findspot.forgets_results"
-_LEAVES = "findspot.leaves_servers"
 
 _ADDRESS = "findspot://results/"
 _ALWAYS = "Always allow this tool, until it changes"
@@ -38,7 +37,7 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
     folder = await catalogue_folder(call)
     catalogue, pool = await call.quick(lambda engine: (engine.catalogue(folder), engine.servers))
-    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await _pool_client(call))
+    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await pool_client(call))
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},
@@ -46,17 +45,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         confirm=_confirmation(call, bool(arguments["confirm"])),
         handlers=lambda server: _handlers(call, server),
     )
+    note_links(call, outcome.tool.server_name, outcome.result)
     return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
-
-
-async def _pool_client(call: Call) -> PoolClient:
-    """Return who calls; the servers that are started for a connection end with it."""
-    from findspot.catalogue.server_pool import PoolClient
-
-    connection = call.client.connection
-    call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
-    roots = [root.as_uri() for root in await call.client.roots.folders()]
-    return PoolClient(connection, call.client.environ, roots)
 
 
 async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
@@ -112,6 +102,9 @@ def _handlers(call: Call, server: str) -> CallHandlers:
     async def report(progress: float, total: float | None, message: str | None) -> None:
         await client.report(progress, total, message)
 
+    async def log(params: types.LoggingMessageNotificationParams) -> None:
+        await client.log(params.level, params.data, ": ".join(filter(None, (server, params.logger))))
+
     async def elicit(params: types.ElicitRequestParams) -> types.ElicitResult:
         """Ask the user in the server's name; a client that cannot ask has its user dismiss the question."""
         named = params.model_copy(update={"message": f"[{server}] {params.message}"})
@@ -135,7 +128,7 @@ def _handlers(call: Call, server: str) -> CallHandlers:
             return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
         return answer or types.ErrorData(code=types.INTERNAL_ERROR, message="The client gave no answer.")
 
-    return CallHandlers(report if client.wants_progress else None, elicit, sample)
+    return CallHandlers(report if client.wants_progress else None, elicit, sample, log)
 
 
 def _key(params: BaseModel) -> str:

@@ -15,7 +15,7 @@ from findspot.catalogue.tool_record import (
     ToolSearchOptions,
 )
 from findspot.core.errors import FindspotError
-from findspot.serve.mcp.target import working_folder
+from findspot.serve.mcp.other_servers import catalogue_folder
 from findspot.serve.mcp.tool import (
     COUNT,
     NUMBER,
@@ -62,15 +62,12 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
         catalogue = _opened(engine, folder)
         tool = catalogue.get(arguments["name"])
         access = catalogue.access(tool, call.client.environ)
-        return tool_object(tool, access, catalogue.notice.text())
+        shown = tool_object(tool, access, catalogue.notice.text())
+        is_usable = access.spec is not None and catalogue.registry.is_usable(access.spec)
+        instructions = catalogue.registry.instructions(tool.server_name) if is_usable else ""
+        return shown | ({"instructions": instructions} if instructions else {})
 
     return Answer(await call.quick(shown))
-
-
-async def catalogue_folder(call: Call) -> Path:
-    """Return where the client works, else where the server was started."""
-    roots = await call.client.roots.folders()
-    return roots[0] if roots else working_folder()
 
 
 def _opened(engine: Engine, folder: Path) -> Catalogue:
@@ -183,6 +180,7 @@ GET_TOOL = Tool(
                 },
             },
             "serverName": TEXT,
+            "instructions": TEXT,
             "access": {
                 "type": "object",
                 "properties": {

@@ -1,0 +1,172 @@
+"""What other MCP servers have besides tools: their resources and prompts, under names with the server's own.
+
+Only servers that the user agreed to are asked, and only those that said that they have any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, unquote
+
+import anyio
+import mcp_types as types
+
+from findspot.catalogue.tool_record import SEPARATOR
+from findspot.core.errors import FindspotError
+from findspot.core.log import get_logger
+from findspot.serve.mcp.client import InputNeededError
+from findspot.serve.mcp.target import working_folder
+from findspot.serve.mcp.tool_call import Call
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
+
+    from findspot.catalogue.server_pool import PoolClient, ServerPool
+    from findspot.catalogue.server_sources import ServerSpec
+
+Result = TypeVar("Result")
+
+_log = get_logger("mcp")
+
+_ADDRESS = "findspot://servers/"
+_LEAVES, _LINKS = "findspot.leaves_servers", "findspot.links"
+_LIST_S, _READ_S = 10.0, 60.0
+"""How long servers may take to list what they have, start included, and to read one of it."""
+_MAX_PAGES = 20
+_MAX_LINKS = 1_000
+
+
+async def catalogue_folder(call: Call) -> Path:
+    """Return where the client works, else where the server was started."""
+    roots = await call.client.roots.folders()
+    return roots[0] if roots else working_folder()
+
+
+async def pool_client(call: Call) -> PoolClient:
+    """Return who calls; the servers that are started for a connection end with it."""
+    from findspot.catalogue.server_pool import PoolClient
+
+    connection = call.client.connection
+    call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
+    roots = [root.as_uri() for root in await call.client.roots.folders()]
+    return PoolClient(connection, call.client.environ, roots)
+
+
+def note_links(call: Call, server: str, result: dict[str, Any]) -> None:
+    """Remember the resources that a tool's result names, so that the client can read them."""
+    links: dict[str, str] = call.client.memory.setdefault(_LINKS, {})
+    for part in result.get("content", ()):
+        if part.get("type") == "resource_link" and len(links) < _MAX_LINKS:
+            links[str(part.get("uri"))] = server
+
+
+async def resources(call: Call) -> list[types.Resource]:
+    """Return the resources of all servers."""
+    listed = await _listed(call, "resources", lambda session: session.list_resources)
+    return [
+        resource.model_copy(update={"uri": _address(server, resource.uri)})
+        for server, page in listed
+        for resource in page.resources
+    ]
+
+
+async def templates(call: Call) -> list[types.ResourceTemplate]:
+    """Return the templates of resources of all servers."""
+    listed = await _listed(call, "resources", lambda session: session.list_resource_templates)
+    return [
+        template.model_copy(update={"uri_template": _address(server, template.uri_template)})
+        for server, page in listed
+        for template in page.resource_templates
+    ]
+
+
+async def prompts(call: Call) -> list[types.Prompt]:
+    """Return the prompts of all servers."""
+    listed = await _listed(call, "prompts", lambda session: session.list_prompts)
+    return [
+        prompt.model_copy(update={"name": f"{server}{SEPARATOR}{prompt.name}"})
+        for server, page in listed
+        for prompt in page.prompts
+    ]
+
+
+async def read(call: Call, uri: str) -> types.ReadResourceResult | None:
+    """Return a resource by an address that was listed, or that a result named; None if it is no such."""
+    server, address = call.client.memory.get(_LINKS, {}).get(uri), uri
+    if uri.startswith(_ADDRESS):
+        name, _, address = uri.removeprefix(_ADDRESS).partition("/")
+        server = unquote(name)
+    if server is None:
+        return None
+    result = await _asked(call, "resources", server, lambda session: session.read_resource(address))
+    if result is None or address == uri:
+        return result
+    parts = [part.model_copy(update={"uri": _address(server, part.uri)}) for part in result.contents]
+    return result.model_copy(update={"contents": parts})
+
+
+async def prompt(call: Call, name: str, given: dict[str, str]) -> types.GetPromptResult | None:
+    """Return a prompt of a server, filled in; None if there is no such server."""
+    server, _, own_name = name.partition(SEPARATOR)
+    return await _asked(call, "prompts", server, lambda session: session.get_prompt(own_name, given))
+
+
+def _address(server: str, uri: str) -> str:
+    return f"{_ADDRESS}{quote(server, safe='')}/{uri}"
+
+
+async def _listed(
+    call: Call, kind: str, method: Callable[[ClientSession], Callable[..., Awaitable[Any]]]
+) -> list[tuple[str, Any]]:
+    """Return the pages of every server; one that fails is left out."""
+    pages: dict[str, list[Any]] = {}
+
+    async def turn_pages(session: ClientSession) -> list[Any]:
+        turned, cursor = [], None
+        for _ in range(_MAX_PAGES):
+            page = await method(session)(params=types.PaginatedRequestParams(cursor=cursor))
+            turned.append(page)
+            if not page.next_cursor or page.next_cursor == cursor:
+                break
+            cursor = page.next_cursor
+        return turned
+
+    async def ask(spec: ServerSpec) -> None:
+        try:
+            pages[spec.name] = await pool.ask(spec, turn_pages, client=client, timeout_s=_LIST_S)
+        except FindspotError as error:
+            _log.warning("the %s of %s are left out: %s", kind, spec.name, error.user_message)
+
+    specs, pool, client = await _reached(call, kind)
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(ask, spec)
+    return [(spec.name, page) for spec in specs for page in pages.get(spec.name, ())]
+
+
+async def _asked(
+    call: Call, kind: str, server: str, question: Callable[[ClientSession], Awaitable[Result]]
+) -> Result | None:
+    specs, pool, client = await _reached(call, kind)
+    spec = next((spec for spec in specs if spec.name == server), None)
+    if spec is None:
+        return None
+    return await pool.ask(spec, question, client=client, timeout_s=_READ_S)
+
+
+async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool, PoolClient]:
+    """Return the servers that have something, and how they are asked.
+
+    A client that would have to send its request again is not asked for its folders.
+    """
+    from findspot.catalogue.server_pool import PoolClient
+
+    try:
+        folder, client = await catalogue_folder(call), await pool_client(call)
+    except InputNeededError:
+        folder, client = working_folder(), PoolClient(call.client.connection, call.client.environ)
+    return await call.quick(
+        lambda engine: (engine.catalogue(folder).registry.offering(kind), engine.servers, client)
+    )
