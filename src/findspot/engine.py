@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ from findspot.index_folders import KnownRepositories, covering_root, list_indexe
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.server_pool import ServerPool
+    from findspot.catalogue.server_pool import ServerPool, ServerRun
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
@@ -57,7 +58,7 @@ class Engine:
         self._unwatched: set[Path] = set()
         """Open projects that are to be kept fresh, and are not yet."""
         self._catalogues: dict[Path, Catalogue] = {}
-        self._servers: ServerPool | None = None
+        self._servers: dict[asyncio.AbstractEventLoop, ServerPool] = {}
         self._guard = threading.Lock()
         self._models = OpenModels()
         self._documents: NamedIndexes | None = None
@@ -152,23 +153,29 @@ class Engine:
 
     @property
     def servers(self) -> ServerPool:
-        """The MCP servers that this process has started; they are called in one event loop."""
+        """The MCP servers that were started in the running event loop, which is where they can be called."""
+        loop = asyncio.get_running_loop()
         with self._guard:
-            if self._servers is None:
+            if loop not in self._servers:
                 from findspot.catalogue.server_pool import ServerPool
 
-                self._servers = ServerPool(self.settings.home)
-            return self._servers
+                self._servers[loop] = ServerPool(self.settings.home)
+            return self._servers[loop]
+
+    def server_runs(self) -> list[ServerRun]:
+        """Return every MCP server that this process has started."""
+        with self._guard:
+            return [run for pool in self._servers.values() for run in pool.runs()]
 
     def end_servers_of(self, connection: str) -> None:
         """End the MCP servers that were started for a connection."""
-        if self._servers is not None:
-            self._servers.leave(connection)
+        if (pool := self._servers.get(asyncio.get_running_loop())) is not None:
+            pool.leave(connection)
 
     async def end_servers(self) -> None:
-        """End every MCP server that this process has started."""
-        if self._servers is not None:
-            await self._servers.aclose()
+        """End every MCP server that was started in the running event loop."""
+        if (pool := self._servers.pop(asyncio.get_running_loop(), None)) is not None:
+            await pool.aclose()
 
     def folder(self, path: str | Path) -> Path:
         """Return a folder that is there, in the form by which projects are known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,6 +26,7 @@ from findspot.catalogue.tool_record import (
     UnknownToolError,
 )
 from findspot.catalogue.toolset import ToolSet, open_toolset
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, ModelMismatchError, ModelUnavailableError, ProviderError
 from findspot.core.files import State, state_of
 from findspot.core.log import get_logger
@@ -147,7 +147,7 @@ class Catalogue:
         """Return one tool in full, by its full name, or by its own name if only one server has it."""
         return self._with_tools(lambda tools: tools.definition(_row(tools, name)))
 
-    def access(self, tool: ToolDefinition, environ: Mapping[str, str] = os.environ) -> ToolAccess:
+    def access(self, tool: ToolDefinition, environ: Mapping[str, str] = ENVIRONMENT) -> ToolAccess:
         """Return whether a tool can be called in an environment, without starting anything."""
         from findspot.catalogue.tool_calls import AccessState, tool_access
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from findspot.catalogue.known_clients import SERVER
 from findspot.catalogue.tool_record import SEPARATOR
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import home_folder
 from findspot.core.configfiles import MAX_CONFIG_BYTES, yaml_loader
 from findspot.core.files import ContentError, make_private_dir, read_json, read_named, write_json
@@ -99,7 +100,7 @@ def input_variable(name: str) -> str:
     return "FINDSPOT_INPUT_" + re.sub(r"\W|[.-]", "_", name).upper()
 
 
-def missing_inputs(texts: Iterable[str], source: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
+def missing_inputs(texts: Iterable[str], source: Path, environ: Mapping[str, str] = ENVIRONMENT) -> list[str]:
     """Return the inputs that these texts of an entry use and that have no value."""
     found = [match for text in texts for match in _VARIABLE.finditer(text) if match["kind"] == "input"]
     names = dict.fromkeys(match["name"] for match in found)
@@ -110,7 +111,7 @@ def _input_value(source: Path, name: str, environ: Mapping[str, str]) -> str | N
     return environ.get(input_variable(name)) or _stored(_inputs_file(environ)).get(str(source), {}).get(name)
 
 
-def store_inputs(source: Path, values: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> Path:
+def store_inputs(source: Path, values: Mapping[str, str], environ: Mapping[str, str] = ENVIRONMENT) -> Path:
     """Store values of a file's inputs, readable by the owner only; return where."""
     path = _inputs_file(environ)
     make_private_dir(path.parent)

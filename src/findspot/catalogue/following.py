@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 
@@ -78,7 +78,7 @@ class Follower:
 
 
 def agreed_to_follow(
-    home: Path, paths: Sequence[Path], environ: Mapping[str, str] = os.environ
+    home: Path, paths: Sequence[Path], environ: Mapping[str, str] = ENVIRONMENT
 ) -> dict[Path, list[ServerSpec]]:
     """Return the servers of each index file to listen to: those agreed to that answered when last asked.
 

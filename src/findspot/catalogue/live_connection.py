@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import json
 import math
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +22,7 @@ from findspot.catalogue.server_connections import all_tools, error_line, open_co
 from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class CallsOfServer:
 class ServerTerms:
     """What a server is started with, and for how long it is kept."""
 
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
     """The environment of whoever called it first."""
     roots: Sequence[str] = ()
     """The addresses of the folders that its client works in."""

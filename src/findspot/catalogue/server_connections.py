@@ -20,6 +20,7 @@ from findspot.catalogue.server_sources import (
     with_server_name,
 )
 from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import first_cause
 from findspot.core.paths import expanded
 from findspot.core.platforms import resolved
@@ -62,7 +63,7 @@ async def open_connection(
     spec: ServerSpec,
     new_client: Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]],
     notes: ProcessNotes,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] = ENVIRONMENT,
 ) -> AsyncIterator[Connected]:
     """Connect to a server whose variables are expanded: the only way to start it or to call its address.
 

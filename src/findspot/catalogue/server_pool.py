@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,6 +37,7 @@ from findspot.catalogue.message_streams import MAX_MESSAGE_BYTES
 from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.log import get_logger
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class PoolClient:
 
     connection: str = ""
     """Its own servers are started for it, and end with it; without one they are kept until they are idle."""
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
     roots: Sequence[str] = ()
     """The addresses of the folders that it works in."""
 

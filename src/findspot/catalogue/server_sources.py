@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -29,6 +28,7 @@ from findspot.catalogue.client_configs import (
 from findspot.catalogue.indexfile import read_definition, server_of
 from findspot.catalogue.known_clients import CLIENT_FOLDERS, Machine, project_files, user_files, workspace_of
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.files import ContentError, content_hash, parse_json, read_named, reason
 from findspot.core.folder import NotRegularError, TooLargeError
@@ -153,7 +153,7 @@ class ServerSpec:
     def _programs(self) -> list[list[int]]:
         return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
 
-    def expanded(self, environ: Mapping[str, str] = os.environ) -> ServerSpec:
+    def expanded(self, environ: Mapping[str, str] = ENVIRONMENT) -> ServerSpec:
         """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
 
         def value(text: str) -> str:
@@ -175,7 +175,7 @@ class ServerSpec:
             file_env=None,
         )
 
-    def env_path(self, environ: Mapping[str, str] = os.environ) -> Path | None:
+    def env_path(self, environ: Mapping[str, str] = ENVIRONMENT) -> Path | None:
         """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
         folder = self.base if self.cwd == WORKSPACE else self.working_folder
         return folder / expand(self.env_file, environ, self.source) if self.env_file else None

@@ -8,7 +8,6 @@ with the answer. In a task it waits with the task until the client fetches it.
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -25,6 +24,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.core.model import LINKING, Progress
@@ -122,7 +122,7 @@ class Client:
     @property
     def environ(self) -> Mapping[str, str]:
         """The environment that the servers of this client are started in."""
-        return os.environ
+        return dict(ENVIRONMENT)
 
     @property
     def connection(self) -> str:

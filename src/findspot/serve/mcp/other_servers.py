@@ -167,6 +167,7 @@ async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool,
         folder, client = await catalogue_folder(call), await pool_client(call)
     except InputNeededError:
         folder, client = working_folder(), PoolClient(call.client.connection, call.client.environ)
-    return await call.quick(
-        lambda engine: (engine.catalogue(folder).registry.offering(kind), engine.servers, client)
+    engine, offering = await call.quick(
+        lambda engine: (engine, engine.catalogue(folder).registry.offering(kind))
     )
+    return offering, engine.servers, client

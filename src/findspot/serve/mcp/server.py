@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -86,6 +87,9 @@ def make_server(
                 yield pipe
         finally:
             library.leave(pipe)
+            if ending is None:  # no other server uses the library
+                with anyio.CancelScope(shield=True):
+                    await library.disconnect()
             _log.info("server stopped")
 
     server: Server[Any] = Server(

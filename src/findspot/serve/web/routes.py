@@ -435,7 +435,7 @@ def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    runs = {(run.name, run.source): run for run in workspace.engine.servers.runs()}
+    runs = {(run.name, run.source): run for run in workspace.engine.server_runs()}
     servers = [
         server_object(status, runs.get((status.name, str(status.spec.source if status.spec else ""))))
         for status in workspace.engine.catalogue(workspace.start).servers()

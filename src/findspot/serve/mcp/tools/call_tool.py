@@ -36,8 +36,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     from findspot.catalogue.tool_calls import ToolCaller
 
     folder = await catalogue_folder(call)
-    catalogue, pool = await call.quick(lambda engine: (engine.catalogue(folder), engine.servers))
-    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", await pool_client(call))
+    engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
+    caller = ToolCaller(catalogue, engine.servers, call.client.name or "unknown", await pool_client(call))
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},
