@@ -330,3 +330,34 @@ def test_a_client_that_does_not_read_keeps_nobody_waiting(house: House) -> None:
             )
         assert other.values("search_code", query="verify a password")["results"]
         os.kill(hung.process.pid, signal.SIGCONT)
+
+
+ECHO = """
+import os, sys
+sys.path.insert(0, {tests!r})
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("echo")
+@server.tool()
+def whose() -> str:
+    "Tell whose server this is."
+    return os.environ.get("WHOSE", "nobody's") + " " + str(os.getpid())
+server.run()
+"""
+
+
+def test_started_servers_have_the_environment_of_their_own_client(house: House, tmp_path: Path) -> None:
+    script = tmp_path / "echo.py"
+    script.write_text(ECHO.format(tests=str(tmp_path)))
+    entry = {"command": sys.executable, "args": [str(script)], "env": {"WHOSE": "${WHOSE}"}}
+    (house.shop / ".mcp.json").write_text(json.dumps({"mcpServers": {"echo": entry}}))
+    assert house.run("tools", "index", "--yes", WHOSE="the indexer").code == 0
+    said = []
+    with house.pipe(WHOSE="Ada") as ada, house.pipe(WHOSE="Bob") as bob:
+        for pipe in (ada, bob):
+            pipe.initialize()
+            answer = pipe.call("call_tool", name="echo__whose", arguments={}, confirm=True)
+            assert not answer.get("isError"), answer
+            said.append(answer["content"][0]["text"].split())
+    assert [name for name, _ in said] == ["Ada", "Bob"]
+    assert said[0][1] != said[1][1]
+    until(lambda: not any(is_running(int(pid)) for _, pid in said))
