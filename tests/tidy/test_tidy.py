@@ -186,7 +186,7 @@ class TestWeight:
 
     def test_a_server_loads_what_few_projects_need_when_one_does(self) -> None:
         loaded = loaded_after("import findspot.resident.in_process")
-        assert not loaded & {"tantivy", "tree_sitter", "lancedb", "onnxruntime", "toon_format", "jwt"}
+        assert not loaded & {"tantivy", "tree_sitter", "lancedb", "onnxruntime", "toon_format"}
 
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])
     def test_the_inner_layers_need_nothing(self, name: str) -> None:

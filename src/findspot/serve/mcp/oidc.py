@@ -14,14 +14,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from findspot.core.config import is_loopback
-from findspot.core.log import get_logger
+import jwt
 
-if TYPE_CHECKING:
-    from jwt import PyJWK
+from findspot.core.config import is_loopback
+from findspot.core.http_client import Address, RequestFailedError
+from findspot.core.log import get_logger
 
 _log = get_logger("access")
 
@@ -150,19 +150,13 @@ class Issuer:
         """Fetches of the keys by their outcome."""
         self._clock = clock
         self._keys: dict[str | None, Mapping[str, Any]] = {}
-        self._built: dict[tuple[str | None, str], PyJWK] = {}
         self._fetched_at = float("-inf")
         self._attempts: deque[float] = deque(maxlen=FETCHES)
         self._failure = "its keys were not fetched yet"
-        self._begun = 0
-        """How many fetches were started: a caller that waited for one need not start another."""
-        self._fetching = asyncio.Lock()
-        self._refreshing: asyncio.Task[None] | None = None
+        self._fetching: asyncio.Future[None] | None = None
 
     async def identity(self, token: bytes) -> Identity:
         """Return who a token is for; raise if it is not valid, or cannot be checked."""
-        import jwt
-
         if len(token) > MAX_TOKEN_BYTES:
             raise TokenRefusedError("size", "the token is too large")
         try:
@@ -175,9 +169,7 @@ class Issuer:
         key = await self._key(key_id, algorithm)
         return self._checked(token, key, algorithm)
 
-    def _checked(self, token: bytes, key: PyJWK, algorithm: str) -> Identity:
-        import jwt
-
+    def _checked(self, token: bytes, key: jwt.PyJWK, algorithm: str) -> Identity:
         try:
             claims = jwt.decode(
                 token,
@@ -209,26 +201,25 @@ class Issuer:
             raise TokenRefusedError("claims", "the token's claim sub is not a name")
         return Identity(subject, _groups(claims, self.settings.groups_claim))
 
-    async def _key(self, key_id: str | None, algorithm: str) -> PyJWK:
-        import jwt
-
+    async def _key(self, key_id: str | None, algorithm: str) -> jwt.PyJWK:
         if self._find(key_id) is None:
-            await self._fetch_for(key_id)
-        elif self._clock() - self._fetched_at > KEYS_S and (
-            self._refreshing is None or self._refreshing.done()
-        ):
-            self._refreshing = asyncio.ensure_future(self._fetch())
+            is_joined = self._fetching is not None and not self._fetching.done()
+            await asyncio.shield(self._fetch_once())
+            if is_joined and self._find(key_id) is None:  # it may have begun before the key was published
+                await asyncio.shield(self._fetch_once())
+            if not self._keys:
+                raise IssuerUnavailableError(f"{self.settings.issuer}: {self._failure}")
+        elif self._clock() - self._fetched_at > KEYS_S:
+            self._fetch_once()
         data = self._find(key_id)
         if data is None:
             raise TokenRefusedError("key", "the token is signed with a key that its issuer does not publish")
         if data.get("alg", algorithm) != algorithm:
             raise TokenRefusedError("algorithm", "the token is signed in a way that its key is not for")
-        if (key_id, algorithm) not in self._built:
-            try:
-                self._built[key_id, algorithm] = jwt.PyJWK(dict(data), algorithm)
-            except jwt.PyJWTError:
-                raise TokenRefusedError("key", "the token's key is not for its algorithm") from None
-        return self._built[key_id, algorithm]
+        try:
+            return jwt.PyJWK(dict(data), algorithm)
+        except jwt.PyJWTError:
+            raise TokenRefusedError("key", "the token's key is not for its algorithm") from None
 
     def _find(self, key_id: str | None) -> Mapping[str, Any] | None:
         """Return a key by its id; without an id, the only one that there is."""
@@ -236,18 +227,14 @@ class Issuer:
             return next(iter(self._keys.values()))
         return self._keys.get(key_id)
 
-    async def _fetch_for(self, key_id: str | None) -> None:
-        """Fetch the keys for an unknown one; raise if no key is known after that."""
-        begun = self._begun
-        async with self._fetching:
-            if self._find(key_id) is None and self._begun == begun:
-                await self._fetch()
-        if not self._keys:
-            raise IssuerUnavailableError(f"{self.settings.issuer}: {self._failure}")
+    def _fetch_once(self) -> asyncio.Future[None]:
+        """Begin to fetch the keys; all who need them meanwhile wait for the same fetch."""
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.ensure_future(self._fetch())
+        return self._fetching
 
     async def _fetch(self) -> None:
         """Fetch the keys unless that was tried too often; keep those that there are if it fails."""
-        self._begun += 1
         now = self._clock()
         if len(self._attempts) == FETCHES and now - self._attempts[0] < FETCHES_S:
             return
@@ -260,7 +247,7 @@ class Issuer:
             _log.error("the keys of %s cannot be fetched: %s", self.settings.issuer, error)
         else:
             self.fetches["ok"] += 1
-            self._keys, self._built, self._fetched_at = keys, {}, self._clock()
+            self._keys, self._fetched_at = keys, self._clock()
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
@@ -300,8 +287,6 @@ def _signs(key: Mapping[str, Any]) -> bool:
 
 
 def _fetch_object(address: str) -> dict[str, Any]:
-    from findspot.core.http_client import Address, RequestFailedError
-
     parts = urlsplit(address)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     server = Address(f"{parts.scheme}://{parts.netloc}")

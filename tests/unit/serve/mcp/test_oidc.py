@@ -200,8 +200,8 @@ class TestKeys:
 
         async def twice() -> None:
             await checker.identity(token.encode())
-            assert checker._refreshing is not None
-            await checker._refreshing
+            assert checker._fetching is not None
+            await checker._fetching
             await checker.identity(token.encode())
 
         asyncio.run(twice())
