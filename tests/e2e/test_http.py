@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 from anyio.from_thread import BlockingPortal
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-from e2e.door import HELLO, post, serving
+from e2e.door import HELLO, opened, post, request, serving
 from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, connected, environment
 from e2e.sample import make_sample
 
@@ -133,3 +134,14 @@ def test_many_calls_at_once_get_their_own_answers(
 
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(ask, enumerate(words)))
+
+
+def test_a_stop_ends_the_streams_on_which_clients_listen(home: Path, empty_folder: Path) -> None:
+    with opened(home, empty_folder, "--no-token") as door:
+        session = post(door.address).headers["Mcp-Session-Id"]
+        stream = request(door.address, "GET", Mcp_Session_Id=session)
+        assert stream.headers["Content-Type"].startswith("text/event-stream")
+        door.process.send_signal(signal.SIGTERM)
+        assert stream.read() == b""  # to its proper end
+        assert door.process.wait(PATIENCE_S) in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
+        assert door.line() == ""

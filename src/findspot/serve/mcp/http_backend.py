@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from findspot.engine import Engine
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms, grant_of
@@ -54,6 +55,8 @@ class Backend:
         self._guarded = terms.guarded
         self._readiness = Readiness()
         self._turns = Turns(QUICK_THREADS)
+        self._ending = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
         """By the name of their token; without tokens, by an empty name."""
         server = make_server(registry, library, offers, self.meter, terms)
@@ -87,11 +90,38 @@ class Backend:
         elif scope["method"] == "POST":
             with sending(send) as send_answer:
                 await self._sessions.handle_request(scope, receive, send_answer)
+        elif scope["method"] == "GET":
+            await self._listen(scope, receive, send)
         else:
             await self._sessions.handle_request(scope, receive, send)
 
+    def end_streams(self) -> None:
+        """End the streams on which clients listen; calls that run are still answered."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a stream; when the server ends, it is as if the client had left."""
+        is_ended = False
+
+        async def receive_or_end() -> Message:
+            nonlocal is_ended
+            coming, ending = asyncio.ensure_future(receive()), asyncio.ensure_future(self._ending.wait())
+            try:
+                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+                is_ended = not coming.done()
+                return {"type": "http.disconnect"} if is_ended else coming.result()
+            finally:
+                coming.cancel()
+                ending.cancel()
+
+        await self._sessions.handle_request(scope, receive_or_end, send)
+        if is_ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
     async def _live(self, receive: Receive, send: Send) -> None:
         """Run from the start of the server until its end."""
+        self._loop = asyncio.get_running_loop()
         await receive()
         async with self._sessions.run():
             await send({"type": "lifespan.startup.complete"})

@@ -19,6 +19,7 @@ from mcp.server.transport_security import TransportSecurityMiddleware, Transport
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
+from sse_starlette.sse import AppStatus
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -210,6 +211,7 @@ class Gate:
         self._security = TransportSecurityMiddleware(security)
         self._grants = grants
         self._limits = limits
+        self.end_streams = backend.end_streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -389,15 +391,22 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
             sys.stderr.write(_NEW_TOKEN.format(token=token))
         sys.stderr.flush()
         hosts = (host, *settings.allowed_hosts)
+        app = make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms)
+        AppStatus.enable_automatic_graceful_drain = False  # it would end the streams of running calls, too
+
+        def end() -> None:
+            library.ending.set()
+            app.end_streams()
+
         try:
             with beside(library) if beside else contextlib.nullcontext():
                 serve(
-                    make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms),
+                    app,
                     listener,
                     shutdown_s=_SHUTDOWN_S if given is None else _HANDOVER_S,
                     lifespan=True,
                     drains=given is not None,
-                    on_exit=library.ending.set,
+                    on_exit=end,
                 )
         finally:
             library.close()
@@ -412,7 +421,7 @@ def make_app(
     *,
     limits: Limits | None = None,
     terms: Terms = OPEN,
-) -> ASGIApp:
+) -> Gate:
     """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
     security = _security(hosts)
     terms = replace(terms, guarded=grants is not None)
