@@ -266,6 +266,7 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, hom
         about = pipe.initialize()
         assert "search_code" not in about["instructions"]
         assert "call_tool: run it" in about["instructions"]
+        assert "before you say that you have none. Servers: any.\n" in about["instructions"]
         assert "confirmation_required" in about["instructions"]
         names = [tool["name"] for tool in pipe.result("tools/list", {})["tools"]]
         assert names == ["search_tools", "get_tool", "call_tool"]
@@ -375,6 +376,13 @@ def test_resources_prompts_and_messages_of_agreed_servers(
 
     servers["dying"]["args"] = [*program, "bad-start"]
     (root / ".mcp.json").write_text(json.dumps(config))
+    checks = findspot("doctor", "--no-self-test", "--json", cwd=root, env=user).json["checks"]
+    found = {check["text"].split(":")[0]: check for check in checks if check["name"] == "servers"}
+    assert found["my notes"]["state"] == "ok"
+    assert "starts, " in found["my notes"]["text"]
+    assert "gone.py" in found["gone"]["text"]
+    assert (found["gone"]["state"], found["dying"]["state"]) == ("warning", "warning")
+    assert "not agreed to as it is now" in found["dying"]["text"]
     other = serve(root, **user)
     listed = other.result("resources/list", {})["resources"]
     assert "dying" not in json.dumps(listed), "not agreed to as it is now"

@@ -242,6 +242,11 @@ class ServerRegistry:
         """Return whether a server is enabled and the user agreed to start it as it is now."""
         return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
 
+    def usable(self) -> list[str]:
+        """Return the names of the servers that are enabled and agreed to."""
+        specs = [spec for index in self.indexes for spec in self.servers(index)]
+        return list(dict.fromkeys(spec.name for spec in specs if self.is_usable(spec)))
+
     def offering(self, kind: str) -> list[ServerSpec]:
         """Return the servers with `prompts` or `resources` that may be started."""
         found: dict[str, ServerSpec] = {}

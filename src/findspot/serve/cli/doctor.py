@@ -62,6 +62,7 @@ for name in sys.argv[1:]:
 _LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem"
 INOTIFY = Path("/proc/sys/fs/inotify")
 _SELF_TEST_S = 60
+_SERVER_S = 10.0
 _SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"hello {name}"\n'
 _BUNDLE_LINES = 2_000
 
@@ -249,6 +250,7 @@ def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
     yield _configuration(settings.warnings)
     yield _model(engine, project)
     yield from client_checks(Machine())
+    yield from server_checks(engine, project)
     yield _index(project)
     yield _indexes(engine)
 
@@ -306,6 +308,23 @@ def _client(client: Client, path: Path, wanted: list[str]) -> Check:
     if command[: len(wanted)] != wanted:  # options such as --toolsets follow
         return ok("assistants", f"{title}: starts `{' '.join(command)}`")
     return ok("assistants", f"{title}: set up")
+
+
+def server_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
+    """Yield one check per MCP server of the catalogue that the user agreed to: whether it starts."""
+    from findspot.catalogue.live_connection import ask_servers
+
+    registry = engine.catalogue(project.root if project else ".").registry
+    specs = {spec.name: spec for index in registry.indexes for spec in registry.servers(index)}
+    usable = [spec for spec in specs.values() if registry.is_usable(spec)]
+    remedy = "Check its entry; `findspot tools list` shows what is known of it."
+    for name, answer in (ask_servers(usable, _SERVER_S) if usable else {}).items():
+        if answer.error is not None:
+            yield warning("servers", f"{name}: {answer.error}", remedy)
+        else:
+            yield ok("servers", f"{name}: starts, {len(answer.tools)} tools")
+    for spec in registry.lacking():
+        yield warning("servers", f"{spec.name}: not agreed to as it is now", "Run `findspot tools index`.")
 
 
 def _index(project: Project | None) -> Check:

@@ -54,6 +54,16 @@ async def pool_client(call: Call) -> PoolClient:
     return PoolClient(connection, call.client.environ, roots)
 
 
+async def server_names(call: Call) -> list[str]:
+    """Return the servers that can be called where the client was started; nothing is started."""
+    try:
+        folder = working_folder()
+        return await call.quick(lambda engine: engine.catalogue(folder).registry.usable())
+    except FindspotError as error:
+        _log.warning("the instructions name no servers: %s", error.user_message)
+        return []
+
+
 def note_links(call: Call, server: str, result: dict[str, Any]) -> None:
     """Remember the resources that a tool's result names, so that the client can read them."""
     links: dict[str, str] = call.client.memory.setdefault(_LINKS, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from findspot.serve.mcp.resources import Message, Prompt, PromptArgument
 
@@ -84,11 +84,17 @@ _CHANGE = (
 )
 
 
-def instructions(offered: Collection[str]) -> str:
-    """Return what to tell an assistant that is offered these tools."""
+_NAMED_SERVERS = 20
+
+
+def instructions(offered: Collection[str], servers: Sequence[str] = ()) -> str:
+    """Return what to tell an assistant that is offered these tools, and tools of these servers."""
     by_tool = {"search_code": _PROJECT, "search_index": _OTHERWISE, "call_tool": _GATEWAY}
     opening = next((text for name, text in by_tool.items() if name in offered), _OTHERWISE)
-    tools = [f"- {name}: {use}" for name, use in _TOOLS.items() if name in offered]
+    more = f" and {len(servers) - _NAMED_SERVERS} more" if len(servers) > _NAMED_SERVERS else ""
+    there = f" Servers: {', '.join(servers[:_NAMED_SERVERS])}{more}." if servers else ""
+    uses = _TOOLS | {"search_tools": _TOOLS["search_tools"] + there}
+    tools = [f"- {name}: {use}" for name, use in uses.items() if name in offered]
     advice = list(dict.fromkeys(f"- {text}" for name, text in _ADVICE.items() if name in offered))
     parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *tools))]
     if advice:

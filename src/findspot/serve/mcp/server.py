@@ -26,8 +26,9 @@ from findspot.core.setting_keys import PROJECT_TOOLSET
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
-from findspot.serve.mcp.client import forget_roots, set_log_level
+from findspot.serve.mcp.client import Client, forget_roots, set_log_level
 from findspot.serve.mcp.metrics import Meter
+from findspot.serve.mcp.other_servers import server_names
 from findspot.serve.mcp.prompts import PROMPTS, instructions
 from findspot.serve.mcp.resources import (
     RESOURCES,
@@ -153,7 +154,10 @@ class _ToolHandlers:
             return result
         result = shape_result(ctx, result)
         if ctx.method in _GREETINGS and "instructions" in result:
-            return result | {"instructions": instructions(self.offered_names(ctx))}
+            offered = self.offered_names(ctx)
+            others = "search_tools" in offered
+            servers = await server_names(self._calls.new_call(Client(ctx))) if others else []
+            return result | {"instructions": instructions(offered, servers)}
         return result
 
     def offered_names(self, context: Context) -> frozenset[str]:
