@@ -74,11 +74,12 @@ class Pipe:
         self._ended = threading.Event()
         self._local: Any = None
         """The server inside this process, if there is one."""
-        self._session = self._open()
+        self._session: Greeted | None = self._open()
+        """None after a session has left, until the client asks something."""
 
     def run(self) -> None:
         """Pass messages until the client closes its side, or a signal comes."""
-        self._listen()
+        self._listen(self._present())
         begun: list[bytes] = []
         while data := self._read():
             if b"\n" not in data:
@@ -92,14 +93,31 @@ class Pipe:
             self._pass_on(last)
         with self._guard:
             self._over = True
-            with contextlib.suppress(OSError):
-                self._session.socket.shutdown(socket.SHUT_WR)
+            if self._session is None:
+                self._ended.set()
+            else:
+                with contextlib.suppress(OSError):
+                    self._session.socket.shutdown(socket.SHUT_WR)
         self._ended.wait()
         self._finish()
 
-    def _listen(self) -> None:
-        """Pass on what the present session says, in a thread of its own."""
-        threading.Thread(target=self._pass_answers, args=(self._session,), daemon=True).start()
+    def _listen(self, session: Greeted) -> None:
+        """Pass on what a session says, in a thread of its own."""
+        threading.Thread(target=self._pass_answers, args=(session,), daemon=True).start()
+
+    def _present(self) -> Greeted:
+        """Return the session; where the last one is gone, one that is begun as the client began that."""
+        if self._session is None:
+            self._session = self._open(is_replaced=True)
+            waiting = {request.line for request in self._requests.values()}
+            for line in (self._kept.get(method) for method in _KEPT):
+                if line is not None and line not in waiting:
+                    identity = json.loads(line).get("id")
+                    if identity is not None:
+                        self._repeated.add(_key(identity))
+                    _send(self._session, line)
+            self._listen(self._session)
+        return self._session
 
     def _read(self) -> bytes:
         try:
@@ -126,45 +144,43 @@ class Pipe:
         with self._guard:
             session = self._session_for(line)
         if session is not None:
-            with contextlib.suppress(
-                OSError
-            ):  # whoever reads the answers sees the end, and goes on from there
-                session.socket.sendall(line + b"\n")
+            _send(session, line)
 
     def _session_for(self, line: bytes) -> Greeted | None:
         """Note what a line asks or answers; None for an answer to a question of a session that is gone."""
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):
-            return self._session
-        session = self._session
+            return self._present()
+        session: Greeted | None = None
         for message in said if isinstance(said, list) else [said]:
             if not isinstance(message, dict):
                 continue
             method, identity = message.get("method"), message.get("id")
-            if method in _KEPT:
-                self._kept[method] = line
-            if isinstance(method, str) and identity is not None:
-                sent = line if message is said else json.dumps(message).encode()
-                self._requests[_key(identity)] = _Request(sent, message, session)
-            elif method == _CANCELLED and isinstance(message.get("params"), dict):
-                request = self._requests.pop(_key(message["params"].get("requestId")), None)
-                session = request.session if request is not None else session
-            elif method is None and ("result" in message or "error" in message):
+            if method is None and ("result" in message or "error" in message):
                 if _key(identity) not in self._asked:
                     return None
                 session = self._asked.pop(_key(identity))
-        return session
+            elif method == _CANCELLED and isinstance(message.get("params"), dict):
+                request = self._requests.pop(_key(message["params"].get("requestId")), None)
+                session = request.session if request is not None else session
+            elif isinstance(method, str):
+                session = self._present()
+                if identity is not None:
+                    sent = line if message is said else json.dumps(message).encode()
+                    self._requests[_key(identity)] = _Request(sent, message, session)
+                if method in _KEPT:
+                    self._kept[method] = line
+        return session or self._present()
 
     def _pass_answers(self, session: Greeted) -> None:
         """Write what a session says; when it dies, go on with another one."""
         try:
             self._pass_until_end(session)
             with self._guard:
-                if self._over and session is self._session:
+                self._go_on_after(session)
+                if self._over and self._session is None:
                     self._ended.set()
-                else:
-                    self._replace(session)
         except OSError:  # the client does not read any more
             self._end()
         except RefusedError as error:
@@ -209,55 +225,41 @@ class Pipe:
         return True
 
     def _leave(self, session: Greeted) -> None:
-        """Begin another session, as this one takes no more; it still answers what it was asked."""
+        """Send nothing more to a session that takes no more; it still answers what it was asked."""
         if session is self._session and not self._over:
-            self._begin(is_replaced=True)
-        with contextlib.suppress(OSError):
-            session.socket.sendall(json.dumps({"findspot": LEFT}).encode() + b"\n")
+            self._session = None
+        _send(session, json.dumps({"findspot": LEFT}).encode())
 
-    def _begin(self, *, is_replaced: bool) -> None:
-        """Open a session as the client opened the one before."""
-        self._session = self._open(is_replaced=is_replaced)
-        waiting = {request.line for request in self._requests.values()}
-        for line in (self._kept.get(method) for method in _KEPT):
-            if line is not None and line not in waiting:
-                identity = json.loads(line).get("id")
-                if identity is not None:
-                    self._repeated.add(_key(identity))
-                self._repeat(line)
-        self._listen()
-
-    def _replace(self, dead: Greeted) -> None:
-        """Go on after the end of a session: answer or repeat what it has not answered."""
+    def _go_on_after(self, dead: Greeted) -> None:
+        """Answer or repeat what a session has not answered."""
         dead.socket.close()
+        if dead is self._session:
+            self._session = None
         unanswered = [request for request in self._requests.values() if request.session is dead]
         self._asked = {key: asker for key, asker in self._asked.items() if asker is not dead}
-        if unanswered:
-            now = time.monotonic()
-            self._deaths = [*(death for death in self._deaths if now - death < _DEATHS_S), now]
-        if dead is self._session:
-            self._begin(is_replaced=True)
-        again = frozenset(self._session.reply.get("again", ()))
+        if not unanswered:
+            return
+        now = time.monotonic()
+        self._deaths = [*(death for death in self._deaths if now - death < _DEATHS_S), now]
+        session = self._present()
+        again = frozenset(session.reply.get("again", ()))
         for request in unanswered:
             is_harmless = request.method != _CALL or request.tool in again
             if is_harmless and not request.is_repeated:
                 request.is_repeated = True
-                request.session = self._session
-                self._repeat(request.line)
+                request.session = session
+                _send(session, request.line)
             else:
                 del self._requests[_key(request.identity)]
                 error = {"code": _INTERNAL_ERROR, "message": _DIED}
                 answer = {"jsonrpc": "2.0", "id": request.identity, "error": error}
                 _write(self._sink, json.dumps(answer).encode() + b"\n")
 
-    def _repeat(self, line: bytes) -> None:
-        with contextlib.suppress(OSError):  # dead again: the next session gets it
-            self._session.socket.sendall(line + b"\n")
-
     def _end(self, code: int = 0) -> NoReturn:
         """End this process, whatever the client still sends; the session is told by the closed connection."""
-        with contextlib.suppress(OSError):
-            self._session.socket.shutdown(socket.SHUT_RDWR)
+        if self._session is not None:
+            with contextlib.suppress(OSError):
+                self._session.socket.shutdown(socket.SHUT_RDWR)
         self._finish()
         os._exit(code)
 
@@ -274,6 +276,11 @@ class Pipe:
 def _key(identity: Any) -> str:
     """Return the same for `1` and `"1"`, which clients confuse."""
     return str(identity)
+
+
+def _send(session: Greeted, line: bytes) -> None:
+    with contextlib.suppress(OSError):  # whoever reads the answers sees the end, and goes on from there
+        session.socket.sendall(line + b"\n")
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -300,7 +307,11 @@ def main(arguments: list[str]) -> int:
         return error.code
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: pipe.end_on_signal(number))
-    pipe.run()
+    try:
+        pipe.run()
+    except RefusedError as error:  # by the successor of the process that answered
+        _say(f"error: {error}")
+        return error.code
     return 0
 
 
