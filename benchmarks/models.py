@@ -3,10 +3,9 @@
 python -m benchmarks.models --sets FOLDER [--mirrors FOLDER] [--provider NAME …] [--only SET …]
 
 An index is made once for a set and then changed from model to model, which embeds its stored
-chunks anew and cuts nothing. A transformer (`local:minilm`) reads after the model in the box, and both
-have their say: its rows are of the two together. `bare` is the likeness of vectors by itself, without any
-ranking rule (of the first model, where two read). The last column tells how far the mixed answer is
-from the one without any model, with the interval that 95 % of paired bootstrap samples lie in.
+chunks anew and cuts nothing. `bare` is the likeness of vectors by itself, without any ranking rule. The
+last column tells how far the mixed answer is from the one without any model, with the interval that 95 % of
+paired bootstrap samples lie in.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from findspot import Engine, Query
 from findspot.core.model import Corpus, Mode
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import EmbedMode
-from findspot.embed.static_model import StaticEmbedder
 from findspot.project import Project
 from findspot.search.query_filters import allowed_files
 
@@ -65,8 +63,6 @@ def measure(name: str, provider: str, args: argparse.Namespace) -> Scores:
     for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
         project = engine.project(materialise(cases[0], args.sets, args.mirrors, args.cache) / root)
         project.update(force=project.store.exists)
-        if reading := project.index.open_slower_model():  # both speeds together, not what is there at once
-            reading.read()
         bare = _bare(project)
         for case in cases:
             scores[BARE][case.group].append(_ndcg(bare(case), case, root))
@@ -83,8 +79,8 @@ def _asked(project: Project, case: Case, mode: Mode) -> list[Place]:
 
 
 def _bare(project: Project) -> Callable[[Case], list[Place]]:
-    """Nearest chunks by their vectors alone, for models that are in the box."""
-    model = StaticEmbedder.open()
+    """Nearest chunks by their vectors alone."""
+    model = project.index.open_embedder(project.settings)
 
     def nearest(case: Case) -> list[Place]:
         query = Query(case.query, corpus=_corpus(case), mode=Mode.SEMANTIC)

@@ -90,7 +90,6 @@ __all__ = [
     "Settings",
     "Skip",
     "SkipReason",
-    "SlowerModelStatus",
     "Span",
     "StoreRefusedError",
     "StoreUnavailableError",
@@ -166,7 +165,6 @@ if TYPE_CHECKING:
         Results,
         Skip,
         SkipReason,
-        SlowerModelStatus,
         Span,
         Strength,
         Suggestion,
@@ -220,7 +218,7 @@ _EXPORTS = {
     ),
     "findspot.core.model": (
         "Assistance CodeReference Corpus Expansion GroupBy Hit IncludeTests IndexReport IndexState "
-        "IndexStatus Mode Progress Query Results Skip SkipReason SlowerModelStatus Span Strength Suggestion "
+        "IndexStatus Mode Progress Query Results Skip SkipReason Span Strength Suggestion "
         "Synthesis "
     ),
     "findspot.core.progress": "CancelToken ProgressSink",

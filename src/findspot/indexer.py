@@ -34,14 +34,13 @@ from findspot.core.model import IndexReport, Skip, SkipReason
 from findspot.core.paths import index_folder, storable_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
-from findspot.core.settings import EmbedSettings, Settings
+from findspot.core.settings import Settings
 from findspot.discover.admission import not_indexable
 from findspot.discover.walk import classify, walk
 from findspot.embed.embedder import Embedder, model_name
-from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
+from findspot.embed.provider_registry import OpenEmbedder, OpenModels
 from findspot.publishing.published import open_published
 from findspot.publishing.shared_copy import PROJECT, ReadOnlyError, SharedCopy
-from findspot.slower_model import BackgroundReading, SlowerModel
 from findspot.store.index_meta import was_stopped, write_metadata
 from findspot.store.store_protocol import Store
 from findspot.store.stores import convert, open_store, stored_kind
@@ -83,7 +82,6 @@ class Indexer:
         self._models = OpenModels()
         """Of a project that is opened alone; the projects of an engine share the engine's."""
         self.open_model = open_embedder or self._models
-        self.slower_model = SlowerModel(self.open_model)
         self.workers = SparePool()
         self.shown_progress: Callable[[], AbstractContextManager[ProgressSink]] = lambda: (
             contextlib.nullcontext(ignore_progress)
@@ -142,12 +140,7 @@ class Indexer:
 
     def open_embedder(self, settings: Settings) -> Embedder:
         """Return the model that makes the vectors of the index."""
-        fast, _ = two_speeds(settings.embed)
-        return self.open_model(fast.provider, fast)
-
-    def open_slower_model(self) -> BackgroundReading | None:
-        """Return the slower model that reads after the first, where one is chosen."""
-        return self.slower_model.open(self.store, self.settings.embed)
+        return self.open_model(settings.embed.provider, settings.embed)
 
     def run(self, **asked: Any) -> pipeline.Run:
         """Return an indexing run with the settings in force; `asked` says what is different about it."""
@@ -156,13 +149,12 @@ class Indexer:
         from findspot.indexing import pipeline
 
         settings = self.settings
-        fast, _ = two_speeds(settings.embed)
         embedder = self.open_embedder(settings)
         return pipeline.Run(
             root=storable_root(self.root),  # it may be gone since the project was opened
             roots=self.roots.checked(),
             store=self.own,
-            settings=replace(settings, embed=fast),
+            settings=settings,
             model=model_name(embedder),
             embedder=embedder,
             workers=self.workers,
@@ -173,7 +165,6 @@ class Indexer:
         """Bring the whole index up to date; the reason of a failure is stored for the status."""
         from findspot.indexing import pipeline
 
-        run.other_reader = _changes_slower_model(self.configured_at, self.store, self.settings.embed)
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             from findspot.indexing.spread import RayWorkers
 
@@ -224,7 +215,6 @@ class Indexer:
             first = self.store.read_only  # a reader's own index is begun as if somebody had asked
             if paths is None or first or not self.refresh_paths(paths, cancel, progress):
                 self.apply(self.run(cancel=cancel, progress=progress, asked=first))
-        self.slower_model.start(self.store, self.settings.embed)
 
     def catch_up(
         self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None
@@ -253,7 +243,6 @@ class Indexer:
 
     def close(self) -> None:
         """Close files and end workers; the next use opens them again."""
-        self.slower_model.close()
         self.workers.close()
         self.own.close()
         if self.shared is not None:
@@ -304,13 +293,6 @@ def _write_files(index: Indexer) -> None:
     write_starter(index.store.folder)
     keep_given(index.configured_at, index.store.folder, index.flags)
     write_metadata(index.store, index.root)
-
-
-def _changes_slower_model(root: Path | None, store: Store, given: EmbedSettings) -> bool:
-    """Return whether a run has another slower model than the index, with the same first one."""
-    stored = load_settings(root, store.folder).embed
-    same_first = two_speeds(stored)[0].provider == two_speeds(given)[0].provider
-    return same_first and stored.provider != given.provider
 
 
 def _remove(store: Store, relative: str, skip: Skip) -> None:

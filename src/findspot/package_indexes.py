@@ -34,7 +34,7 @@ from findspot.dependencies.package_folders import (
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
-from findspot.search.reader import IndexReader, QueryModels
+from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -284,12 +284,12 @@ class PackageIndexes:
             return None
         note_use(index.store.folder)
         settings = index.settings
-        models = QueryModels(lambda: index.open_embedder(settings), lambda: (None, None))
         disk = Disk(index.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         with index.store.snapshot() as snapshot:
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.files.counts():
                 return None
-            results = IndexReader(snapshot, index.store, disk, models).search(_inside(query, package))
+            reader = IndexReader(snapshot, index.store, disk, lambda: index.open_embedder(settings))
+            results = reader.search(_inside(query, package))
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
 
     def _build(

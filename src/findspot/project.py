@@ -38,8 +38,7 @@ from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.package_indexes import PackageIndexes
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk, IndexedText
-from findspot.search.reader import IndexReader, QueryModels
-from findspot.slower_model import slower_model_status
+from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -102,7 +101,6 @@ class Project:
         `force` indexes every file again. `allow_large` agrees to a project of more than `maxFiles`.
         """
         index = self.index
-        index.open_slower_model()  # one that cannot be opened is reported before anything is done
         check_kind(index.own, index.flags.get("store"))
         run = index.run(
             asked=True,
@@ -113,10 +111,7 @@ class Project:
             cancel=cancel or CancelToken(),
         )
         with _give_way(self._supervisor):
-            report = index.apply(run)
-        if self._supervisor is not None:  # in a process that stays, it reads in the background
-            index.slower_model.start(index.store, index.settings.embed)
-        return report
+            return index.apply(run)
 
     def reindex_file(self, path: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
@@ -130,7 +125,6 @@ class Project:
         if not self.store.folder.exists():
             return False
         with _give_way(self._supervisor):
-            self.index.slower_model.close()
             self.store.maintenance.delete()
         return True
 
@@ -169,10 +163,7 @@ class Project:
         index, settings, supervisor = self.index, self.settings, self._supervisor
         if settings.sync.strategy == Lazy.name:
             refresh_waiting(index)
-        models = QueryModels(
-            partial(index.open_embedder, settings),
-            partial(index.slower_model.open_reader, index.store, settings.embed),
-        )
+        open_model = partial(index.open_embedder, settings)
         store, roots, discover = index.store, configured_roots(self.root, settings), settings.discover
         with store.snapshot() as snapshot:
             disk = (
@@ -181,7 +172,7 @@ class Project:
                 else Disk(roots, discover.max_file_bytes, discover.secret_scan)
             )
             on_stale = supervisor.note if supervisor else None
-            yield IndexReader(snapshot, store, disk, models, on_stale, self.packages.describe)
+            yield IndexReader(snapshot, store, disk, open_model, on_stale, self.packages.describe)
 
     def search(
         self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None
@@ -312,7 +303,6 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
         last_error=away or meta.get("last_error") or watcher_error or index.failure or None,
         model=meta.get("model"),
-        slower_model=slower_model_status(index.store, settings.embed),
         store=index.store.kind,
         strategy=settings.sync.strategy,
         languages=snapshot.files.languages(),

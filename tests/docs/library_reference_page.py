@@ -38,7 +38,7 @@ _SECTIONS = {
         *("IndexReader", "Assistance", "Expansion", "Synthesis", "CodeReference"),
     ),
     "The index": (
-        *("IndexReport", "IndexStatus", "IndexState", "SlowerModelStatus", "Skip", "SkipReason"),
+        *("IndexReport", "IndexStatus", "IndexState", "Skip", "SkipReason"),
         *("Supervisor", "WatcherStatus"),
     ),
     "Dependencies": ("PackageIndexes", "Dependency"),

@@ -21,8 +21,8 @@ EXTENSIONS = {"catalogues.md"}
 
 INNER = {
     "Indexer",
-    *("Disk", "EmbedSettings", "ParsedQuery", "QueryModels", "Roots"),
-    *("ServerPool", "ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
+    *("Disk", "EmbedSettings", "ParsedQuery", "Roots"),
+    *("ServerPool", "ServerRun", "ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
 }
 """Types in public signatures that callers pass on at most, and that may change."""
 

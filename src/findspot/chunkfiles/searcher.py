@@ -34,7 +34,7 @@ from findspot.discover.secrets import masked
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode, model_name
 from findspot.embed.http_embedder import HttpEmbedder
-from findspot.embed.provider_registry import PROVIDERS, require_chosen, two_speeds
+from findspot.embed.provider_registry import PROVIDERS, require_chosen
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -206,7 +206,7 @@ class ProjectChunks:
         served = self._files(settings)
         wider = replace(options, limit=options.limit + SPARE_RESULTS)
         if served is None:
-            embedder = self._embedder(two_speeds(settings.embed)[0].provider)
+            embedder = self._embedder(settings.embed.provider)
             compared = compare(
                 self._roots(), self._indexed.search(embedder, query, wider), may_be_elsewhere=False
             )

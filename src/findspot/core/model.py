@@ -480,18 +480,6 @@ LINKING = "linking"
 FETCHING = "fetching"
 """The phase in which a published index is fetched; counted in kilobytes."""
 
-SLOWER_READING = "slower model"
-"""The phase in which a slower model reads what is indexed."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlowerModelStatus:
-    """How much of the index the slower model has read."""
-
-    model: str
-    done: int
-    total: int
-
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
@@ -513,7 +501,6 @@ class IndexStatus:
     progress: Progress | None = None
     last_error: str | None = None
     model: str | None = None
-    slower_model: SlowerModelStatus | None = None
     store: str = "default"
     strategy: str = "realtime"
     languages: dict[str, int] = field(default_factory=dict)

@@ -40,11 +40,9 @@ class QuantisedVectors:
         return len(self.values)
 
 
-def embed_chunks(
-    embedder: Embedder, chunks: Sequence[Chunk], names_weight: float = NAMES_WEIGHT
-) -> QuantisedVectors:
+def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVectors:
     """Return the pooled vector of each chunk, in order; each path is embedded once."""
-    fields = _Fields(chunks, names_weight)
+    fields = _Fields(chunks)
     if isinstance(embedder, WordEmbedder):
         bodies_in_parts = [(chunk.text, chunk.context) for chunk in chunks]
         rows = embedder.embed_parts(bodies_in_parts + [(text,) for text in (*fields.paths, *fields.names)])
@@ -60,18 +58,17 @@ def embed_chunks(
 class _Fields:
     """The paths and names of chunks: each path once, and names only where there are some."""
 
-    def __init__(self, chunks: Sequence[Chunk], names_weight: float) -> None:
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
         rows = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
         self.paths = list(map(_path, rows))
         self._path_rows = [rows[chunk.path] for chunk in chunks]
-        self._named = [position for position, chunk in enumerate(chunks) if chunk.symbols and names_weight]
+        self._named = [position for position, chunk in enumerate(chunks) if chunk.symbols]
         self.names = [_names(chunks[position]) for position in self._named]
-        self._names_weight = names_weight
 
     def pooled(self, bodies: Vectors, paths: Vectors, names: Vectors) -> QuantisedVectors:
         pooled = bodies + PATH_WEIGHT * paths[self._path_rows]
         if self._named:
-            pooled[self._named] += self._names_weight * names
+            pooled[self._named] += NAMES_WEIGHT * names
         return quantise(unit(pooled))
 
 

@@ -38,8 +38,6 @@ class Provider:
     remote: bool = False
     """Whether texts leave this machine, or may do so."""
     dtypes: tuple[str, ...] = ()
-    follows: bool = False
-    """Whether it is so slow that the built-in model answers first, and this one follows in the background."""
 
 
 def _static(_settings: EmbedSettings) -> Embedder:
@@ -77,8 +75,8 @@ def _api(settings: EmbedSettings) -> Embedder:
 
 PROVIDERS: dict[str, Provider] = {
     "local:static": Provider(_static, in_workers=True),
-    "local:minilm": Provider(_transformer, dtypes=DTYPES, follows=True),
-    "local:mdbr-leaf": Provider(_transformer, dtypes=DTYPES, follows=True),
+    "local:minilm": Provider(_transformer, dtypes=DTYPES),
+    "local:mdbr-leaf": Provider(_transformer, dtypes=DTYPES),
     "http": Provider(_http, remote=True),
     "api:openai": Provider(_api, remote=True),
     "api:voyage": Provider(_api, remote=True),
@@ -105,13 +103,6 @@ def require_chosen(model: str, chosen: str, hint: str) -> None:
         raise ModelMismatchError(model, chosen, hint)
 
 
-def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:
-    """Return the settings of the model that indexes a project, and of the slower model, if any."""
-    if provider_named(settings.provider).follows:
-        return EmbedSettings(IN_THE_BOX), settings
-    return settings, None
-
-
 def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
     """Return the settings with which a provider is opened that need not be the chosen one.
 
@@ -123,7 +114,7 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
     if settings is None or settings.provider == provider:
         return settings or EmbedSettings(provider)
     chosen = provider_named(settings.provider)
-    if row.follows and not chosen.follows:
+    if row.dtypes and not chosen.dtypes:  # the hashes are of a transformer's weights
         return EmbedSettings(provider, sha256=settings.sha256)
     if not row.remote or settings.endpoint is None:
         return EmbedSettings(provider)

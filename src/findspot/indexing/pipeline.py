@@ -103,8 +103,6 @@ class Run:
     """Whether somebody asked for this run. Background work creates no index, and continues none that
     was stopped on request."""
     force: bool = False
-    other_reader: bool = False
-    """What is asked for is another slower model: nothing that is stored changes by that."""
     allow_large: bool = False
     gives_way: bool = False  # nobody waits for it, although it was asked for
     edges: bool = True  # otherwise references are resolved when somebody asks for them
@@ -316,7 +314,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
         writer.set_meta(build=INCOMPLETE, model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
     writer.set_meta(pipeline="mixed" if outdated else pipeline)
-    return (run.force and not run.other_reader) or outdated
+    return run.force or outdated
 
 
 def _change_model(run: Run, writer: Writer) -> None:

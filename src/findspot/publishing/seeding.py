@@ -16,7 +16,6 @@ from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentE
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Progress, SourceFile
 from findspot.core.sqlite import Connection, remove_database
-from findspot.embed.provider_registry import two_speeds
 from findspot.indexing.delta import pipeline_name
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.pipeline import Run
@@ -44,8 +43,6 @@ def seed(address: str, run: Run, files: Sequence[SourceFile]) -> str | None:
     """
     same = _same_files(run, files)
     if len(files) < MIN_FILES or len(files) - same < _MIN_NEW * len(files):
-        return None
-    if same and two_speeds(run.settings.embed)[1]:  # what the slower model has read would be lost
         return None
     try:
         return _seed(open_published(address), run, files, same)

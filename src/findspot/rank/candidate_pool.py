@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -202,21 +201,9 @@ class Ranking:
         return found
 
 
-def fuse(
-    pool: Pool, weight: float, second: Mapping[int, float] = MappingProxyType({}), *, share: float = 0.5
-) -> None:
-    """Scale all kinds of score to 0..1 over the pool, and mix them.
-
-    `second` is what a slower model says, and `share` its part of the meaning; of what it has not read,
-    the first is believed.
-    """
+def fuse(pool: Pool, weight: float) -> None:
+    """Scale both kinds of score to 0..1 over the pool, and mix them."""
     _fuse((pool.words, pool.cosine), weight, (pool.keyword, pool.semantic, pool.fused))
-    if second:
-        first = pool.semantic
-        read = np.array([second.get(number, np.nan) for number in pool.numbers.tolist()])
-        again = np.where(np.isnan(read), first, _scaled(read))
-        pool.semantic = (1 - share) * first + share * again
-        pool.fused = (1 - weight) * pool.keyword + weight * pool.semantic
 
 
 def fuse_in_python(

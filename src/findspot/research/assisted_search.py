@@ -109,7 +109,7 @@ def expand_from_index(reader: IndexReader, query: Query) -> Expansion:
     scored = _scored_words(keywords, hits, known)
     first = sorted(scored, key=lambda word: (-scored[word], word))[:CANDIDATES]
     if first and asks_model(query):
-        near = _nearness(reader.models.open_first(), query.text, first)
+        near = _nearness(reader.open_model(), query.text, first)
         first = [word for word in first if near[word] >= MIN_NEARNESS]
         first.sort(key=lambda word: (-scored[word] * near[word] ** 2, word))
     return Expansion(tuple(dict.fromkeys([*first[:MOST_WORDS], *names])))

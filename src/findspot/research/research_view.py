@@ -121,7 +121,7 @@ class Nearness:
     @classmethod
     def to(cls, reader: IndexReader, text: str) -> Nearness:
         """Return the nearness to a question, read by the model of the index."""
-        question = understand(reader.snapshot, reader.models.open_first(), Query(text=text))
+        question = understand(reader.snapshot, reader.open_model(), Query(text=text))
         return cls(reader.snapshot, question)
 
     def of(self, node: Node) -> float:

@@ -32,7 +32,6 @@ from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Candidates, find_candidates
-from findspot.slower_model import SlowerReader
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, StoredFile
 from findspot.store.snapshot import Snapshot
@@ -43,7 +42,6 @@ def search(
     snapshot: Snapshot,
     embedder: Embedder | None,
     query: Query,
-    slower: SlowerReader | None = None,
     history: Callable[[], History] = tuple,
 ) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain.
@@ -60,7 +58,7 @@ def search(
 
         pool, belongs = rank_report(snapshot, embedder, question, files, history())
     else:
-        pool = _ranked(snapshot, question, files, slower)
+        pool = _ranked(snapshot, question, files)
     ranking = pool.ranked()
     shown, total = grouped(snapshot, ranking, question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
@@ -96,10 +94,10 @@ def _ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Qu
     )
 
 
-def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: SlowerReader | None) -> Pool:
+def _ranked(snapshot: Snapshot, question: Question, files: Selection) -> Pool:
     """Return the candidates of a short query, scored by rules."""
     candidates = find_candidates(snapshot, question, files)
-    pool = fuse(snapshot, candidates, question, slower)
+    pool = fuse(snapshot, candidates, question)
     traits = snapshot.memo(_known_traits, lasting=True).of_pool(snapshot, pool)
     boost_wording(snapshot, pool, question)
     if question.query.corpus is Corpus.CODE:
@@ -115,36 +113,13 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: Sl
     return pool
 
 
-def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower: SlowerReader | None) -> Pool:
-    """Return one pool of candidates with keyword and semantic scores mixed, those of the slower model too."""
+def fuse(snapshot: Snapshot, candidates: Candidates, question: Question) -> Pool:
+    """Return one pool of candidates with keyword and semantic scores mixed."""
     numbers = candidates.numbers
     found = candidates.keyword, candidates.cosine
     pool = Pool(numbers, numbers >> ORDINAL_BITS, snapshot.files.path_of, found)
-    likeness = slower.likeness(snapshot, question.text, numbers.tolist()) if slower else {}
-    weight, share = mixture(question) if likeness else (question.weight, 0.0)
-    candidate_pool.fuse(pool, weight, likeness, share=share)
+    candidate_pool.fuse(pool, question.weight)
     return pool
-
-
-BOTH_WEIGHT = 0.8
-"""Two models of different kinds err in different places: of a question in plain words they are believed
-more than one is (0.6). `docs/ranking.md` has what each of these is worth."""
-
-SHARE = 0.5
-"""Neither of the two is better everywhere."""
-
-SHARE_OF_NAMED = 0.35
-"""A transformer knows little of the identifiers that a question may name: words and the first model do."""
-
-
-def mixture(question: Question) -> tuple[float, float]:
-    """Return the weight of meaning against words where both models have read, and the slower one's share."""
-    query, reading = question.query, question.reading
-    if reading.names:
-        return question.weight, SHARE_OF_NAMED
-    plain = query.corpus is Corpus.CODE and reading.intent is Intent.QUESTION
-    asked = query.semantic_weight is not None or query.mode is not Mode.HYBRID
-    return BOTH_WEIGHT if plain and not asked else question.weight, SHARE
 
 
 def boost_definitions(pool: Pool, candidates: Candidates, question: Question) -> None:

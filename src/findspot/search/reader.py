@@ -20,7 +20,6 @@ from findspot.search.query_filters import allowed_files, is_filtered, with_chang
 from findspot.search.questions import asks_model, shortened
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
-from findspot.slower_model import SlowerReader
 from findspot.store.index_meta import COMPLETE, unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
 from findspot.store.snapshot import Snapshot
@@ -33,22 +32,14 @@ _BY_WORDS = "Searched by words alone: which model made the vectors of this index
 
 
 @dataclass(frozen=True, slots=True)
-class QueryModels:
-    """The models that read a query, each opened when one needs it."""
-
-    open_first: Callable[[], Embedder]
-    open_slower: Callable[[], tuple[SlowerReader | None, str | None]]
-    """Return the slower model, or why it is left out."""
-
-
-@dataclass(frozen=True, slots=True)
 class IndexReader:
     """Everything that one question asks of an index. All of it is read from the same snapshot."""
 
     snapshot: Snapshot
     store: Store
     disk: Disk
-    models: QueryModels
+    open_model: Callable[[], Embedder]
+    """Opens the model that reads a query, where one needs it."""
     on_stale: Callable[[frozenset[str]], None] | None = None
     """Called with the paths that changed since they were indexed."""
     describe_external: Callable[[str, str, Sequence[str]], str | None] | None = None
@@ -121,12 +112,11 @@ class IndexReader:
         embedder, by_words = self._embedder(query)
         if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
             raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
-        slower, left_out = self.models.open_slower() if embedder else (None, None)
 
         def ask(query: Query) -> Results:
             if query.mode is Mode.REGEX:
                 return search_regex(self.snapshot, self.disk, query)
-            return search(self.snapshot, embedder, query, slower, self.history)
+            return search(self.snapshot, embedder, query, self.history)
 
         results = ask(query)
         checked = check(results.hits, self.snapshot.files.find, self.disk)
@@ -139,7 +129,7 @@ class IndexReader:
             results,
             total=max(results.total - checked.dropped, 0),
             warning=_joined(
-                self._unfinished(), results.warning, checked.warning, left_out, by_words, self.store.notice
+                self._unfinished(), results.warning, checked.warning, by_words, self.store.notice
             ),
         ), checked
 
@@ -150,7 +140,7 @@ class IndexReader:
         """
         if not asks_model(query):
             return None, None
-        embedder, stored = self.models.open_first(), self.snapshot.meta().get("model")
+        embedder, stored = self.open_model(), self.snapshot.meta().get("model")
         if stored in (None, model_name(embedder), f"{UNNAMED_MODEL}/{embedder.dimensions}"):
             return embedder, None
         if stored.startswith(f"{UNNAMED_MODEL}/") and query.mode is not Mode.SEMANTIC:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError
@@ -118,7 +117,6 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
         "progress": {"done": done.done, "total": done.total, "phase": done.phase} if done else None,
         "lastError": status.last_error,
         "model": status.model,
-        "secondModel": asdict(status.slower_model) if status.slower_model else None,
         "store": status.store,
         "strategy": status.strategy,
         "languages": status.languages,

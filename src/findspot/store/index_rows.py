@@ -257,18 +257,6 @@ class ChunkRows:
         update = "UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1"
         self._db.executemany(update, vectors)
 
-    def embedding_keys(self, numbers: Sequence[int] | None = None) -> list[tuple[int, bytes]]:
-        """Return number and key of these chunks, or of all; equal keys mean equal vectors."""
-        if numbers is None:
-            return self._db.execute("SELECT id, key FROM chunks").fetchall()
-        found = _rows_in(self._db, "SELECT id, key FROM chunks WHERE id IN", numbers)
-        return [(number, key) for number, key in found]
-
-    def embedded_fields(self, numbers: Sequence[int]) -> list[EmbeddedFields]:
-        """Return what a model reads of these chunks."""
-        found = _rows_in(self._db, f"{_EMBEDDED} WHERE chunks.id IN", numbers)
-        return [_embedded_fields(row) for row in found]
-
     def embedded_batches(self, size: int) -> Iterator[list[EmbeddedFields]]:
         """Yield what a model reads of every chunk, in batches."""
         statement = f"{_EMBEDDED} WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?"

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
+from contents import MakeProject
+from findspot import Project, Query
 from findspot.core.config import hub_settings
-from findspot.core.errors import ModelUnavailableError, ProviderError
+from findspot.core.errors import ModelMismatchError, ModelUnavailableError, ProviderError
 from findspot.core.files import content_hash
+from findspot.core.model import IndexState, Mode
 from findspot.core.settings import HubSettings
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.transformer import (
+    MDBR_LEAF,
     MINILM,
     Transformer,
     TransformerEmbedder,
@@ -133,3 +137,55 @@ def test_minilm_where_its_weights_are(tmp_path: Path) -> None:
     assert question @ far < 0.2
     whole = TransformerEmbedder(MINILM, "fp32", tmp_path, hub, tell).embed([code], EmbedMode.PASSAGE)[0]
     assert near @ whole > 0.98
+
+
+FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
+LEAF = {"embedding.provider": "local:mdbr-leaf", "embedding.dtype": "fp32"}
+
+
+@pytest.fixture
+def leaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of `local:mdbr-leaf`, tiny, where the hub's tools would have put them."""
+    snapshot = tmp_path / "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234"
+    write_model(snapshot, dense=256)
+    hashes = [content_hash((snapshot / name).read_bytes()) for name in MDBR_LEAF.files.weights]
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_SHA256", ",".join(hashes))
+
+
+def test_the_chosen_transformer_is_the_only_model_of_a_project(make_project: MakeProject, leaf: None) -> None:
+    project = make_project(FILES, **LEAF)
+    project.update()
+    model = project.status().model
+    assert model is not None
+    assert model.startswith("local:mdbr-leaf@")
+    assert len(project.search(Query("a join b", mode=Mode.SEMANTIC)).hits) == len(FILES)
+    project.close()
+
+
+def test_an_index_with_vectors_of_two_models_still_opens(make_project: MakeProject, leaf: None) -> None:
+    static = make_project(FILES)
+    static.update()
+    static.close()
+    (static.store.folder / "second.sqlite").write_bytes(b"the vectors of the second model")
+    project = Project(static.root, LEAF)
+    assert project.status().state is IndexState.READY
+    assert project.search(Query("join", mode=Mode.KEYWORD)).hits
+    with pytest.raises(ModelMismatchError) as told:
+        project.search(Query("a join b"))
+    assert "findspot reindex --provider local:mdbr-leaf" in str(told.value.hint)
+    assert project.update(force=True).files_indexed == 0  # the stored chunks are embedded, nothing is cut
+    assert project.search(Query("a join b")).hits
+    project.close()
+
+
+def test_a_model_that_cannot_be_opened_is_told_before_anything_is_indexed(
+    make_project: MakeProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    project = make_project(FILES, **LEAF)
+    with pytest.raises(ModelUnavailableError):
+        project.update()
+    assert not project.store.exists

@@ -67,16 +67,6 @@ class TestFusion:
         fuse(candidates, 0.5)
         assert candidates.fused.tolist() == [0.5, 0]
 
-    def test_of_what_the_slower_model_has_not_read_the_first_is_believed(self) -> None:
-        candidates = found({}, {1: 0.2, 2: 0.6, 3: 1.0})
-        fuse(candidates, 1.0, {1: 0.9, 3: 0.1})
-        assert candidates.semantic.tolist() == pytest.approx([0.5] * 3)
-
-    def test_the_slower_model_has_the_share_it_is_given(self) -> None:
-        candidates = found({}, {1: 0.0, 2: 1.0})
-        fuse(candidates, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
-        assert candidates.semantic.tolist() == pytest.approx([0.25, 0.75])
-
 
 class TestDefinitions:
     def test_types_and_functions_count_whole(self) -> None:

@@ -14,7 +14,7 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.config import agreed_address, load_settings, set_value
 from findspot.core.configfiles import INDEX_FILE
-from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
+from findspot.core.errors import FileLimitError, FindspotError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.paths import absolute, expanded
 from findspot.core.progress import CancelToken
@@ -150,7 +150,7 @@ def _index(
     force: bool,
     yes: bool,
 ) -> None:
-    """Bring an index up to date, report what was done, and let a slower model read."""
+    """Bring an index up to date, and report what was done."""
     report = update_project(project, reply, force=force, yes=yes)
     warned = _warn_of_overlaps(project, given)
     if reply.json:
@@ -160,7 +160,6 @@ def _index(
         summarise(report, status, _questions(project) if report.created else ())
         if SkipReason.MASKED in status.skipped:
             output.note(_about_secrets([skip.path for skip in project.skipped(SkipReason.MASKED)]))
-    _read_again(project, reply)
 
 
 def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
@@ -304,22 +303,6 @@ def _announce(project: Project) -> None:
     if ahead.left_out:
         output.note(f"Left out: {output.ranking(ahead.left_out, _MOST_LANGUAGES)}.")
     output.note("Searches answer from the first seconds on; Ctrl-C keeps what is done.")
-
-
-def _read_again(project: Project, reply: Reply) -> None:
-    """Let the slower model read now, if one is chosen; searches answer meanwhile, and it can be stopped."""
-    reading = project.index.open_slower_model()
-    if reading is None:
-        return
-    model = reading.reader.embedder.id
-    output.note(f"Searches work now. {model} reads on; Ctrl-C keeps what it has read.")
-    try:
-        with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
-            count = reading.read(progress, cancel)
-    except IndexBusyError as busy:
-        output.note(f"{busy.developer_message}: it is reading already.")
-    else:
-        output.note(f"{model} has read all of it ({output.count(count, 'chunk')} now).")
 
 
 def _questions(project: Project) -> list[str]:

@@ -13,7 +13,7 @@ import click
 
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import CancelledError
-from findspot.core.model import FETCHING, SLOWER_READING, Progress
+from findspot.core.model import FETCHING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
@@ -196,7 +196,7 @@ class _BarSink:
         self._bar.update(self._task, completed=progress.done, total=progress.total or None)
 
 
-_UNITS = {SLOWER_READING: "chunks", FETCHING: "KB"}
+_UNITS = {"embedding": "chunks", FETCHING: "KB"}
 
 
 def _bar() -> Bar:

@@ -138,7 +138,7 @@ def _show_status(status: IndexStatus) -> None:
             ("watched", "yes" if status.watcher_active else ""),
             ("error", status.last_error or ""),
             ("updated", output.moment(status.last_updated)),
-            ("model", _models(status)),
+            ("model", status.model or ""),
             ("strategy", status.strategy),
             ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),
         ]
@@ -169,15 +169,6 @@ def _show_skips(skips: list[Skip]) -> None:
         output.note("Nothing was left out.")
         return
     output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
-
-
-def _models(status: IndexStatus) -> str:
-    """Return the model of the index, and how much the slower model has read."""
-    slower = status.slower_model
-    if slower is None:
-        return status.model or ""
-    far = f"{slower.done:,} of {slower.total:,} chunks" if slower.total else "not begun"
-    return f"{status.model or ''}, then {slower.model} ({far})"
 
 
 @click.command()

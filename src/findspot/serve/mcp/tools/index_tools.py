@@ -283,7 +283,6 @@ GET_INDEX_STATUS = Tool(
             "progress": {"type": "object", "properties": {"done": COUNT, "total": COUNT, "phase": TEXT}},
             "lastError": TEXT,
             "model": TEXT,
-            "secondModel": {"type": "object", "properties": {"model": TEXT, "done": COUNT, "total": COUNT}},
             "store": TEXT,
             "strategy": TEXT,
             "languages": COUNTS,
