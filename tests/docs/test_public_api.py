@@ -22,7 +22,17 @@ EXTENSIONS = {"catalogues.md"}
 INNER = {
     "Indexer",
     *("Disk", "EmbedSettings", "ParsedQuery", "Roots"),
-    *("ServerPool", "ServerRun", "ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
+    *(
+        "ServerPool",
+        "ServerRun",
+        "ServerSpec",
+        "ServerStatus",
+        "Snapshot",
+        "Stats",
+        "Store",
+        "ToolAccess",
+        "ToolSet",
+    ),
 }
 """Types in public signatures that callers pass on at most, and that may change."""
 

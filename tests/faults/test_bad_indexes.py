@@ -185,33 +185,21 @@ def test_a_derived_folder_that_is_something_else_is_made_again(
     assert [path.name for path in elsewhere.iterdir()] == ["kept.txt"]
 
 
-def test_checksums_that_cannot_be_read_are_damage(make_project: MakeProject) -> None:
-    """Without them wrong text of the database would be answered, and approved by the next run."""
+def test_what_older_versions_kept_beside_an_index_is_removed(make_project: MakeProject) -> None:
+    """They would call an index damaged whose checksums are not those of its last change."""
     project = make_project(FILES)
     project.update()
     before = contents(project.store)
-    (project.store.folder / "checksums.json").write_text("{}")
-    with pytest.raises(IndexCorruptError):
-        project.files()
-    project.update()
-    assert contents(project.store) == before
-
-
-def test_checksums_that_were_removed_are_damage(make_project: MakeProject) -> None:
-    """Without them damage to any file would go unnoticed. An index of an older version has none."""
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
-    (project.store.folder / "checksums.json").unlink()
-    with pytest.raises(IndexCorruptError):
-        project.files()
-    project.update()
-    assert contents(project.store) == before
     project.close()
     with edited_database(project.store.folder) as db:
-        db.execute("DELETE FROM meta WHERE key = 'checksums'")
-    (project.store.folder / "checksums.json").unlink()
+        db.execute("INSERT INTO meta VALUES ('checksums', 'checksums.json')")
+    old = [project.store.folder / name for name in ("checksums.json", "compared.json", "second.sqlite")]
+    for path in old:
+        path.write_text("{}")
+    assert contents(project.store) == before
+    project.update()
+    assert not any(path.exists() for path in old)
+    assert "checksums" not in project.store.meta()
     assert contents(project.store) == before
 
 

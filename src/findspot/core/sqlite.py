@@ -17,9 +17,6 @@ import contextlib
 import errno
 import os
 import sqlite3
-import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -45,15 +42,8 @@ MAX_PARAMETERS = 900
 
 _BUSY_S = 10.0
 _ALONE_S = 1.0
-_READERS_S = 0.2
-_LOOK_S = 0.001
-"""How long the end of a writer waits for searches, and how often it looks: each takes some milliseconds, and
-the next one may begin at once."""
-
-_LOG_HEADER_BYTES = 32
-_FRAME_HEADER_BYTES = 24
-_CHECKPOINT_PAGES = 1000
-"""As long as the log is shorter, SQLite does not begin it again by itself."""
+_READERS_MS = 200
+"""How long the end of a writer waits for searches: each takes some milliseconds."""
 
 _FAILED_WRITES = frozenset(
     {
@@ -127,6 +117,11 @@ def _translation(
 
 def _is_full(code: int) -> bool:
     return code & 0xFF == sqlite3.SQLITE_FULL or code in _FAILED_WRITES
+
+
+def is_failed_read(error: BaseException | None) -> bool:
+    """Return whether the disk could not be read: that says nothing of what is on it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
 
 
 def _refusal(path: Path) -> FindspotError:
@@ -217,23 +212,21 @@ def connect_in_memory() -> Connection:
     return sqlite3.connect(":memory:", isolation_level=None)
 
 
+class _Connection(sqlite3.Connection):
+    """A connection, and whether other processes wait for it to be closed."""
+
+    keeps_others_out = False
+
+
 def _open(path: Path, mode: str, wait_s: float) -> _Connection:
-    file = str(path.absolute())
-    _users.add(file)
-    try:
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=wait_s,
-            factory=_Connection,
-        )
-    except BaseException:
-        _users.remove(file)
-        raise
-    db.file = file
-    return db
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=wait_s,
+        factory=_Connection,
+    )
 
 
 def _make_private(path: Path) -> None:
@@ -282,112 +275,11 @@ def transaction(db: Connection) -> Iterator[Connection]:
     db.execute("COMMIT")
 
 
-class _Users:
-    """Who uses each database file in this process, and the descriptors that read it without SQLite.
-
-    On POSIX systems a process that closes any descriptor of a file loses all its locks on that file, SQLite's
-    included. Another process would then take itself for the last user of the database, and remove the
-    write-ahead log that this one goes on writing to. So descriptors are closed with the last connection.
-    """
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._counts: Counter[str] = Counter()
-        self._descriptors: dict[str, dict[tuple[int, int], int]] = {}
-
-    def add(self, file: str) -> None:
-        with self._guard:
-            self._counts[file] += 1
-
-    def remove(self, file: str) -> None:
-        with self._guard:
-            self._counts[file] -= 1
-            if not self._counts[file]:
-                del self._counts[file]
-                for descriptor in self._descriptors.pop(file, {}).values():
-                    os.close(descriptor)
-
-    def descriptor(self, file: str) -> int:
-        """Return a descriptor of the file that is now at a path."""
-        with self._guard:
-            descriptors = self._descriptors.setdefault(file, {})
-            there = Path(file).stat()
-            known = descriptors.get((there.st_dev, there.st_ino))
-            if known is not None:
-                return known
-            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-            opened = os.fstat(descriptor)
-            descriptors[opened.st_dev, opened.st_ino] = descriptor
-            return descriptor
-
-
-_users = _Users()
-
-
-class _Connection(sqlite3.Connection):
-    """A connection that counts as a user of its file until it is closed."""
-
-    file = ""
-    keeps_others_out = False
-
-    def close(self) -> None:
-        super().close()
-        file, self.file = self.file, ""
-        if file:
-            _users.remove(file)
-
-
-@contextlib.contextmanager
-def open_beside(path: Path) -> Iterator[int]:
-    """Provide a descriptor that reads the file of a database which SQLite may have open too."""
-    if os.name != "posix":
-        with path.open("rb", buffering=0) as opened:
-            yield opened.fileno()
-        return
-    file = str(path.absolute())
-    _users.add(file)
-    try:
-        yield _users.descriptor(file)
-    finally:
-        _users.remove(file)
-
-
-def shrink_log(db: Connection) -> bool:
-    """Bring all of the write-ahead log into the database; False where a reader still needs it."""
-    until = time.monotonic() + _READERS_S
-    try:
-        db.execute("PRAGMA busy_timeout = 0")  # SQLite's own looks are up to 100 ms apart
-        while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(_LOOK_S)  # SQLite does not say when a reader has finished
-    except sqlite3.Error:
-        return False
-    return True
-
-
-def logged_pages(db: Connection, path: Path) -> set[int] | None:
-    """Return the numbers of all pages in the write-ahead log; None where it may have been begun again since.
-
-    See "The Write-Ahead Log" in SQLite's description of its file format.
-    """
-    if not uses_log(db):
-        return None
-    step = _FRAME_HEADER_BYTES + page_bytes(db)
-    try:
-        with path.with_name(path.name + "-wal").open("rb") as file:
-            log = file.read(_LOG_HEADER_BYTES + step * _CHECKPOINT_PAGES)  # all of it may not fit into memory
-    except FileNotFoundError:
-        return set()
-    frames = range(_LOG_HEADER_BYTES, len(log), step)
-    if len(frames) >= _CHECKPOINT_PAGES:
-        return None
-    return {int.from_bytes(log[at : at + 4], "big") for at in frames}
-
-
-def page_bytes(db: Connection) -> int:
-    """Return the size of a page."""
-    return int(db.execute("PRAGMA page_size").fetchone()[0])
+def shrink_log(db: Connection) -> None:
+    """Bring all of the write-ahead log into the database, unless a reader still needs it."""
+    with contextlib.suppress(sqlite3.Error):
+        db.execute(f"PRAGMA busy_timeout = {_READERS_MS}")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def uses_log(db: Connection) -> bool:

@@ -19,7 +19,7 @@ from findspot.core.locks import LOCK_NAME, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
-from findspot.store.damage import CHECKSUMS_NOTE, Checksums
+from findspot.store.damage import check_mark
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.index_meta import COMPLETE, INCOMPLETE
@@ -40,7 +40,7 @@ _FRESH = f"{FILE_NAME}.new"
 
 _ITS_OWN = (
     "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
-    "last_error", "agreed_files", "options", "asked", CHECKSUMS_NOTE,
+    "last_error", "agreed_files", "options", "asked",
 )  # fmt: skip
 """What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
 
@@ -60,7 +60,7 @@ def adopt(store: SqliteStore, root: Path, made_by: dict[str, str], files: Sequen
         with writer_lock(store.folder / LOCK_NAME), writer_lock(sibling / LOCK_NAME, _WAIT_S):
             if store.database.is_file():  # made by another process meanwhile
                 return None
-            Checksums(sibling).check()
+            check_mark(sibling)
             with translated_os_errors(store.folder), translated(sibling / FILE_NAME):
                 return _copy(sibling, store.folder, root)
     except (IndexBusyError, IndexCorruptError) as error:

@@ -275,7 +275,7 @@ class SharedCopyMaintenance:
         self._store = store
 
     def repair(self) -> None:
-        """Check the derived parts of the copy in full, and rebuild them where they are damaged."""
+        """Rebuild the derived parts of the copy."""
         self._store.copy.maintenance.repair()
 
     def set_aside(self) -> Path:

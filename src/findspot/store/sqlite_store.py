@@ -18,24 +18,17 @@ from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
+from findspot.core.model import Corpus
 from findspot.core.sqlite import (
     Connection,
-    Error,
     keeps_others_out,
     migrate,
     remove_database,
+    shrink_log,
     translated,
     version_of,
 )
-from findspot.store.damage import (
-    CHECKSUMS,
-    CHECKSUMS_NOTE,
-    COMPARED,
-    MARK,
-    UNEXPECTED,
-    DamageDetector,
-    note_checksums,
-)
+from findspot.store.damage import MARK, UNEXPECTED, check_mark, confirm, confirmed, is_marked
 from findspot.store.database import (
     ADDITIONS,
     FILE_NAME,
@@ -59,8 +52,12 @@ from findspot.store.writer import Writer
 
 _REPAIR_WAIT_S = 5.0
 
-_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE, CHECKSUMS_NOTE, "origin%")
+_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE, "origin%")
 """Rows of `meta` about the files of one machine; `origin…` is what a local copy notes of its source."""
+
+_OLD_NOTE = "checksums"
+_OLD_FILES = ("checksums.json", "compared.json", "second.sqlite", "second.lock")
+"""What older versions kept beside an index, and the row of `meta` that says that they did."""
 
 
 class SqliteMaintenance:
@@ -70,10 +67,14 @@ class SqliteMaintenance:
         self._store = store
 
     def repair(self) -> None:
-        """Check the derived parts in full, and rebuild them where they are damaged."""
-        self._store.forget()
-        with self._store.writer(_REPAIR_WAIT_S, create=False):
-            pass  # opening the writer does it
+        """Rebuild the derived parts: what is wrong with them may show only when they are used."""
+        store = self._store
+        store.forget()
+        with (
+            store.lock.hold_for_writer(_REPAIR_WAIT_S, lambda: store.exists, create=False),
+            store.open_for_writing(renew=True),
+        ):
+            pass
 
     def set_aside(self) -> Path:
         """Move a damaged index to `index.bak`, so that a fresh one can be built."""
@@ -83,7 +84,7 @@ class SqliteMaintenance:
             store.close()
             shutil.rmtree(backup, ignore_errors=True)
             make_private_dir(backup)
-            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, COMPARED, MARK):
+            for name in (*FILE_NAMES, KEYWORDS, VECTORS, MARK, *_OLD_FILES):
                 with contextlib.suppress(FileNotFoundError):
                     (store.folder / name).rename(backup / name)
         return backup
@@ -97,8 +98,9 @@ class SqliteMaintenance:
         """Write everything that the index holds to one database file."""
         if not self._store.exists:
             raise self._store.lock.not_found()
-        self._store.check()
-        _copy_database(self._store.database, path)
+        with self._store.confirming():
+            check_mark(self._store.folder)
+            _copy_database(self._store.database, path)
 
     def take(self, path: Path) -> None:
         """Replace the index by what such a file holds."""
@@ -111,8 +113,6 @@ class SqliteMaintenance:
             with store.lock.hold():
                 store.close()
                 _put_in_place(path, prepared, store.folder)
-            with store.writer():
-                pass  # closing the writer writes the checksums
         finally:
             shutil.rmtree(prepared, ignore_errors=True)
 
@@ -182,9 +182,12 @@ class SqliteStore:
         self.folder = folder
         self.database = folder / FILE_NAME
         self.lock = IndexLock(folder, project_path, str(folder))
-        self.detector = DamageDetector(folder)
         self.maintenance = SqliteMaintenance(self)
-        self._readers = _Readers(self.database, self.lock, self.detector.checked, self.maintenance.repair)
+        self._checked: set[str] = set()
+        """Names of derived files, which never change, that were compared with their checksums."""
+        self._readers = _Readers(self.database, self.lock, self._checked, self._mend)
+        self._left: object = None
+        """How the last writer of this process left the index, with its derived parts whole."""
 
     @property
     def exists(self) -> bool:
@@ -192,7 +195,7 @@ class SqliteStore:
 
     @property
     def damaged(self) -> bool:
-        return self.detector.is_marked
+        return is_marked(self.folder)
 
     @property
     def being_written(self) -> bool:
@@ -201,7 +204,7 @@ class SqliteStore:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Open a consistent state to read from; what is derived and missing is rebuilt first."""
-        self.check()
+        check_mark(self.folder)
         reader = self._readers.take()
         try:
             with translated(self.database):
@@ -212,22 +215,15 @@ class SqliteStore:
             if isinstance(error, DerivedDamagedError):
                 self.maintenance.repair()  # found only by using it; the next snapshot is whole
             elif isinstance(error, IndexCorruptError):
-                raise self.detector.confirmed(error) from error
-            elif isinstance(error, UNEXPECTED) and (problem := self.detector.confirm(error)):
+                raise confirmed(self.folder, error) from error
+            elif isinstance(error, UNEXPECTED) and (problem := confirm(self.folder, error)):
                 raise problem from error
             raise
         self._readers.give_back(reader)
 
-    def check(self) -> None:
-        """Refuse an index that is known to be damaged, or is not as it was written."""
-        try:
-            self.detector.check()
-        except DerivedDamagedError:
-            self.maintenance.repair()
-
     def meta(self) -> dict[str, str]:
         """Return what the index says about itself."""
-        with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
+        with self.confirming(), contextlib.closing(connect_reader(self.database)) as db:
             return read_meta(db)
 
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
@@ -239,7 +235,7 @@ class SqliteStore:
         if self._readers.have_read:
             with self.snapshot() as snapshot:
                 return snapshot.meta(), snapshot.files.counts()
-        with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
+        with self.confirming(), contextlib.closing(connect_reader(self.database)) as db:
             return read_meta(db), FileRows(db).counts()
 
     def parts(self) -> dict[str, int]:
@@ -265,46 +261,70 @@ class SqliteStore:
             self.lock.hold_for_writer(wait_s, lambda: self.exists, create=create),
             self.open_for_writing() as db,
         ):
-            writer = kind(self.folder, db, self.detector.checked)
+            writer = kind(self.folder, db, self._checked)
             try:
                 yield writer
+                is_committed = not db.in_transaction  # else derived parts may hold something of it
             finally:
-                self.detector.abandoned = db.in_transaction
                 writer.close()
+            self._left = self._state(db) if is_committed else None
 
     @contextlib.contextmanager
-    def open_for_writing(self) -> Iterator[Connection]:
-        """Open the database to write, with its derived parts whole; the caller holds the lock."""
-        with self._confirmed_damage(), translated(self.database):
-            keywords_damaged = self.detector.begin_writing()
+    def open_for_writing(self, *, renew: bool = False) -> Iterator[Connection]:
+        """Open the database to write, with its derived parts whole; the caller holds the lock.
+
+        With `renew` those are rebuilt, whatever they look like.
+        """
+        with self.confirming():
+            check_mark(self.folder)
             db = connect_writer(self.database)
-            whole = True
             try:
                 migrate(db, MIGRATIONS)
                 note_journal(db)
-                note_checksums(db)
-                if keywords_damaged:
+                self._remove_old_files(db)
+                left, self._left = self._left, None
+                if renew:
                     rebuild(self.folder, db)
-                elif not self.detector.derived_is_whole:
-                    ensure_derived(self.folder, db, self.detector.checked)
+                elif left is None or left != self._state(db):
+                    ensure_derived(self.folder, db, self._checked)
                 yield db
-            except (IndexCorruptError, Error):
-                whole = False
-                raise
             finally:
-                self.detector.end_writing(db, whole=whole)
+                shrink_log(db)
+                db.close()
 
     @contextlib.contextmanager
-    def _confirmed_damage(self) -> Iterator[None]:
+    def confirming(self) -> Iterator[None]:
         """Let the error of a damaged index pass only where the damage is certain: it is acted upon."""
         try:
-            yield
+            with translated(self.database):
+                yield
         except IndexCorruptError as error:
-            raise self.detector.confirmed(error) from error
+            raise confirmed(self.folder, error) from error
+
+    def _mend(self) -> None:
+        """Open the writer once, which migrates the database and rebuilds what is missing or damaged."""
+        self.forget()
+        with self.writer(_REPAIR_WAIT_S, create=False):
+            pass
+
+    def _state(self, db: Connection) -> object:
+        """Return what changes with every commit, and with the keyword indexes."""
+        files = [self.database, *(self.folder / KEYWORDS / corpus / "meta.json" for corpus in Corpus)]
+        found = [stat_of(path) for path in files]
+        database, *lists = [file and (file.st_ino, file.st_mtime_ns) for file in found]
+        return generation_of(db), database and database[0], lists
+
+    def _remove_old_files(self, db: Connection) -> None:
+        """Remove what older versions kept beside the database."""
+        if _OLD_NOTE in read_meta(db):
+            for name in _OLD_FILES:
+                remove_database(self.folder / name)
+            db.execute("DELETE FROM meta WHERE key = ?", (_OLD_NOTE,))
 
     def forget(self) -> None:
         """Check everything again that was found to be whole, and load it again."""
-        self.detector.forget()
+        self._checked.clear()
+        self._left = None
         self._readers.forget()
 
     def close(self) -> None:
@@ -312,7 +332,8 @@ class SqliteStore:
 
         What was found to be whole is checked again after that: somebody else may have the files meanwhile.
         """
-        self.detector.forget()
+        self._checked.clear()
+        self._left = None
         self._readers.close()
 
 

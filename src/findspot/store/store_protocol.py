@@ -17,7 +17,7 @@ class Maintenance(Protocol):
     """What is done to an index as a whole."""
 
     def repair(self) -> None:
-        """Check what is derived in full, and rebuild what is damaged."""
+        """Rebuild what is derived."""
 
     def set_aside(self) -> Path:
         """Move a damaged index out of the way, so that a fresh one can be built."""

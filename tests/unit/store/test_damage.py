@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contents import Contents, contents, record, words_found
-from findspot.core.errors import IndexCorruptError
+from contents import Contents, contents, edited_database, record, words_found
+from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.model import Corpus
 from findspot.store.sqlite_store import SqliteStore
 
@@ -60,8 +60,11 @@ def copy(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "copy"))
 
 
-def derived_files(folder: Path) -> list[Path]:
-    files = [*(folder / "vectors").iterdir(), *(folder / "keywords").rglob("*")]
+def derived_files(folder: Path, damage: Damage) -> list[Path]:
+    """The files in which such damage is noticed: nobody compares the bits of the keyword index."""
+    files = [*(folder / "vectors").iterdir()]
+    if damage is not flip:
+        files += (folder / "keywords").rglob("*")
     return sorted(path for path in files if path.is_file() and path.stat().st_size)
 
 
@@ -71,7 +74,7 @@ def test_a_writer_finds_a_damaged_file_and_makes_it_anew(
     copy: Path, expected: Contents, damage: Damage, seed: int
 ) -> None:
     chance = random.Random(seed)
-    damage(chance.choice(derived_files(copy)), chance)
+    damage(chance.choice(derived_files(copy, damage)), chance)
     with SqliteStore(copy, "p").writer():
         pass
     assert contents(SqliteStore(copy, "p")) == expected
@@ -138,4 +141,51 @@ def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: C
             continue
     with store.writer():
         pass
+    assert contents(store) == expected
+
+
+def test_an_unexpected_error_is_looked_into(copy: Path) -> None:
+    """security 4: `KeyError: 90118` where a chunk was missing; a mistake of ours is still one."""
+    store = SqliteStore(copy, "p")
+    with pytest.raises(KeyError), store.snapshot():
+        raise KeyError("a mistake")
+    assert not store.damaged
+    store.close()
+    with edited_database(copy) as db:
+        db.execute("DELETE FROM chunks WHERE id % 7 = 0")
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
+        raise KeyError("a chunk")
+    assert store.damaged
+
+
+def test_text_that_is_damaged_is_not_quoted(copy: Path) -> None:
+    """security 4: `Could not decode to UTF-8 column … with text 'def _write(…'`."""
+    with edited_database(copy) as db:
+        db.execute("UPDATE chunks SET text = CAST(x'736563726574ff' AS TEXT)")
+    with pytest.raises(IndexCorruptError) as told, SqliteStore(copy, "p").snapshot() as snapshot:
+        snapshot.chunks.of_file("1/1.py")
+    assert "secret" not in told.value.developer_message
+    assert told.value.__cause__ is None or "secret" not in str(told.value.__cause__.__cause__)
+
+
+def test_damage_that_was_found_outlives_the_process(copy: Path) -> None:
+    """A process that reads other pages neither answers from the index nor writes to it."""
+    with edited_database(copy) as db:
+        db.execute("DELETE FROM chunks WHERE id % 7 = 0")
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
+        raise KeyError("a chunk")
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").snapshot():
+        pass
+    with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").writer():
+        pass
+    SqliteStore(copy, "p").maintenance.set_aside()
+    assert not SqliteStore(copy, "p").damaged
+
+
+def test_an_error_without_damage_is_not_called_damage(copy: Path, expected: Contents) -> None:
+    store = SqliteStore(copy, "p")
+    with pytest.raises(FindspotError, match="no such table: elsewhere") as told, store.snapshot() as snapshot:
+        snapshot.chunks._db.execute("SELECT * FROM elsewhere")
+    assert not isinstance(told.value, IndexCorruptError)
+    assert not store.damaged
     assert contents(store) == expected

@@ -225,7 +225,7 @@ class LanceMaintenance:
         self._store = store
 
     def repair(self) -> None:
-        """Check the derived parts of the local copy in full, and rebuild them where they are damaged."""
+        """Rebuild the derived parts of the local copy."""
         self._store.copy.store.maintenance.repair()
 
     def set_aside(self) -> Path:

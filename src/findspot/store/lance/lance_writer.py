@@ -20,7 +20,6 @@ from findspot.core.errors import IndexBusyError
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import Connection
-from findspot.store.damage import CHECKSUMS_NOTE
 from findspot.store.database import ADDITIONS, begin, read_meta, write_meta
 from findspot.store.index_meta import INCOMPLETE
 from findspot.store.index_rows import file_record
@@ -45,7 +44,7 @@ ORIGIN = "origin"
 EPOCH = "origin_epoch"
 STAMP = "origin_stamp"
 SKIPS = "origin_skips"
-OWN_KEYS = frozenset({"generation", "segments", ADDITIONS, CHECKSUMS_NOTE, ORIGIN, EPOCH, STAMP, SKIPS})
+OWN_KEYS = frozenset({"generation", "segments", ADDITIONS, ORIGIN, EPOCH, STAMP, SKIPS})
 """What is written about the copy itself, and not about the index."""
 
 _AT_ONCE = 20_000
