@@ -103,7 +103,9 @@ def _questions(project: Project, package: Dependency, most: int) -> list[Asked]:
 
 
 def _documented(project: Project, package: Dependency) -> Iterator[Asked]:
-    with project.packages.version(f"{package.ecosystem}/{package.name}", package.version) as snapshot:
+    project.search(Query(package.name, dependency=package.label, limit=1))  # now it has an index
+    index, _ = project.packages.holding(f"{SCHEME}{package.label}/")
+    with index.store.snapshot() as snapshot:
         for file in snapshot.files.files:
             if file.corpus != Corpus.CODE:
                 continue

@@ -28,7 +28,6 @@ from findspot.dependencies.package_folders import (
     note_use,
     package_root,
     remove_unused,
-    spelled,
     versioned_name,
 )
 from findspot.embed.provider_registry import OpenEmbedder
@@ -36,9 +35,7 @@ from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE
-from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
-from findspot.store.stores import local_store
 
 ALL = "*"
 
@@ -244,29 +241,6 @@ class PackageIndexes:
         missing = absent(self.listed(), language, module)
         return f"{missing.label}: {missing.missing}" if missing is not None and names else None
 
-    @contextlib.contextmanager
-    def version(self, name: str, version: str) -> Iterator[Snapshot]:
-        """Open one version of a package: an installed one, or one that is still indexed."""
-        installed = [each for each in self.listed() if _is_meant(each, f"{name}@{version}") and each.folder]
-        if installed:
-            index = self._index(installed[0])
-            self._build(index, ignore_progress, CancelToken())
-            with index.store.snapshot() as snapshot:
-                yield snapshot
-            return
-        bare = name.rpartition("/")[2] if name.count("/") == 1 and name[0] != "@" else name
-        known = sorted((home_folder() / "dependencies").glob(f"*/{spelled(bare)}@*"))
-        for folder in known:
-            if folder.name.rpartition("-")[0].rpartition("@")[2] == version:
-                with local_store(folder).snapshot() as snapshot:
-                    yield snapshot
-                return
-        versions = sorted({folder.name.rpartition("-")[0].rpartition("@")[2] for folder in known})
-        raise InvalidArgumentError(
-            f"Version {version} of '{name}' is neither installed in this project nor indexed.",
-            hint=f"Indexed: {', '.join(versions)}." if versions else "Search it once while it is installed.",
-        )
-
     def close(self) -> None:
         """Close the indexes that were opened."""
         self.stop()
@@ -401,7 +375,7 @@ def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
         found = " and ".join(dict.fromkeys(each.version or "an unknown version" for each in others))
         return InvalidArgumentError(
             f"The project has {others[0].name} {found}, not {version}.",
-            hint=f"Search '{wanted[0] + name}'; `findspot deps diff` compares versions.",
+            hint=f"Search '{wanted[0] + name}'.",
         )
     names = {each.name.lower(): each.name for each in listed}
     near = difflib.get_close_matches(wanted.rpartition("@")[0].lower() or wanted.lower(), names, _FEW)

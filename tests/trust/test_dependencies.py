@@ -152,35 +152,6 @@ def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make
     assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).err
 
 
-def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None:
-    project = _project(make)
-    (project / "app.py").write_text(
-        "from httpkit.retry import wait_between_attempts\nwait_between_attempts(1)\n"
-    )
-    assert findspot("index", cwd=project).code == 0
-    assert findspot("search", "--dependency", "httpkit", "wait", cwd=project).code == 0
-    site = project / SITE
-    (site / "httpkit-2.1.0.dist-info").rename(site / "httpkit-2.2.0.dist-info")
-    metadata = site / "httpkit-2.2.0.dist-info" / "METADATA"
-    metadata.write_text(metadata.read_text().replace("2.1.0", "2.2.0"))
-    (site / "httpkit" / "retry.py").write_text(
-        "def wait_between_attempts(attempt: int, *, most: float) -> float:\n    return most\n\n\n"
-        "def give_up_after() -> int:\n    def local():\n        pass\n    return 3\n"
-    )
-    (site / "httpkit" / "_private.py").write_text("def of_nobody_else() -> None: ...\n")
-    answer = findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", "--json", cwd=project).json
-    changed, added = answer["changes"]
-    assert (changed["change"], changed["name"]) == ("changed", "httpkit.retry:wait_between_attempts")
-    assert "most: float" in changed["after"]
-    assert any(use.startswith("app.py:") for use in changed["uses"])
-    assert (added["change"], added["name"]) == ("added", "httpkit.retry:give_up_after")
-    assert "used in app.py:" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).out
-    unknown = findspot("deps", "diff", "httpkit", "1.0", "2.2.0", cwd=project)
-    assert "Indexed: 2.1.0, 2.2.0." in unknown.err
-    assert findspot("delete", "--yes", cwd=project).code == 0
-    assert "is not indexed" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).err
-
-
 def test_added_documentation_answers_like_the_project_own(findspot: Program, make: MakeFolder) -> None:
     project = _project(make)
     assert findspot("index", cwd=project).code == 0

@@ -1,4 +1,4 @@
-"""The modules of an indexed package: which files they are, their text, and the public names in it."""
+"""The modules of an indexed package: which files they are, and their text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from findspot.chunk.capsule import signature
 from findspot.chunk.grammars import ParseTimeoutError, TreeTooCostlyError, grammar_for
 from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
-from findspot.core.languages import row
-from findspot.core.model import Corpus
 from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, normalised, table
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
@@ -166,40 +163,6 @@ def _sources_of(entry: str) -> Iterator[str]:
     folder, _, rest = stem.partition("/")
     for base in (stem, f"src/{rest}" if rest and folder in ("dist", "lib", "build") else f"src/{stem}"):
         yield from (base + ending for ending in _ENDINGS)
-
-
-# fmt: off
-_PUBLIC_KINDS = frozenset({
-    "function", "method", "class", "interface", "struct", "trait", "enum", "type", "constructor", "property",
-    "macro", "module", "object",
-})
-# fmt: on
-_RUNNING_KINDS = frozenset({"function", "method", "constructor"})
-
-
-def public_names(snapshot: Snapshot) -> dict[str, str]:
-    """Return the public definitions of an indexed package, `module:Class.name`, with their signatures."""
-    found: dict[str, str] = {}
-    for file in snapshot.files.files:
-        if file.corpus != Corpus.CODE or not row(file.language).grammar:
-            continue
-        module = _module(file.path)
-        if any(part[:1] == "_" for part in module.split(".")):
-            continue
-        for definition, source in read_definitions(file.language, stored_text(snapshot, file.path)):
-            around = list(definition.enclosing())
-            names = [each.name for each in (definition, *around)][::-1]
-            is_local = any(each.kind in _RUNNING_KINDS for each in around)
-            if definition.kind not in _PUBLIC_KINDS or is_local or any(name[:1] == "_" for name in names):
-                continue
-            # Of overloads the last one counts: it is the one that is run.
-            found[f"{module}:{'.'.join(names)}"] = signature(definition, source)
-    return found
-
-
-def _module(path: str) -> str:
-    parts = PurePosixPath(path).with_suffix("").parts
-    return ".".join(part for part in parts if part not in ("__init__", "index", "src"))
 
 
 def stored_text(snapshot: Snapshot, path: str) -> str:
