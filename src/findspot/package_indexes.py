@@ -19,7 +19,7 @@ from findspot.core.config import home_folder
 from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
-from findspot.core.paths import DOCUMENT_SETS, SCHEME, package_of
+from findspot.core.paths import SCHEME, package_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import Dependency, normalised
 from findspot.dependencies.package_folders import (
@@ -190,15 +190,14 @@ class PackageIndexes:
         raise InvalidArgumentError(f"{named[0].label} cannot be searched: {named[0].missing}.", hint=_INSTALL)
 
     def listed(self) -> list[Dependency]:
-        """Return the dependencies of the project, and the documentation sets of the user."""
+        """Return the dependencies of the project."""
         from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
 
         with self._guard:
             known = self._listed
-        telling = *(f"{self._root}/{name}" for name in _TELLING), str(home_folder() / DOCUMENT_SETS)
-        stamps = tuple(info.st_mtime_ns for path in telling if (info := stat_of(path)))
+        stamps = tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(f"{self._root}/{name}")))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
-            known = time.monotonic(), stamps, [*list_dependencies(self._root), *_document_sets()]
+            known = time.monotonic(), stamps, list_dependencies(self._root)
             with self._guard:
                 self._listed = known
         return known[2]
@@ -383,14 +382,6 @@ def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"The project depends on no package '{wanted}'.", hint=hint or "`findspot deps` lists those it has."
     )
-
-
-def _document_sets() -> list[Dependency]:
-    if not (home_folder() / DOCUMENT_SETS).is_dir():
-        return []
-    from findspot.dependencies.document_sets import list_sets
-
-    return list_sets(home_folder())
 
 
 def _is_complete(index: Indexer) -> bool:

@@ -152,20 +152,6 @@ def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make
     assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).err
 
 
-def test_added_documentation_answers_like_the_project_own(findspot: Program, make: MakeFolder) -> None:
-    project = _project(make)
-    assert findspot("index", cwd=project).code == 0
-    page = "<h1>Brewing</h1><p>Green tea is brewed at seventy degrees for two minutes.</p>"
-    source = make({"brewing.html": page, "cups.html": "<h1>Cups</h1><p>Cups are warmed first.</p>"}, "tea")
-    added = findspot("documents", "add-set", str(source), "--version", "2.0", "--json", cwd=project).json
-    assert added == {"name": "tea", "version": "2.0", "documents": 2}
-    answer = findspot("docs", "--dependency", "docs/tea", "how hot for green tea", "--json", cwd=project).json
-    assert answer["results"][0]["path"] == "dep://docs/tea@2.0/brewing.html.md"
-    assert findspot("documents", "remove-set", "tea", cwd=project).code == 0
-    gone = findspot("docs", "--dependency", "docs/tea", "tea", cwd=project)
-    assert "depends on no package 'docs/tea'" in gone.err
-
-
 def test_the_sources_of_a_java_package(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
     project = make(
         {"build.gradle": "implementation 'org.tea:brew:1.2'\n", "App.java": "class App {}\n"}, git=True

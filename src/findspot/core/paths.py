@@ -117,7 +117,8 @@ def package_of(path: str) -> str:
     return f"{before}@{after.partition('/')[0]}"
 
 
-DOCUMENT_SETS = "document_sets"
+PACKAGE_SOURCES = "dependencies/sources"
+"""Where packages that are archives are unpacked, below the home."""
 
 # fmt: off
 OWN_FOLDERS = frozenset({
@@ -139,7 +140,7 @@ def own_paths(home: Path, base: Path) -> frozenset[str]:
     real, below = Path(os.path.realpath(home)), Path(os.path.realpath(base))
     if real == below:
         return OWN_FOLDERS
-    if real / DOCUMENT_SETS in below.parents:  # documents that the user added, to be searched
+    if real / PACKAGE_SOURCES in below.parents:  # unpacked, to be searched
         return frozenset()
     if real in below.parents:
         return frozenset({""} if below.relative_to(real).parts[0] in OWN_FOLDERS else ())

@@ -16,8 +16,6 @@ MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""
 
 PYPI, NPM, GO, CARGO, MAVEN, COMPOSER, GEMS = "pypi", "npm", "go", "cargo", "maven", "composer", "gem"
-DOCS = "docs"
-"""Of documentation without code, which the user added."""
 
 NOT_INSTALLED = "not installed"
 OUTSIDE = "its folder leads out of the package store"

@@ -46,45 +46,6 @@ def documents() -> None:
     """
 
 
-@documents.command("add-set")
-@click.argument("source", metavar="FOLDER|ARCHIVE|man|info")
-@click.option("--name", help="What to ask for. Default: the name of the folder or archive.")
-@click.option("--version", default="1", help="The version of the documentation. Default: 1.")
-@common
-def add_documentation(reply: Reply, source: str, name: str | None, version: str) -> None:
-    """Add offline documentation, to be searched with `findspot docs --dependency docs/NAME`.
-
-    Pages in HTML, Markdown, reStructuredText and plain text are read, manual pages and info files as well.
-    `man` and `info` mean those of this machine.
-    """
-    from findspot.dependencies.document_sets import add_set
-
-    with open_engine() as engine:
-        name = name or expanded(source).name.partition(".")[0]
-        added, count = add_set(engine.settings.home, source, name, version)
-    if reply.json:
-        output.emit({"name": added.name, "version": added.version, "documents": count})
-    else:
-        output.line(f"Added {output.count(count, 'document')} as {added.label}.")
-        output.line(f"Ask with: findspot docs --dependency {added.ecosystem}/{added.name} QUESTION")
-
-
-@documents.command("remove-set")
-@click.argument("name")
-@common
-def remove_documentation(reply: Reply, name: str) -> None:
-    """Remove the documentation set NAME, or one version of it: NAME@VERSION."""
-    from findspot.dependencies.document_sets import remove_set
-
-    with open_engine() as engine:
-        if not remove_set(engine.settings.home, name):
-            raise InvalidArgumentError(f"There is no documentation set '{name}'.")
-    if reply.json:
-        output.emit({"removed": name})
-    else:
-        output.line(f"Removed {name}.")
-
-
 @documents.command()
 @click.argument("name")
 @click.option("--backend", default="disk", metavar="disk", help="Where it is kept: on disk.")
