@@ -420,8 +420,8 @@ def _breadcrumb(chosen: _Extent, extents: Sequence[_Extent], home: StoredChunk) 
     above = (home.breadcrumb or "").split(_SEPARATOR)
     if home.symbols:
         above = list(takewhile(lambda name: name not in home.symbols, above))
-    outer = [name for name in above if name and name not in around] if chosen.indent else []
-    return _SEPARATOR.join((*outer, *around, chosen.symbol.name))
+    outer = [name for name in above if name] if chosen.indent else []
+    return _SEPARATOR.join((*outer, *(name for name in around if name not in outer), chosen.symbol.name))
 
 
 def _signature(lines: Sequence[str], chosen: _Extent) -> str:
