@@ -36,6 +36,7 @@ class Sources:
         self.tables = tables or tables_of(snapshot)
         self.files = snapshot.files
         self.stored_facts = snapshot.facts
+        self.symbols, self.chunks = snapshot.symbols, snapshot.chunks
         self.folders = Folders(self)
         self.definers = Definers(self)
 

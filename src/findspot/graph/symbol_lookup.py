@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
+from itertools import combinations
 
 from findspot.core.facts import dotted
 from findspot.graph.edges import Node
@@ -14,13 +15,17 @@ from findspot.graph.evaluate import Evaluator
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
+from findspot.store.records import SymbolPlace, last_name
 
 _AT_LINE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:[-:]\d+)?")
-_IN_FILE = re.compile(r"(?P<path>[^#]+?\.\w+)(?:#|::)(?P<name>.+)")
+_IN_FILE = re.compile(r"(?P<path>[^#]+?\.\w+(?=#|::)|[^#]+(?=#))(?:#|::)(?P<name>.+)")
 _SEPARATOR = re.compile(r"::|->|[.\\]|(?<=[^.\s])#")
 """Between the names of a qualified one; `#` after a dot or at the start is that of a private member."""
 _PACKAGES = frozenset({"__init__", "index", "mod", "lib"})
 """Files that are called by the name of their folder."""
+
+_MOST_PIECES = 50
+"""Between the dots of a name that an index could show."""
 
 _CLOSE = 0.72
 _ALIKE = 40
@@ -39,16 +44,61 @@ class Symbols:
 
         It may be `name`, `Class.method`, `package.module.name` (also where the package imports it from
         another module), `path#name`, `path::name` or `path:line`. Another case counts if nothing else fits.
+
+        However it is written, a name that the index shows is found: names with dots, brackets or spaces in
+        them before they are taken apart, titles of tests and other spellings if nothing else fits.
         """
-        name = name.strip().strip("`").removesuffix("()")
-        if located := _AT_LINE.fullmatch(name):
-            return self._at_line(located["path"], int(located["line"]))
+        plain = name.strip().strip("`").removesuffix("()")
+        last = _parts(plain)[-1]
+        whole = (ending for ending in _endings(name) if ending != last)
+        found = _sorted(d for d in self._called(name, whole) if not d.titled)
+        for written in dict.fromkeys((plain, name)):
+            found = found or self._as_people_write(written)
+        found = found or _sorted(self._called(name, _endings(name)))
+        return found or _sorted(d for place in self.spelled(name) for d in self._at_place(place))
+
+    def spelled(self, name: str) -> list[SymbolPlace]:
+        """Return what the index has in just this spelling: a name, after those of what is around it."""
+        pieces = name.split(".")
+        pieces = pieces if len(pieces) <= _MOST_PIECES else [name]
+        spans = combinations(range(len(pieces) + 1), 2)
+        rows = self._sources.symbols.spelled([".".join(pieces[first:last]) for first, last in spans])
+        named = [(number, place) for number, place in rows if f".{name}".endswith(f".{place.name}")]
+        breadcrumbs = self._sources.chunks.breadcrumbs([number for number, _ in named])
+        inside: dict[int, set[str]] = {}
+        for _, place in rows:
+            inside.setdefault(place.file_id, set()).add(place.name)
+        found = []
+        for number, place in named:
+            outer = name[: -len(place.name)].removesuffix(".")
+            if _consists_of(outer, inside[place.file_id].union(breadcrumbs[number].split(" > "))):
+                found.append(place)
+        return found
+
+    def _called(self, name: str, endings: Iterable[str]) -> list[Def]:
+        """Return the definitions whose own name is one of these, and with what is around it this one."""
+        numbers = ((number, end) for end in endings for number in self._sources.numbers_defining(end))
+        views = ((self._sources.view(number), end) for number, end in numbers)
+        inside = (d for view, end in views if view is not None for d in view.definitions if d.name == end)
+        return [d for d in inside if d.qualified == name]
+
+    def _at_place(self, place: SymbolPlace) -> list[Def]:
+        """Return the definition at a place of the index, which may spell its name in another way."""
+        view = self._sources.view(place.file_id)
+        here = [d for d in view.definitions if d.line == place.line] if view is not None else []
+        exact = [d for d in here if d.name in (place.name, last_name(place.name))]
+        return exact or [d for d in here if d.name in re.split(r"\W+", place.name)]
+
+    def _as_people_write(self, name: str) -> list[Node]:
+        located = _AT_LINE.fullmatch(name)
+        if located and (found := self._at_line(located["path"], int(located["line"]))):
+            return found
         inside = _IN_FILE.fullmatch(name)
         if inside and (views := self._files(inside["path"])):
-            found = [d for d in self._named(inside["name"]) if d.file in views]
+            named = [d for d in self._named(inside["name"]) if d.file in views]
             whole = inside["name"]
             exact = [d for view in views for d in view.definitions if whole in (d.qualified, _numbered(d))]
-            return _sorted(exact or found)
+            return _sorted(exact or named)
         return _sorted(self._named(name))
 
     def near(self, name: str, limit: int = 5) -> list[Node]:
@@ -147,9 +197,25 @@ def _parts(name: str) -> list[str]:
     return parts or [name]
 
 
+def _endings(name: str) -> Iterator[str]:
+    """Yield a name, and what is left of it after each of its dots."""
+    yield name
+    yield from (name[place + 1 :] for place, letter in enumerate(name) if letter == ".")
+
+
+def _consists_of(text: str, names: Container[str]) -> bool:
+    """Return whether a text is a row of these names with dots between them; names may hold dots too."""
+    pieces = text.split(".") if text else []
+    reached = {0}
+    for first, last in combinations(range(len(pieces) + 1), 2):
+        if first in reached and ".".join(pieces[first:last]) in names:
+            reached.add(last)
+    return len(pieces) in reached
+
+
 def _chains(definition: Def) -> Iterator[list[str]]:
     """Yield the names around a definition: of files and folders or of its package, and of types."""
-    around = definition.qualified.split(".")[:-1]
+    around = [part for name in definition.qualified.split(".")[:-1] for part in name.split("::")]
     modules = module_parts(definition.file.path)
     yield [*modules, *around]
     if around and modules and modules[-1] == around[0]:  # a file that is named after its type

@@ -46,7 +46,7 @@ def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> 
     """Return what depends on a change, or the tests that most likely notice it."""
     change, note = _asked_about(view, inquiry, aim, name)
     if change is None:
-        by_name = answer_by_name(view, name, include_tests=inquiry.include_tests)
+        by_name = answer_by_name(view, name, inquiry)
         if by_name is None:
             return ChangeAnswer(unknown_symbol(view, name), unknown=True)
         return ChangeAnswer(by_name.summary, by_name.possible)
@@ -73,7 +73,7 @@ def _asked_about(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> t
         return Change((FileChange(file.path),), (file, *inside)), ""
     _, starts, note = meant(view, name, aim)
     if not starts and aim is Aim.TESTS:  # which have more to go by than the graph
-        files = dict.fromkeys(node.path for node in unread(view, name))
+        files = dict.fromkeys(node.path for node in unread(view, name, inquiry))
         return (Change(tuple(map(FileChange, files))) if files else None), ""
     files = dict.fromkeys(node.path for node in starts)
     return (Change(tuple(map(FileChange, files)), tuple(starts)) if starts else None), note

@@ -124,11 +124,11 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
     if asked.aim is Aim.PATH:
         if (outside := _flow_outside(view, query, asked)) is not None:
             return outside
-        unknown = _unknown_ends(view, inquiry, asked)
-        if unknown and inquiry.relation:
-            return WalkAnswer(unknown, unknown=True, relation=Aim.PATH)
+        missing, unknown = _missing_ends(view, inquiry, asked)
+        if missing and inquiry.relation:
+            return WalkAnswer(missing, unknown=unknown, relation=Aim.PATH)
         answer = _flow_between(view, query, asked)
-        return replace(answer, summary=" ".join(filter(None, (unknown, answer.summary))))
+        return replace(answer, summary=" ".join(filter(None, (missing, answer.summary))))
     missing = ""
     if asked.aim in OF_A_CHANGE:
         change = answer_change(view, inquiry, asked.aim, asked.name)
@@ -145,7 +145,7 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
         aim, starts, note = meant(view, asked.name, asked.aim)
         if starts:
             return _relation(view, inquiry, aim, starts, note)
-        if by_name := answer_by_name(view, asked.name, include_tests=inquiry.include_tests):
+        if by_name := answer_by_name(view, asked.name, inquiry):
             return WalkAnswer(by_name.summary, possible=by_name.possible, relation=aim)
         missing = unknown_symbol(view, asked.name)
         if inquiry.relation or not asked.plain or asked.aim is not Aim.USES:
@@ -187,10 +187,16 @@ def _flow_from(view: ResearchView, query: str, missing: str) -> WalkAnswer:
     return WalkAnswer(summary, chains, count, relation=Aim.CALLEES, topics=topics, unresolved=unresolved)
 
 
-def _unknown_ends(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion) -> str:
-    """Return which ends of a path are symbols that the index does not have; plain words are searched for."""
+def _missing_ends(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion) -> tuple[str, bool]:
+    """Return which ends of a path the graph does not have, and whether the index lacks one of them.
+
+    Plain words are searched for.
+    """
     ends = [end for end in (asked.name, asked.end) if inquiry.relation or is_code(end)]
-    return " ".join(unknown_symbol(view, end) for end in ends if not view.graph.find(end))
+    missing = [end for end in ends if not view.graph.find(end)]
+    by_name = [answer_by_name(view, end, inquiry) for end in missing]
+    said = (a.summary if a else unknown_symbol(view, end) for end, a in zip(missing, by_name, strict=True))
+    return " ".join(said), None in by_name
 
 
 def _flow_outside(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer | None:

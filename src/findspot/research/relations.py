@@ -26,7 +26,7 @@ from findspot.research import sentences
 from findspot.research.findings import Aim, Inquiry, PossiblePlace
 from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
 from findspot.research.research_view import ResearchView
-from findspot.store.records import StoredChunk
+from findspot.store.records import StoredChunk, last_name
 from findspot.text.tokens import tokens
 
 MOST_STARTS = 20
@@ -41,7 +41,8 @@ _OTHERWISE = {
 }
 _USED = (Aim.CALLERS, Aim.USES)
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
-_TITLES = {"csharp": "C#", "cpp": "C++", "php": "PHP", "tsx": "TypeScript"}
+_ABBREVIATED = frozenset({"css", "html", "json", "php", "scss", "sql", "toml", "xml", "yaml"})
+_TITLES = {"csharp": "C#", "cpp": "C++", "tsx": "TypeScript"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def meant(view: ResearchView, name: str, aim: Aim) -> tuple[Aim, list[Node], str
     other = _OTHERWISE.get(aim)
     if not found and other and (found := definitions_of(view.graph, name, other)):
         aim = other
+    found = found or view.graph.find(name)
     inside = [node for node in found if view.trail.covers(node.path)]
     note = ""
     if found and not inside:
@@ -95,17 +97,19 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     return f"{missing}{in_packages(view, name) or close}"
 
 
-def answer_by_name(view: ResearchView, name: str, *, include_tests: bool = True) -> RelationAnswer | None:
+def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> RelationAnswer | None:
     """Return the lines with a name that the index has and the graph does not; None where neither has it."""
-    starts = unread(view, name)
+    starts = unread(view, name, inquiry)
     if not starts:
         return None
-    languages = {file_language(node.path) for node in starts}
+    languages = {file_language(node.path) for node in starts if view.graph.node(node.path) is None}
     unknown = f"The graph does not read {' and '.join(sorted(map(_titled, languages)))}"
+    if not languages:
+        unknown = f"The graph has no edges for this {starts[0].kind}"
     if starts[0].kind == FILE_KIND:
         return RelationAnswer(f"{name} is indexed. {unknown}, so what refers to it is not known.")
     known = {(node.path, node.start_line) for node in starts}
-    places = [use for use in mentions(view, starts, known) if include_tests or not use.in_test]
+    places = [use for use in mentions(view, starts, known) if inquiry.include_tests or not use.in_test]
     found = (
         f"{sentences.counted(len(places), 'line')} with its name, listed below" if places else "no other line"
     )
@@ -115,20 +119,32 @@ def answer_by_name(view: ResearchView, name: str, *, include_tests: bool = True)
     )
 
 
-def unread(view: ResearchView, name: str) -> list[Node]:
-    """Return the file or the definitions of a name, in languages that the graph does not read."""
+def unread(view: ResearchView, name: str, inquiry: Inquiry) -> list[Node]:
+    """Return the file or the definitions of a name that the index has and the graph does not.
+
+    A question in words is not about the sections and keys that have one of them for a name.
+    """
     snapshot = view.reader.snapshot
     if snapshot.files.find(name) is not None:
         return [Node(name, 1, 1, name, name, FILE_KIND, name)] if view.graph.node(name) is None else []
-    last = re.split(r"[.:#/]+", name.strip())[-1]
-    files = {file.id: file for file in snapshot.files.files}
-    places = [place for place in snapshot.symbols.places(last.lower()) if place.name == last]
-    homes = ((files[place.file_id], place) for place in places if place.file_id in files)
+    files = snapshot.files.by_id
+    places = view.graph.symbols.spelled(name)
+    if not places:
+        last = re.split(r"[.:#/]+", name.strip())[-1]
+        named = (place for place in snapshot.symbols.places(last.lower()) if last_name(place.name) == last)
+        places = [p for p in named if p.file_id in files and view.graph.node(files[p.file_id].path) is None]
+    if not places and inquiry.relation:
+        places = snapshot.chunks.headed(name)
+    homes = ((files[place.file_id].path, place) for place in places if place.file_id in files)
     return [
-        Node(file.path, place.line, place.line, last, last, place.kind, f"{file.path}:{place.line}")
-        for file, place in sorted(homes, key=lambda home: (reading_order(home[0].path), home[0].path))
-        if view.graph.node(file.path) is None
+        Node(path, place.line, place.line, _word(place.name), place.name, place.kind, f"{path}:{place.line}")
+        for path, place in sorted(homes, key=lambda home: (reading_order(home[0]), home[0]))
     ][:MOST_STARTS]
+
+
+def _word(name: str) -> str:
+    """Return what code writes for a name: its last part, or all of a title."""
+    return last_name(name) if re.fullmatch(r"[\w.:\\#?!]+", name) else name
 
 
 def _names_file(name: str) -> bool:
@@ -242,7 +258,7 @@ def _about_languages(view: ResearchView, starts: Sequence[Node]) -> str:
 
 
 def _titled(language: str) -> str:
-    return _TITLES.get(language, language.capitalize())
+    return language.upper() if language in _ABBREVIATED else _TITLES.get(language, language.capitalize())
 
 
 def _further_questions(aim: Aim, starts: Sequence[Node]) -> Iterator[str]:
@@ -318,7 +334,8 @@ def mentions(
 def _chunks(view: ResearchView, name: str) -> list[StoredChunk]:
     """Return the passages of code with a name, production code first."""
     snapshot = view.reader.snapshot
-    hits = snapshot.keywords[Corpus.CODE].search(dict.fromkeys(tokens(name)[:1], 1.0), MOST_CHUNKS)
+    words = tokens(name) if " " in name else tokens(name)[:1]
+    hits = snapshot.keywords[Corpus.CODE].search(dict.fromkeys(words, 1.0), MOST_CHUNKS)
     chunks = snapshot.chunks.by_number([number for number, _ in hits]).values()
     written = (chunk for chunk in chunks if chunk.kind != "outline")
     return sorted(written, key=lambda chunk: (reading_order(chunk.path), chunk.path, chunk.start_line))

@@ -29,6 +29,7 @@ from findspot.store.records import (
     chunk_number,
     chunk_range,
     chunk_record,
+    last_name,
     lines_of,
 )
 from findspot.text.tokens import keyword_text
@@ -224,6 +225,15 @@ class ChunkRows:
         found = _rows_in(self._db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
         return {number: breadcrumb or "" for number, breadcrumb in found}
 
+    def headed(self, name: str) -> list[SymbolPlace]:
+        """Return where each file has what is shown under a name, such as a section; reads every chunk."""
+        select = (
+            f"SELECT breadcrumb, kind, id >> {ORDINAL_BITS} AS file, MIN(start_line) FROM chunks "
+            "WHERE replace(breadcrumb, ' > ', '.') = ? GROUP BY file"
+        )
+        rows = self._db.execute(select, (name,))
+        return [SymbolPlace(breadcrumb.rpartition(" > ")[2], *place) for breadcrumb, *place in rows]
+
     def extents(self, numbers: Sequence[int]) -> dict[int, Extent]:
         """Return the lines, kinds and names of those of these chunks that exist."""
         statement = "SELECT id, start_line, end_line, kind, symbols FROM chunks WHERE id IN"
@@ -311,6 +321,16 @@ class SymbolRows:
     def places(self, name: str) -> list[SymbolPlace]:
         """Return every place that defines a lower-cased name."""
         return self._places("name = ?", name)
+
+    def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
+        """Return every place that defines one of these names in just this spelling, with its chunk."""
+        keys = list({last_name(name).lower() for name in names})
+        found = _rows_in(self._db, "SELECT chunk_id, display, kind, line FROM symbols WHERE name IN", keys)
+        return [
+            (number, SymbolPlace(display, kind, number >> ORDINAL_BITS, line))
+            for number, display, kind, line in found
+            if display in names
+        ]
 
     def _places(self, condition: str, *values: object) -> list[SymbolPlace]:
         select = f"SELECT display, kind, chunk_id >> {ORDINAL_BITS}, line FROM symbols WHERE {condition}"
