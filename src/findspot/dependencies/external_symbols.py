@@ -10,7 +10,6 @@ from findspot.chunk.capsule import doc_comment, signature
 from findspot.chunk.splitting import SourceLines
 from findspot.core.facts import Relation
 from findspot.core.paths import SCHEME
-from findspot.dependencies.declarations import Declarations
 from findspot.dependencies.package import NPM, PYPI
 from findspot.dependencies.package_modules import OpenPackages, PackageFiles, read_definitions
 from findspot.graph import Node
@@ -21,6 +20,13 @@ _MAX_BASES = 4
 _MAX_IMPORTS = 50
 """Of one name from another module, followed to the line that assigns it."""
 _IMPORT = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,5000}\)|[^\n]*)", re.MULTILINE)
+
+_DEFAULT = "default"
+_WHOLE = r"^(?:declare )?(export default\b|export =|module\.exports\s*=)"
+_NAME = r"\b(?:(?:function\*?|class|const|let|var|interface|type|enum|namespace)\s+|exports\.)({}(?![\w$]))"
+_TYPED_MEMBER = r"(?:^|[\s{{;,])({}\??\s*[(<:])"
+_MEMBER = r"(?:^|[\s{{;,.])({}\s*[:=](?!=))"
+"""What declares a name in JavaScript and TypeScript; in plain JavaScript, a name with a bracket is a call."""
 
 
 class ExternalSymbol(NamedTuple):
@@ -41,28 +47,20 @@ class ExternalSymbol(NamedTuple):
 def find_symbol(
     open_packages: OpenPackages, module: str, names: Sequence[str], hops: int = 0
 ) -> ExternalSymbol | None:
-    """Return the definition of a chain of names that is imported from a module; declared types first."""
+    """Return the definition of a chain of names that is imported from a module."""
     opened = list(open_packages(module))
-    for files in opened:
-        declared = Declarations(open_packages).find(files, module, names) if _is_npm(files) else None
-        if declared is not None:
-            package = declared.files.package.label
-            return ExternalSymbol(package, declared.path, declared.line, *declared.shown())
     for files in opened:
         for path, inner in _places(files, module, names):
             node = files.graph.exported(path, inner)
             if node is not None:
                 return _symbol(files, node)
-        found = _constant(files, module, names) if files.package.ecosystem == PYPI else None
+        by_text = _constant if files.package.ecosystem == PYPI else _declared
+        found = by_text(files, module, names)
         if found is None and len(names) > 1 and hops < _MAX_BASES:
             found = _inherited(open_packages, files, module, names, hops)
         if found is not None:
             return found
     return None
-
-
-def _is_npm(files: PackageFiles) -> bool:
-    return files.package.ecosystem == NPM
 
 
 def _places(files: PackageFiles, module: str, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
@@ -112,6 +110,34 @@ def _constant(
                     found = _constant(files, target, [original.strip()], tried)
                     if found is not None:
                         return found
+    return None
+
+
+def _declared(files: PackageFiles, module: str, names: Sequence[str]) -> ExternalSymbol | None:
+    """Return the line of a JavaScript or TypeScript module that declares a name, or a member of it."""
+    if files.package.ecosystem != NPM or any("(" in name for name in names[:-1]):
+        return None
+    of_default = names[0] == _DEFAULT
+    words = [re.escape(name.partition("(")[0]) for name in (names[1:] if of_default else names)]
+    for path in files.module_files(module):
+        text = files.text(path)
+        member = _TYPED_MEMBER if path.endswith(".ts") else _MEMBER
+        start, end = 0, len(text)
+        for number, word in enumerate(words or [""]):
+            patterns = (_NAME, member) if number or of_default else (_NAME,)
+            tried = (pattern.format(word) for pattern in (patterns if words else (_WHOLE,)))
+            places = (re.compile(each, re.MULTILINE).search(text, start, end) for each in tried)
+            found = next(filter(None, places), None)
+            if found is None:
+                break
+            start = found.start(1)
+            line_end = text.find("\n", start)
+            is_whole = text.count("{", start, line_end) == text.count("}", start, line_end)
+            end = line_end if is_whole else text.find("\n}", start)  # of what is declared at the margin
+        else:
+            line = text.count("\n", 0, start) + 1
+            shown = text.split("\n")[line - 1].strip()[:_FIRST_LINE_CHARS]
+            return ExternalSymbol(files.package.label, path, line, shown, "")
     return None
 
 

@@ -69,20 +69,13 @@ class PackageFiles:
             for entry in _entries(manifest, inside):
                 yield from (path for path in _sources_of(entry) if path in paths)
 
-    def relative_files(self, path: str, module: str) -> list[str]:
-        """Return the files that a relative import of a JavaScript or TypeScript file means."""
-        stem = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
-        bare = next((stem.removesuffix(end) for end in _BUILT_ENDINGS if stem.endswith(end)), stem)
-        candidates = [base + ending for base in dict.fromkeys((bare, stem)) for ending in _ENDINGS]
-        return [each for each in candidates if each in self.paths]
-
 
 OpenPackages = Callable[[str], Iterator[PackageFiles]]
 """Open the packages that may define a module."""
 
 
 def providing(packages: Sequence[Dependency], language: str, module: str) -> list[Dependency]:
-    """Return the installed packages that may define a module: the one it belongs to, then its types."""
+    """Return the installed packages that may define a module: its types, then the one it belongs to."""
     ecosystem = _ECOSYSTEMS.get(language)
     found = [each for each in packages if each.ecosystem == ecosystem and each.folder is not None]
     if ecosystem == PYPI:
@@ -92,7 +85,7 @@ def providing(packages: Sequence[Dependency], language: str, module: str) -> lis
     fitting = [each for each in found if f"{module}/".startswith(f"{each.name}/")]
     best = sorted(fitting, key=lambda each: (-len(each.name), not each.direct))[:1]
     types = f"@types/{module.removeprefix('@').replace('/', '__', module.startswith('@'))}/"
-    return best + [each for each in found if types.startswith(f"{each.name}/") and each.name[:7] == "@types/"]
+    return [each for each in found if each.name[:7] == "@types/" and types.startswith(f"{each.name}/")] + best
 
 
 def absent(packages: Sequence[Dependency], language: str, module: str) -> Dependency | None:

@@ -16,7 +16,6 @@ NODE = {
         "types/index.d.ts": """\
 import parser = require("parser");
 import * as core from "core-types";
-import type { Both } from "./both.js";
 
 /** Make an application. */
 declare function web(): core.Application;
@@ -24,16 +23,14 @@ declare namespace web {
     var json: typeof parser.json;
     interface Router extends core.Routing<string> { own(): void }
     const router: Readonly<Router>;
-    const both: Both & { extra: number };
-    export import Listening = core.Listening;
+    const both: { extra: number };
 }
 export = web;
 """,
-        "types/both.d.ts": "export type Both = { left(): void } | { right: (a: number) => void };\n",
     },
     "parser": {
         "package.json": json.dumps({"main": "index.js"}),
-        "index.js": "module.exports = function parse() {}\n",
+        "index.js": "module.exports = function parse() {}\nexports.text = require('./text')\n",
     },
     "@types/parser": {
         "index.d.ts": """\
@@ -52,15 +49,11 @@ export = parse;
         "dist/index.d.ts": """\
 export * from "./inner";
 export { Routing as default } from "./inner";
-export * as all from "./inner";
-declare const listen: { (port: number): void; now(): void };
-export { listen as start };
 """,
         "dist/inner/index.d.ts": """\
 export interface Application { listen(): Listening }
 export declare class Listening { close(): void; static open(): Listening }
 export interface Routing<T> extends Application { route(path: T): this }
-export declare enum Level { Low, High }
 """,
     },
     "circle": {
@@ -120,20 +113,17 @@ def find(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str
 @pytest.mark.parametrize(
     ("module", "names", "place"),
     [
-        ("web", "default", "npm/web/types/index.d.ts:6"),
-        ("web", "default.json", "npm/web/types/index.d.ts:8"),
-        ("web", "default.router.own", "npm/web/types/index.d.ts:9"),
+        ("web", "default", "npm/web/types/index.d.ts:5"),
+        ("web", "default.json", "npm/web/types/index.d.ts:7"),
+        ("web", "default.router.own", "npm/web/types/index.d.ts:8"),
         ("web", "router.route", "npm/core-types/dist/inner/index.d.ts:3"),
         ("web", "router.listen", "npm/core-types/dist/inner/index.d.ts:1"),
-        ("web", "both.right", "npm/web/types/both.d.ts:1"),
-        ("web", "both.extra", "npm/web/types/index.d.ts:11"),
-        ("web", "Listening.open", "npm/core-types/dist/inner/index.d.ts:2"),
-        ("web", "default().listen().close", "npm/core-types/dist/inner/index.d.ts:2"),
+        ("web", "both.extra", "npm/web/types/index.d.ts:10"),
+        ("web", "default().listen().close", ""),
         ("web", "default.json.json", ""),
         ("parser", "default.json", "npm/@types/parser/index.d.ts:4"),
+        ("parser", "text", "npm/parser/index.js:2"),
         ("core-types", "default", "npm/core-types/dist/inner/index.d.ts:3"),
-        ("core-types", "all.Level.High", "npm/core-types/dist/inner/index.d.ts:4"),
-        ("core-types", "start.now", "npm/core-types/dist/index.d.ts:4"),
         ("circle", "a.nothing", ""),
         ("circle", "nothing", ""),
     ],
