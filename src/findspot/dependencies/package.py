@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -141,14 +141,10 @@ def located(dependency: Dependency, candidates: Iterable[Path], stores: Iterable
     for candidate in candidates:
         real = stored(candidate, stores)
         if real is not None:
-            return Dependency(
-                dependency.ecosystem, dependency.name, dependency.version, dependency.direct, real
-            )
+            return replace(dependency, folder=real)
         if candidate.exists():
             reason = OUTSIDE
-    return Dependency(
-        dependency.ecosystem, dependency.name, dependency.version, dependency.direct, missing=reason
-    )
+    return replace(dependency, missing=reason)
 
 
 _MOST_FOLDERS, _MOST_PARTS = 2_000, 10

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -287,20 +288,13 @@ def _distributions(site: Path) -> Iterator[_Installed]:
 
 
 def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]:
-    head = Manifests(site).text(f"{info.name}/{metadata}").partition("\n\n")[0]
-    fields: dict[str, list[str]] = {}
-    for line in head.splitlines():
-        key, colon, value = line.partition(":")
-        if colon and key[:1].strip():
-            fields.setdefault(key.lower(), []).append(value.strip())
-    if "name" not in fields or "version" not in fields:
-        return
-    name, version = fields["name"][0], fields["version"][0]
-    if not is_sane(name, version):
+    fields = HeaderParser().parsestr(Manifests(site).text(f"{info.name}/{metadata}").partition("\n\n")[0])
+    name, version = fields.get("Name", "").strip(), fields.get("Version", "").strip()
+    if not version or not is_sane(name, version):
         return
     requires = [
         _Requirement(normalised(found[1]), _extras(found[2]), normalised(extra[1]) if extra else "")
-        for line in fields.get("requires-dist", ())
+        for line in fields.get_all("Requires-Dist", ())
         if (found := _REQUIREMENT.match(line))
         for extra in (_MARKER_OF_EXTRA.search(found[3] or ""),)
     ]
