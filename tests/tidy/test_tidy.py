@@ -27,7 +27,13 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 COMMAND = re.compile(r"(?<!from )(?<![\w/.-])findspot ((?:[a-z]+\b|--?[a-z])[^`\n|&;)]*)")
 VARIABLE = re.compile(r"\b(?:FINDSPOT|CORTEX)_[A-Z0-9_]*[A-Z0-9]\b")
-OTHER_VARIABLES = {"FINDSPOT_NATIVE", "FINDSPOT_HOME", "FINDSPOT_INPUT_ID", "FINDSPOT_TEST_STARTS"}
+OTHER_VARIABLES = {
+    "FINDSPOT_NATIVE",
+    "FINDSPOT_HOME",
+    "FINDSPOT_IN_PROCESS",
+    "FINDSPOT_INPUT_ID",
+    "FINDSPOT_TEST_STARTS",
+}
 
 
 @cache
