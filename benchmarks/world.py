@@ -113,7 +113,7 @@ class Command:
         return self._finish(process, " ".join(words)[:80], 10 * QUESTION_LIMIT_S)
 
     def _line(self, *words: str) -> list[str]:
-        return [sys.executable, "-P", "-m", "findspot", *words, "--json"]
+        return [sys.executable, "-P", "-m", "findspot", words[0], "--json", *words[1:]]
 
     def _pipes(self) -> dict[str, Any]:
         pipe = subprocess.PIPE
@@ -291,7 +291,7 @@ def _by_command(command: Command) -> None:
         command.ask("impact", hit["path"])
         command.ask("tests", hit["path"])
         if hit.get("symbol"):
-            command.ask("callers", hit["symbol"])
+            command.ask("callers", "--", hit["symbol"])
 
 
 def report(rows: Sequence[Repository]) -> list[str]:

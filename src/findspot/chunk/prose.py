@@ -21,6 +21,7 @@ _BLOCK_START = re.compile(r"^\s*(?:[-*+>|]\s|\d+[.)]\s|#{1,6}\s|<)")
 _UNDERLINE = re.compile(r"^([=\-`:.'\"~^_*+#<>])\1{2,}\s*$")
 _MARKED = {
     "asciidoc": re.compile(r"^(={1,6})\s+(\S.*)$"),
+    "rdoc": re.compile(r"^(={1,6})(?!=)\s*(\S.*)$"),
     "org": re.compile(r"^(\*{1,8})\s+(\S.*)$"),
 }
 _LATEX = re.compile(r"^\s*\\(part|chapter|section|subsection|subsubsection)\*?\{(.*?)\}")

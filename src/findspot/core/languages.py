@@ -184,6 +184,7 @@ LANGUAGES: tuple[Language, ...] = (
     _docs("mdx", "mdx"),
     _docs("rst", "rst rest"),
     _docs("asciidoc", "adoc asciidoc asc"),
+    _docs("rdoc", "rdoc"),
     _docs("org", "org"),
     _docs("latex", "tex latex"),
     _docs(PLAIN, "txt text", files="README LICENSE LICENCE COPYING NOTICE AUTHORS CHANGELOG CHANGES"),

@@ -399,7 +399,7 @@ KEYS: tuple[Key, ...] = (
     Key("maxFiles", "discover", "max_files", 50_000, positive,
         "Ask before indexing a project with more files than this.", starter=True),
     Key("docPatterns", "discover", "doc_patterns", ["**/*.md", "**/*.txt"], globs,
-        "Glob patterns for documentation files; .markdown, .rst, .mdx and .adoc always count.",
+        "Glob patterns for documentation files; .markdown, .rst, .mdx, .adoc and .rdoc always count.",
         starter=True),
     Key("indexDocs", "discover", "index_docs", True, boolean,
         "If true, index documentation files with prose-optimized chunking.", starter=True),

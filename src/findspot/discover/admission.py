@@ -26,7 +26,7 @@ MAX_DEPTH = 20
 
 FINDSPOTS_OWN = "Findspot keeps its indexes there"
 
-_ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
+_ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc", ".rdoc")
 _PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
 """Prose without an extension: `LICENSE`, `README`."""
 _PROSE_ENDINGS = (*_ALWAYS_DOCS, *_PROSE_NAMES)

@@ -162,6 +162,7 @@ def test_large_sections_are_cut_at_paragraphs() -> None:
          [(0, 1, "Title"), (4, 2, "Part"), (7, 3, "Deep"), (10, 2, "Part 2")]),
         ("text", "Title\n=====\n\na - b\n", [(0, 1, "Title")]),
         ("asciidoc", "= A\n\n== B\n", [(0, 1, "A"), (2, 2, "B")]),
+        ("rdoc", "= A\n\n==B\n", [(0, 1, "A"), (2, 2, "B")]),
         ("org", "* A\n** B\n", [(0, 1, "A"), (1, 2, "B")]),
         ("latex", "\\section{A}\n\\subsection*{B}\n", [(0, 3, "A"), (1, 4, "B")]),
     ],
