@@ -374,3 +374,23 @@ def test_started_servers_have_the_environment_of_their_own_client(house: House, 
     assert [name for name, _ in said] == ["Ada", "Bob"]
     assert said[0][1] != said[1][1]
     until(lambda: not any(is_running(int(pid)) for _, pid in said))
+
+
+def test_a_command_whose_process_dies_is_answered_here(house: House) -> None:
+    """Of a home where something listens that ends at each question."""
+    assert house.run("index", FINDSPOT_IN_PROCESS="1").code == 0
+    folder = house.home / "service"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+        with house.program.start("search", "verify a password", "--json", env=SHARED) as process:
+            client, _ = listener.accept()
+            received = b""
+            while not received.endswith(b"\n"):
+                received += client.recv(1 << 16)
+            client.sendall(b'{"pid": 1}\n')
+            client.close()
+            out, _ = process.communicate(timeout=60)
+    (folder / "socket").unlink()
+    assert json.loads(out)["results"]

@@ -31,6 +31,7 @@ COMMANDS = frozenset(
 _LOCAL = frozenset(("-h", "--help", "-v", "--verbose"))
 """Options that concern the process itself."""
 
+_WRITING = frozenset(("index", "reindex", "watch", "ui"))
 _LOST = 70
 
 
@@ -76,7 +77,7 @@ def run(arguments: list[str]) -> int | None:
     except RefusedError as error:
         _say(f"error: {error}")
         return error.code
-    return _Attendant(greeted).run()
+    return _Attendant(greeted, is_repeatable=arguments[0] not in _WRITING).run()
 
 
 def _terminal() -> dict[str, Any]:
@@ -95,7 +96,9 @@ def _terminal() -> dict[str, Any]:
 class _Attendant:
     """Does for a command what only the process at the terminal can."""
 
-    def __init__(self, greeted: Greeted) -> None:
+    def __init__(self, greeted: Greeted, *, is_repeatable: bool) -> None:
+        self._is_repeatable = is_repeatable
+        """Whether the command can be run again: it only reads, and has said nothing yet."""
         self._socket = greeted.socket
         self._rest = greeted.rest
         self._pager = _Pager()
@@ -103,7 +106,8 @@ class _Attendant:
         self._sending = threading.RLock()  # a signal may come while something is sent
         self._is_asking = False
 
-    def run(self) -> int:
+    def run(self) -> int | None:
+        """Attend until the command ends, and return its exit code; None if it has to run here after all."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -122,8 +126,9 @@ class _Attendant:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _attend(self) -> int:
+    def _attend(self) -> int | None:
         for said in self._messages():
+            self._is_repeatable = False
             if "exit" in said:
                 self._pager.close()
                 sys.stdout.flush()
@@ -141,6 +146,8 @@ class _Attendant:
                 self._pager.close()
             elif "run" in said:
                 self._answer(_run(said["run"]))
+        if self._is_repeatable:
+            return None
         _say("error: The process that answers ended. Run the command again.")
         return _LOST
 

@@ -101,12 +101,22 @@ def reach(home: str) -> socket.socket | None:
             connection = socket.socket(socket.AF_UNIX)
             try:
                 connection.connect(path)
+                if _is_own(connection, path):
+                    return connection
             except OSError:
-                connection.close()
-                return None
-            return connection
+                """Nobody listens."""
+            connection.close()
+            return None
         return socket.create_connection(("127.0.0.1", _port_and_token(home)["port"]), _HELLO_S)
     return None
+
+
+def _is_own(connection: socket.socket, path: str) -> bool:
+    """Return whether whoever listens is a process of this user: it is told what is in the environment."""
+    if hasattr(socket, "SO_PEERCRED"):
+        about = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
+    return os.stat(path).st_uid == os.geteuid()
 
 
 def _port_and_token(home: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from findspot.core.errors import IndexBusyError
+from findspot.core.errors import IndexBusyError, PermissionDeniedError
 from findspot.core.files import make_private_dir, write_json
 from findspot.core.locks import writer_lock
 from findspot.door.address import service_folder, socket_path
@@ -36,6 +36,8 @@ def listening(home: Path) -> Iterator[tuple[socket.socket, str]]:
         return
     place = Path(path)
     make_private_dir(place.parent)
+    if place.parent.stat().st_uid != os.geteuid():
+        raise PermissionDeniedError(str(place.parent))
     place.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         before = os.umask(0o177)
