@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError
 from findspot.llm import Prompt as Question
+from findspot.serve.library import Library
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
 from findspot.serve.mcp.resources import Contents, Embedded, Offers, Prompt, PromptArgument, Resource
@@ -35,7 +36,7 @@ from findspot.serve.mcp.tool import (
     gives,
     takes,
 )
-from findspot.serve.mcp.tool_call import Call, Library
+from findspot.serve.mcp.tool_call import Call
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="

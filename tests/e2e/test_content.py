@@ -12,9 +12,9 @@ from mcp import Client, MCPError
 
 from e2e.conformance_server import TOOLS, WAV
 from e2e.harness import Connection
+from findspot.serve.library import Library
 from findspot.serve.mcp.server import make_server
 from findspot.serve.mcp.tool import Registry
-from findspot.serve.mcp.tool_call import Library
 
 
 class TestContent:

@@ -18,8 +18,8 @@ from mcp import Client
 
 from findspot import Engine
 from findspot.search import hybrid
+from findspot.serve.library import Library
 from findspot.serve.mcp.server import make_server
-from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
 MOST_MODULES = 6

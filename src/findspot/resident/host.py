@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot import __file__ as package_file
 from findspot import __version__
@@ -33,11 +33,12 @@ from findspot.core.utc_time import utc_now
 from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
 from findspot.door.connection import RefusedError, ask
 from findspot.resident.place import listening, only_one
-from findspot.resident.sessions import Sessions, reading_tools
-from findspot.resident.terms import terms_of
 from findspot.serve.cli.app import run_for
 from findspot.serve.cli.remote_terminal import RemoteTerminal, route_streams
-from findspot.serve.mcp.tool_call import Library
+from findspot.serve.library import Library
+
+if TYPE_CHECKING:
+    from findspot.resident.sessions import Sessions
 
 _log = get_logger("service")
 
@@ -64,14 +65,24 @@ class Host:
         self._serves_others = library is not None
         self._token = token
         self._idle_s = idle_s
-        self._sessions = Sessions(self.library)
         self._own_rank = rank(__version__, code_stamp())
         self._sandbox = sandbox()
+        self._sessions: Sessions | None = None
+        self._opening = threading.Lock()
         self._guard = threading.Lock()
         self._clients: dict[int, dict[str, Any]] = {}
         self._alone_since = time.monotonic()
         self._retired = threading.Event()
         self._started = utc_now()
+
+    def _open_sessions(self) -> Sessions:
+        """Return those of assistants; a process that only runs commands does without the protocol."""
+        from findspot.resident.sessions import Sessions
+
+        with self._opening:
+            if self._sessions is None:
+                self._sessions = Sessions(self.library)
+            return self._sessions
 
     def retire(self) -> None:
         """Leave as soon as the calls that run are answered."""
@@ -87,11 +98,13 @@ class Host:
 
     def finish(self) -> None:
         """Let the calls that run end, and close everything."""
-        self._sessions.leave()
+        if self._sessions is not None:
+            self._sessions.leave()
         deadline = time.monotonic() + _DRAIN_S
         while self._clients and time.monotonic() < deadline:
             time.sleep(_LOOK_S / 10)
-        self._sessions.close()
+        if self._sessions is not None:
+            self._sessions.close()
         if not self._serves_others:
             self.library.close()
 
@@ -186,17 +199,22 @@ class Host:
                 self._alone_since = time.monotonic()
 
     def _open_session(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
+        from findspot.resident.sessions import reading_tools
+        from findspot.resident.terms import terms_of
+
         caller = _caller(greeting)
         with self._present(greeting):
             try:
                 with on_behalf_of(caller):
                     terms = terms_of(list(greeting["arguments"]), self.library)
+                    if terms.asks_projects:
+                        self.library.prepare_soon()
             except RefusedError as error:
                 _say(connection, {"refused": str(error), "code": error.code})
                 return
             _say(connection, {"pid": os.getpid(), "again": reading_tools()})
             with contextlib.suppress(CancelledError):  # this process ends
-                self._sessions.open(connection, terms, caller).result()
+                self._open_sessions().open(connection, terms, caller).result()
 
     def _run_command(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
         with self._present(greeting):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from concurrent.futures import wait
 from functools import cached_property
 
@@ -11,10 +10,8 @@ from findspot.core.config import home_folder
 from findspot.core.log import keep_log
 from findspot.resident.sessions import Sessions, reading_tools
 from findspot.resident.terms import terms_of
+from findspot.serve.library import Library
 from findspot.serve.mcp.server import settings_here
-from findspot.serve.mcp.tool_call import Library
-
-_FIRST_ANSWERS_S = 0.5
 
 
 class InProcess:
@@ -27,7 +24,7 @@ class InProcess:
         self._sessions = Sessions(self._library)
         self._session = self._sessions.open(connection, terms)
         if terms.asks_projects:
-            _prepare_soon(self._library)
+            self._library.prepare_soon()
 
     @cached_property
     def reading_tools(self) -> list[str]:
@@ -38,13 +35,6 @@ class InProcess:
         wait([self._session])
         self._sessions.close()
         self._library.close()
-
-
-def _prepare_soon(library: Library) -> None:
-    """Load the project we are in once the client has been greeted: loading the engine takes a moment."""
-    timer = threading.Timer(_FIRST_ANSWERS_S, library.prepare_here)
-    timer.daemon = True
-    timer.start()
 
 
 def start(connection: socket.socket, arguments: list[str]) -> InProcess:

@@ -10,10 +10,10 @@ from concurrent.futures import Future
 
 from findspot.core.caller import Caller, on_behalf_of
 from findspot.core.log import get_logger
+from findspot.serve.library import Library
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.client_stream import Connection
 from findspot.serve.mcp.server import make_server
-from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
 _log = get_logger("mcp")

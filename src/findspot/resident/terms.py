@@ -9,9 +9,9 @@ from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.door.connection import RefusedError
 from findspot.serve.cli.failure import USAGE, exit_code
 from findspot.serve.cli.server_commands import gateway, serve
+from findspot.serve.library import Library
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.server import settings_here
-from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools.cortex import require_chunks
 
 

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from findspot.engine import Engine
+from findspot.serve.library import Library
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, AllowedEngine, Grant, Terms, grant_of
 from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.limits import Turns
@@ -27,7 +28,7 @@ from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.served_projects import PROJECTS, READY, Readiness, projects_answer
 from findspot.serve.mcp.server import OFFERS, make_server
 from findspot.serve.mcp.tool import Registry
-from findspot.serve.mcp.tool_call import QUICK_THREADS, Library
+from findspot.serve.mcp.tool_call import QUICK_THREADS
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 * 1024 * 1024

@@ -32,6 +32,7 @@ from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.paths import expanded
 from findspot.core.settings import HttpSettings
+from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
@@ -43,7 +44,6 @@ from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.served_projects import PROJECTS, READY, page_file
 from findspot.serve.mcp.server import OFFERS, settings_here
 from findspot.serve.mcp.tool import Registry
-from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
 _LAST_EVENT, _SESSION = b"last-event-id", MCP_SESSION_ID_HEADER.encode()

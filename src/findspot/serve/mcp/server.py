@@ -25,6 +25,7 @@ from findspot.core.paths import index_folder
 from findspot.core.setting_keys import PROJECT_TOOLSET
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
+from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
 from findspot.serve.mcp.metrics import Meter
@@ -43,7 +44,7 @@ from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
 from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.tool import Registry, Tool
-from findspot.serve.mcp.tool_call import Library, ToolCalls
+from findspot.serve.mcp.tool_call import ToolCalls
 from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
 
 _log = get_logger("mcp")

@@ -6,13 +6,11 @@ takes long. Its work runs in threads, so that the server keeps listening, and st
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -21,18 +19,13 @@ from anyio import to_thread
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from findspot.catalogue.call_results import StoredResults
-from findspot.core.caller import working_folder
-from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
-from findspot.core.model import Query
-from findspot.core.paths import index_folder
 from findspot.core.progress import CancelToken
 from findspot.core.shared_records import later
-from findspot.discover.checkouts import folders_around
 from findspot.engine import Engine
 from findspot.serve import activity
+from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
 from findspot.serve.mcp.client import Client, InputNeededError, Reporter
 from findspot.serve.mcp.sdk import Context, notify
@@ -62,61 +55,8 @@ _LONG_THREADS = 4
 _PATIENT_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
-_FIRST_QUESTION = "where does the program begin"
-"""Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
-
 _MAX_HELD = 1_000
 _QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
-
-
-class Library:
-    """The engine, made by the first call that needs it."""
-
-    def __init__(self) -> None:
-        self._engine: Engine | None = None
-        self._guard = threading.Lock()
-        self.ending = threading.Event()
-        """Set once the server is about to end: work that stops from then on is interrupted, not cancelled."""
-
-    def open(self) -> Engine:
-        with self._guard:
-            if self._engine is None:
-                self._engine = Engine(watching=True)
-            return self._engine
-
-    @cached_property
-    def results(self) -> StoredResults:
-        """Results of other servers that were too long for an answer."""
-        return StoredResults()
-
-    def leave(self, connection: str) -> None:
-        """End the MCP servers that were started for a connection."""
-        if self._engine is not None:
-            self._engine.end_servers_of(connection)
-
-    async def disconnect(self) -> None:
-        """End the MCP servers that were started."""
-        if self._engine is not None:
-            await self._engine.end_servers()
-
-    def prepare_here(self) -> None:
-        """Watch the indexed project that the server was started in, and load what a first question needs."""
-        with contextlib.suppress(FindspotError, OSError):
-            here = working_folder()
-            home = home_folder()
-            if any(index_folder(home, root).is_dir() for root in folders_around(here)):
-                self.open().detect(here).search(Query(_FIRST_QUESTION, limit=1))
-
-    def opened(self) -> list[Project]:
-        """Return the projects that are open."""
-        with self._guard:
-            return self._engine.opened() if self._engine is not None else []
-
-    def close(self) -> None:
-        with self._guard:
-            if self._engine is not None:
-                self._engine.close()
-                self._engine = None
 
 
 class Threads:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.serve.mcp.tool_call import Library
+from findspot.serve.library import Library
 from kept_workers import KeptEngine
 
 

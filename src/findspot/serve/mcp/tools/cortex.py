@@ -32,6 +32,7 @@ from findspot.serve.chunk_answers import (
     context_text,
     context_values,
 )
+from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import (
@@ -50,7 +51,7 @@ from findspot.serve.mcp.tool import (
     sent_schema,
     takes,
 )
-from findspot.serve.mcp.tool_call import Call, Library
+from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT
 
