@@ -9,6 +9,7 @@ import math
 import os
 import signal
 import socket
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -115,8 +116,11 @@ def serve(
     lifespan: bool,
     drains: bool = False,
     on_exit: Callable[[], None] = lambda: None,
+    stop: threading.Event | None = None,
 ) -> None:
     """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed.
+
+    In a thread, where no signal comes, `stop` ends it.
 
     With `drains`, SIGTERM leaves open connections time for one more request, which another process then does
     not have to fail.
@@ -133,7 +137,7 @@ def serve(
         timeout_graceful_shutdown=shutdown_s,
         lifespan="on" if lifespan else "off",
     )
-    _Server(config, drains, on_exit).run(sockets=[listener])
+    _Server(config, drains, on_exit, stop).run(sockets=[listener])
 
 
 class _Config(uvicorn.Config):
@@ -146,11 +150,18 @@ class _Config(uvicorn.Config):
 class _Server(uvicorn.Server):
     """A server that calls a function before it ends."""
 
-    def __init__(self, config: _Config, drains: bool, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self, config: _Config, drains: bool, on_exit: Callable[[], None], stop: threading.Event | None
+    ) -> None:
         super().__init__(config)
+        self._stop = stop
         self._shared = config
         self._drains = drains
         self._on_exit = on_exit
+
+    async def on_tick(self, counter: int) -> bool:
+        is_stopped = self._stop is not None and self._stop.is_set()
+        return await super().on_tick(counter) or is_stopped
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._on_exit()

@@ -7,6 +7,7 @@ import functools
 import html
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import import_module
@@ -29,6 +30,7 @@ from findspot.serve import activity, usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Choice, Command, Reply, common, toolsets_option
+from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import activity_object, summary_object
 
@@ -160,8 +162,10 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     from findspot.core.log import keep_log
     from findspot.serve.web.page_server import run
 
-    settings = load_settings()
-    keep_log(settings.home / "logs", settings.log.level)
+    terminal = remote_terminal()
+    if terminal is None:
+        settings = load_settings()
+        keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or working_folder())
     with contextlib.ExitStack() as files:
 
@@ -172,7 +176,12 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
             if not no_open and sys.stdout.isatty() and _has_screen():
                 open_in_browser(files.enter_context(leading_to(address)))
 
-        run(start, port, opened)
+        if terminal is None:
+            run(start, port, opened)
+            return
+        stop = threading.Event()
+        with terminal.stopping(lambda _: stop.set()):
+            run(start, port, opened, terminal.engine(), stop)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ import mimetypes
 import re
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -149,9 +150,18 @@ class Guard:
         return f"{self._cookie}={self._token.decode()}; Path={self._below}/; HttpOnly; SameSite=Strict"
 
 
-def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
-    """Serve the page about the project at a folder; `opened` is called with its address."""
-    workspace = Workspace(Engine(), start)
+def run(
+    start: Path,
+    port: int | None,
+    opened: Callable[[str], None],
+    engine: Engine | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Serve the page about the project at a folder; `opened` is called with its address.
+
+    The resident process gives its own engine, and sets `stop` when whoever asked for the page is gone.
+    """
+    workspace = Workspace(engine or Engine(), start)
     try:
         with _listening(port) as listener, contextlib.ExitStack() as held:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -159,9 +169,11 @@ def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
             below = _page_path(DEFAULT_PORT if port is None else port, number, held)
             app = make_app(workspace, token, number, below)
             opened(f"http://{HOST}:{number}/?token={token}")
-            serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False)
+            serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False, stop=stop)
     finally:
-        workspace.close()
+        workspace.runs.close()
+        if engine is None:
+            workspace.engine.close()
 
 
 def _page_path(wanted: int, port: int, held: contextlib.ExitStack) -> str:

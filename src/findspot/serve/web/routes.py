@@ -26,6 +26,8 @@ from findspot.core.model import (
 )
 from findspot.core.setting_keys import EDITORS
 from findspot.core.shared_records import recording
+from findspot.door.address import reason_for_none
+from findspot.door.connection import ask
 from findspot.graph import Edge, Graph, Node
 from findspot.package_indexes import ALL
 from findspot.project import Project
@@ -149,10 +151,17 @@ def _asked(workspace: Workspace, request: Request) -> Project:
     return workspace.project(request.path_params["id"])
 
 
+def _service() -> dict[str, Any] | None:
+    """Return the resident process and how many it answers; None where there is none."""
+    about = None if reason_for_none() else ask("status")
+    return {"pid": about["pid"], "clients": len(about["clients"])} if about else None
+
+
 def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
     here = workspace.here
     return {
         "version": __version__,
+        "service": _service(),
         "start": str(workspace.start),
         "home": str(Path.home()),
         "here": here.store.folder.name if here else None,

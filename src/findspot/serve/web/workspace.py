@@ -240,10 +240,6 @@ class Workspace:
         self._searchable = [(identity, Path(status.project_path)) for identity, status in ready]
         return self._searchable
 
-    def close(self) -> None:
-        self.runs.close()
-        self.engine.close()
-
 
 def _left_out(projects: int) -> str | None:
     if projects <= MAX_SEARCHED:

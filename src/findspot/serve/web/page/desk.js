@@ -21,6 +21,7 @@ export const desk = {
   start: "",
   home: "",
   version: "",
+  service: null,
   editor: null,
   watchers: [],
   async refresh() {

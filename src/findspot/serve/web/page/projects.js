@@ -24,6 +24,9 @@ export function projectsPage(main) {
           "p",
           { class: "lead" },
           `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
+          desk.service
+            ? `; process ${desk.service.pid} answers ${count(desk.service.clients, "client")}`
+            : null,
         ),
       ),
       listed.length ? h("ul", { class: "cards" }, listed.map(card)) : notIndexed(null, desk),
