@@ -18,7 +18,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 from mcp.shared.exceptions import MCPError
 
 from e2e.door import post, request, serving
-from e2e.harness import Connection, Folders, connected
+from e2e.harness import Connection, Folders, connected, until
 from e2e.sample import make_sample
 from findspot.core.paths import index_key
 from findspot.serve.mcp.http_server import TOKEN_SESSIONS
@@ -311,12 +311,12 @@ class TestFigures:
         address = team[0]
         assert json.loads(get(address, "/ready")[1]) == {"status": "ready", "projects": 2}
         database = team_home / "indexes" / index_key(projects["secret"]) / "index.sqlite"
-        whole = database.read_bytes()
+        whole = database.rename(database.with_name("whole.sqlite"))
         database.write_bytes(b"no database" * 1_000)
         try:
             results = {token: wait_for_ready(address, token, failing=True) for token in (None, SHOP, ALL)}
         finally:
-            database.write_bytes(whole)
+            whole.replace(database)
             (database.parent / "damaged.json").unlink(missing_ok=True)  # else it is built anew, when asked
         assert results[None] == results[SHOP]
         assert results[None]["reasons"] == ["1 of 2 projects cannot answer"]
@@ -366,11 +366,14 @@ class TestFigures:
 
 def wait_for_ready(address: str, token: str | None, *, failing: bool) -> dict[str, Any]:
     """Ask until the answer that all share for a second is over."""
-    while True:
+
+    def answer() -> dict[str, Any] | None:
         status, body = get(address, "/ready", token)
         assert status == 200
-        if ("reasons" in json.loads(body)) is failing:
-            return dict(json.loads(body))
+        return dict(json.loads(body)) if ("reasons" in json.loads(body)) is failing else None
+
+    found: dict[str, Any] = until(answer)
+    return found
 
 
 def figures(page: str) -> dict[str, float]:
