@@ -38,7 +38,7 @@ def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path
     assert done.code == 0, done.out
     checks = done.json["checks"]
     assert list(dict.fromkeys(check["name"] for check in checks)) == [
-        "python", "system", "findspot", "packages", "console", "store", "disk", "watching",
+        "python", "system", "findspot", "packages", "console", "store", "disk", "watching", "service",
         "configuration", "model", "assistants", "index", "indexes", "self-test",
     ]  # fmt: skip
     assert "error" not in states(checks).values()

@@ -231,7 +231,7 @@ def _answered(pipe: Pipe, asked: list[int]) -> bool:
 
 
 def test_it_leaves_when_nobody_is_there(house: House) -> None:
-    with house.pipe(FINDSPOT_SERVICE_IDLE="0.1") as pipe:
+    with house.pipe(FINDSPOT_SERVICE_IDLE="2") as pipe:
         pipe.initialize()
         pid = house.pid
     until(lambda: not is_running(pid))

@@ -73,7 +73,9 @@ def _serving_options(command: Command) -> Command:
 
         def start(terms: Terms) -> None:
             if http is None:
-                raise click.exceptions.Exit(pipe.main(sys.argv[1:]))
+                toolsets = ("--toolsets", ",".join(terms.toolsets)) if terms.toolsets else ()
+                read_only = ("--read-only",) if terms.read_only else ()
+                raise click.exceptions.Exit(pipe.main(["serve", *toolsets, *read_only]))
             from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
             from findspot.serve.mcp.http_server import run as run_http
 
