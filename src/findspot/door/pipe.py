@@ -96,10 +96,13 @@ class Pipe:
             if self._session is None:
                 self._ended.set()
             else:
-                with contextlib.suppress(OSError):
-                    self._session.socket.shutdown(socket.SHUT_WR)
+                self._close_input(self._session)
         self._ended.wait()
         self._finish()
+
+    def _close_input(self, session: Greeted) -> None:
+        with contextlib.suppress(OSError):
+            session.socket.shutdown(socket.SHUT_WR)
 
     def _listen(self, session: Greeted) -> None:
         """Pass on what a session says, in a thread of its own."""
@@ -166,7 +169,7 @@ class Pipe:
                 session = request.session if request is not None else session
             elif isinstance(method, str):
                 session = self._present()
-                if identity is not None:
+                if isinstance(identity, str | int):
                     sent = line if message is said else json.dumps(message).encode()
                     self._requests[_key(identity)] = _Request(sent, message, session)
                 if method in _KEPT:
@@ -254,6 +257,8 @@ class Pipe:
                 error = {"code": _INTERNAL_ERROR, "message": _DIED}
                 answer = {"jsonrpc": "2.0", "id": request.identity, "error": error}
                 _write(self._sink, json.dumps(answer).encode() + b"\n")
+        if self._over:  # nothing more comes
+            self._close_input(session)
 
     def _end(self, code: int = 0) -> NoReturn:
         """End this process, whatever the client still sends; the session is told by the closed connection."""
