@@ -97,8 +97,14 @@ class Bodies:
             await error(scope, receive, send)
         else:
             self._busy.add(key)
+
+            async def send_answer(message: Message) -> None:
+                if message["type"] == "http.response.body" and not message.get("more_body", False):
+                    self._busy.discard(key)  # before the client can know, and use the id again
+                await send(message)
+
             try:
-                await self._app(scope, _replayed(messages, receive), send)
+                await self._app(scope, _replayed(messages, receive), send_answer)
             finally:
                 self._busy.discard(key)
 
