@@ -125,6 +125,7 @@ class _Parent:
             answer = self._answers.readline()
             self._prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         assert answer, "the parent of warm processes ended"
+        assert answer.strip(), "the copy ended before it began; see its standard error"
         return int(answer)
 
     def _close(self) -> None:
@@ -165,7 +166,7 @@ def _serve_starts(starts: socket.socket) -> None:
             os.waitpid(middle, 0)  # its child, an orphan now, has become the test process's
             for descriptor in descriptors:
                 os.close(descriptor)
-            starts.sendall(os.read(numbers, 32))
+            starts.sendall(os.read(numbers, 32) or b"\n")
             os.close(numbers)
         elif os.fork():
             os._exit(0)

@@ -283,8 +283,8 @@ def test_several_calls_at_once_get_their_own_answers(server: Connection) -> None
 
 AT_ONCE = """
 if sys.argv[1:2] == ["serve"]:
-    from findspot.serve.mcp import stdio
-    stdio.FINISH_S = 0.5
+    from findspot.serve.mcp import client_stream
+    client_stream.FINISH_S = 0.5
 """
 """A server that gives calls little time after the end of the input: the held one would use all of it."""
 

@@ -22,7 +22,7 @@ def test_a_server_loads_the_indexed_project_that_it_is_started_in(
         engine.project(project).update()
     monkeypatch.chdir(inner)
     library = Library()
-    library.prepare_here()
+    library._prepare()
     engine_here = library._engine
     assert engine_here is not None
     with closing(library):
@@ -35,5 +35,5 @@ def test_a_server_loads_nothing_where_nothing_is_indexed(
     (tmp_path / "a.py").write_text("x = 1\n")
     monkeypatch.chdir(tmp_path)
     library = Library()
-    library.prepare_here()
+    library._prepare()
     assert library._engine is None
