@@ -71,6 +71,8 @@ class Pipe:
         """Ids of messages that are repeated on the client's behalf; it knows their answers."""
         self._deaths: list[float] = []
         self._over = False
+        self._is_ending = False
+        """Whether this process ends, and no session is begun any more."""
         self._ended = threading.Event()
         self._local: Any = None
         """The server inside this process, if there is one."""
@@ -240,7 +242,7 @@ class Pipe:
             self._session = None
         unanswered = [request for request in self._requests.values() if request.session is dead]
         self._asked = {key: asker for key, asker in self._asked.items() if asker is not dead}
-        if not unanswered:
+        if not unanswered or self._is_ending:
             return
         now = time.monotonic()
         self._deaths = [*(death for death in self._deaths if now - death < _DEATHS_S), now]
@@ -262,6 +264,7 @@ class Pipe:
 
     def _end(self, code: int = 0) -> NoReturn:
         """End this process, whatever the client still sends; the session is told by the closed connection."""
+        self._is_ending = True
         if self._session is not None:
             with contextlib.suppress(OSError):
                 self._session.socket.shutdown(socket.SHUT_RDWR)
