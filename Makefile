@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-start deaths bench-peers bench-quality bench-messages same-answers world soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format bench-start deaths bench-peers bench-quality bench-messages same-answers world soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,15 +66,8 @@ format: $(STAMP)  ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large project)
-	$(BIN)/python -m benchmarks.speed $(if $(PROJECT),--project $(PROJECT))
-
-profile: $(STAMP)  ## Show where time and memory go, stage by stage (PROJECTS="folder ..." WRITE=page)
-	$(BIN)/python -m benchmarks.stages $(PROJECTS) $(if $(WRITE),--write $(WRITE))
-
 same-answers: $(STAMP)  ## Compare an index after 500 random edits with a rebuilt one (PROJECT=folder)
 	$(BIN)/python -m benchmarks.same_answers $(or $(PROJECT),src) --edits 500 --batch 50
-	$(BIN)/python -m benchmarks.same_answers $(or $(PROJECT),src) --edits 500 --batch 50 --store lancedb
 
 bench-peers: $(STAMP)  ## Measure Findspot beside other tools (PROJECT=folder, STAND_IN=1 without a model hub)
 	$(BIN)/python -m benchmarks.peers $(or $(PROJECT),.) $(if $(STAND_IN),--stand-in)
@@ -94,8 +87,8 @@ deaths: $(STAMP)  ## Kill the resident process under clients, and let two versio
 bench-messages: $(STAMP)  ## Measure pasted error messages (MIRRORS=folder of git mirrors)
 	$(BIN)/python -m benchmarks.messages --mirrors $(MIRRORS)
 
-soak: $(STAMP)  ## Measure reliability (REPOSITORY=a git repository with a history)
-	$(BIN)/python -m benchmarks.soak $(if $(REPOSITORY),--repository $(REPOSITORY))
+soak: $(STAMP)  ## Kill processes and feed them hostile input, at length
+	$(BIN)/python -m benchmarks.soak
 
 clean:  ## Remove what was built
 	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

@@ -12,12 +12,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from benchmarks.metrics import paired_bootstrap
-from benchmarks.quality import HERE, SETS, run_set
+from benchmarks.quality import SETS, run_set
+from benchmarks.sets import options
 from findspot.rank import candidate_pool, signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role
@@ -55,13 +55,9 @@ def without(module: Any, name: str, value: Any) -> Iterator[None]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sets", type=Path, required=True)
-    parser.add_argument("--mirrors", type=Path)
-    parser.add_argument("--cache", type=Path, default=HERE / ".cache")
+    parser = options(__doc__)
     parser.add_argument("--mode", choices=("root", "whole"), default="root")
     parser.add_argument("--only", action="append", choices=SETS)
-    parser.set_defaults(store=None)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ.setdefault("FINDSPOT_HOME", home)

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.metrics import Place, covers
-from benchmarks.quality import HERE
-from benchmarks.sets import Case, by_checkout, load, materialise
+from benchmarks.sets import HERE, Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus, Hit, Mode, Span, Strength
 from findspot.project import Project

@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,14 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.mcp_answers import VIEWS, Project, View, serving
-from benchmarks.sets import Case, by_checkout, load
+from benchmarks.sets import NEVER, Case, by_checkout, load, options, rounded, save
 from findspot.search.token_budget import CHARS_PER_TOKEN
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 SETS = ("code_semble", "code_anthropic", "docs_anthropic")
 BUDGETS = (500, 1_000, 2_000)
-NEVER = math.inf
 
 Row = dict[str, Any]
 
@@ -132,42 +128,6 @@ def _pair(found: dict[str, Any], name: str) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.0f}"
-
-
-def commit() -> str:
-    """Return the commit that is measured."""
-    git = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
-
-
-def rounded(value: Any) -> Any:
-    """Return nested figures as results/ keeps them."""
-    if isinstance(value, dict):
-        return {key: rounded(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [rounded(inner) for inner in value]
-    if value == NEVER:
-        return None
-    return round(value, 4) if isinstance(value, float) else value
-
-
-def save(figures: dict[str, Any], name: str) -> None:
-    """Write figures to results/."""
-    RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(rounded({"commit": commit(), **figures}), indent=1)
-    (RESULTS / f"{name}.json").write_text(text + "\n")
-
-
-def options(description: str | None) -> argparse.ArgumentParser:
-    """Return the options that all measurements of answers take."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sets", type=Path, required=True, help="folder with queries/ and corpora/")
-    parser.add_argument("--mirrors", type=Path, help="folder of git mirrors; without it, clones are made")
-    parser.add_argument(
-        "--cache", type=Path, default=HERE / ".cache", help="where checkouts and indexes are kept"
-    )
-    parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
-    return parser
 
 
 def main() -> None:

@@ -27,12 +27,12 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.metrics import Place, all_within, any_within, lines_shown, paired_bootstrap, ranks
-from benchmarks.related_tests import find_mirror
+from benchmarks.sets import RESULTS, commit
 from findspot import Engine, Query
 from findspot.core.git import History, changed_together
 from findspot.core.model import Corpus, GroupBy, Hit, Results
@@ -49,8 +49,6 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
 from findspot.text.tokens import tokens
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 OUTER = TYPES | ADDITIONS
 NONE: frozenset[str] = frozenset()
@@ -102,18 +100,22 @@ def index_folder(indexes: Path, repo: str, commit: str) -> Path:
 
 def index(options: argparse.Namespace) -> None:
     for repo, issues in read_issues(options.sets, options.repo).items():
-        mirror = find_mirror(options.mirrors, repo)
-        if mirror is None:
+        mirror = options.mirrors / repo.replace("/", "+") / "repo"
+        if not mirror.is_dir():
             sys.stderr.write(f"{repo}: no mirror\n")
             continue
         tree = options.cache / "trees" / repo.replace("/", "+")
         if not tree.exists():
-            clone = ["git", "clone", "--quiet", "--shared", "--no-checkout", str(mirror.folder), str(tree)]
+            clone = ["git", "clone", "--quiet", "--shared", "--no-checkout", str(mirror), str(tree)]
             subprocess.run(clone, check=True)
-        committed = mirror.committed({issue.commit for issue in issues})
-        in_order = sorted(committed, key=lambda commit: committed[commit])
+        in_order = sorted({issue.commit for issue in issues}, key=partial(committed_at, mirror))
         index_commits(tree, {commit: index_folder(options.cache, repo, commit) for commit in in_order})
         sys.stderr.write(f"{repo}: {len(in_order)} commits\n")
+
+
+def committed_at(mirror: Path, commit: str) -> int:
+    show = ["git", "--git-dir", str(mirror), "show", "-s", "--format=%ct", commit]
+    return int(subprocess.run(show, capture_output=True, check=True).stdout)
 
 
 def index_commits(tree: Path, folders: Mapping[str, Path]) -> None:
@@ -321,11 +323,9 @@ def compare(rows: Sequence[Row], earlier: Mapping[str, Row]) -> Iterator[str]:
 
 def save(rows: Sequence[Row], path: Path) -> None:
     """Write the ranks, one line per issue."""
-    git = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
     stored = ("files", "functions", "definitions", "bm25", "lines")
     lines = (f'  "{row["id"]}": {json.dumps({key: row[key] for key in stored})}' for row in rows)
-    path.write_text(f'{{"commit": "{commit}", "issues": {{\n' + ",\n".join(lines) + "\n}}\n")
+    path.write_text(f'{{"commit": "{commit()}", "issues": {{\n' + ",\n".join(lines) + "\n}}\n")
 
 
 def ask_and_report(options: argparse.Namespace) -> None:

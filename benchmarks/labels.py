@@ -28,9 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.economy import options, rounded, save
 from benchmarks.mcp_answers import Passage, Project, serving
-from benchmarks.sets import Case, by_checkout, load
+from benchmarks.sets import Case, by_checkout, load, options, rounded, save
 
 PROJECTS = ("spf13/cobra", "pallets/flask", "tokio-rs/axum", "trpc/trpc", "google/gson")
 VIEWS = ("structured", "text")

@@ -1,9 +1,23 @@
-"""Memory of a process and all its children, as the system accounts it (PSS)."""
+"""Memory of a process and all its children, as the system accounts it (PSS), and what the machine is."""
 
 from __future__ import annotations
 
+import os
+import platform
 import threading
 from pathlib import Path
+
+
+def machine() -> dict[str, str]:
+    """Return what figures depend on."""
+    cpus = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    named = (line.split(":")[1].strip() for line in cpus if line.startswith("model name"))
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpu": f"{os.cpu_count()} × {next(named, platform.machine())}",
+        "load": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }
 
 
 def tree(pid: int) -> list[int]:

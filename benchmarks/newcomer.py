@@ -9,6 +9,7 @@ the machine does (processor time shows that).
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -78,6 +79,7 @@ class Newcomer:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     *first, index, setup = readme_commands()
     with tempfile.TemporaryDirectory(prefix="newcomer-") as name:
         newcomer = Newcomer(Path(name))

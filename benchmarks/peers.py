@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -26,8 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory import PeakMemory
-from benchmarks.speed import machine
+from benchmarks.memory import PeakMemory, machine
 from benchmarks.start import OURS, Server
 from findspot.embed.static_model import MODEL_FOLDER
 
@@ -274,7 +272,6 @@ def main() -> None:
     files = sum(1 for path in project.rglob("*") if path.is_file() and ".git" not in path.parts)
     about = machine() | {
         "files": str(files),
-        "load": " ".join(f"{load:.1f}" for load in os.getloadavg()),
         "semble": SEMBLE + (", stand-in model" if args.stand_in else ""),
     }
     sys.stdout.write("\n".join(f"{name}: {value}" for name, value in about.items()))

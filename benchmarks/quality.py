@@ -1,7 +1,7 @@
 """Answer quality through the public API with the shipped defaults.
 
 python -m benchmarks.quality --sets FOLDER --mirrors FOLDER [--mode root|whole] [--only SET]
-                             [--store default|lancedb] [--save NAME] [--against NAME]
+                             [--save NAME] [--against NAME]
 """
 
 from __future__ import annotations
@@ -9,22 +9,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 from benchmarks.metrics import TOKEN_BUDGETS, Place, mean, paired_bootstrap, score
-from benchmarks.sets import Case, by_checkout, load, materialise
+from benchmarks.sets import RESULTS, Case, by_checkout, load, materialise, options, save
 from findspot import Engine, Query
 from findspot.core.model import Corpus
 from findspot.project import Project
 from findspot.serve.search_answers import fitted_values, full_values
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 SETS = (
     "code_semble",
     "code_swebench_lite",
@@ -39,7 +35,7 @@ SHOWN = ("ndcg10", "ndcg10_file", "mrr", "hit1", "hit5", "hit10", "recall10", "r
 def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     """One row a query: what it is, and its figures."""
     rows = []
-    engine = Engine({"store": args.store} if args.store else {})
+    engine = Engine()
     for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
         checkout = materialise(cases[0], args.sets, args.mirrors, args.cache)
         folder = checkout / root if args.mode == "root" else checkout
@@ -107,27 +103,16 @@ def compare(name: str, rows: list[dict[str, Any]], earlier: list[float], groups:
     )
 
 
-def _commit() -> str:
-    return subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
-    ).stdout.strip()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sets", type=Path, required=True, help="folder with queries/ and corpora/")
-    parser.add_argument("--mirrors", type=Path, help="folder of git mirrors; without it, clones are made")
-    parser.add_argument("--cache", type=Path, default=HERE / ".cache", help="where checkouts are kept")
+    parser = options(__doc__)
     parser.add_argument("--mode", choices=("root", "whole"), default="root")
     parser.add_argument("--only", action="append", choices=SETS, help="a set (repeatable); default: all")
-    parser.add_argument("--store", choices=("default", "lancedb"), help="where the indexes are kept")
-    parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
     parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json")
     parser.add_argument("--detail", action="store_true", help="also by category and repository")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["FINDSPOT_HOME"] = home
-        kept: dict[str, Any] = {"commit": _commit(), "mode": args.mode, "sets": {}}
+        kept: dict[str, Any] = {"mode": args.mode, "sets": {}}
         earlier = json.loads((RESULTS / f"{args.against}.json").read_text()) if args.against else None
         for name in args.only or SETS:
             rows = run_set(name, args)
@@ -138,14 +123,7 @@ def main() -> None:
             if earlier and name in earlier["sets"]:
                 compare(name, rows, earlier["sets"][name]["ndcg10"], earlier["sets"][name]["groups"])
     if args.save:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{args.save}.json").write_text(json.dumps(_rounded(kept), indent=1) + "\n")
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _rounded(inner) for key, inner in value.items()}
-    return round(value, 4) if isinstance(value, float) else value
+        save(kept, args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Whether an updated index answers like a rebuilt one, after hundreds of random edits.
 
-    python -m benchmarks.same_answers PROJECT [--edits N] [--batch N] [--seed N] [--store default|lancedb]
+    python -m benchmarks.same_answers PROJECT [--edits N] [--batch N] [--seed N]
 
 A copy of the project is edited at random: files are added, changed, deleted, renamed, reverted and
 copied. After each batch the index is updated. At the end, twenty questions of all kinds are asked of
@@ -216,12 +216,12 @@ def _first_difference(one: Any, other: Any) -> str:
 
 
 @contextmanager
-def opened(root: Path, home: Path, store: str = "default") -> Iterator[Project]:
+def opened(root: Path, home: Path) -> Iterator[Project]:
     """Open a project whose index is in a home of its own."""
     before = os.environ.get("FINDSPOT_HOME")
     os.environ["FINDSPOT_HOME"] = str(home)
     try:
-        with closing(Engine({"store": store} if store != "default" else None)) as engine:
+        with closing(Engine()) as engine:
             yield engine.project(root)
     finally:
         if before is None:
@@ -244,13 +244,12 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=500)
     parser.add_argument("--batch", type=int, default=5, help="edits per update")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--store", choices=("default", "lancedb"), default="default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="findspot-same-") as place:
         root = Path(place, "project")
         shutil.copytree(options.project, root, ignore=shutil.ignore_patterns(".git", ".venv", "node_modules"))
         edits = Edits(root, options.seed)
-        with opened(root, Path(place, "home"), options.store) as project:
+        with opened(root, Path(place, "home")) as project:
             project.update(allow_large=True)
             start, updates = _processor_time(), 0
             for done in range(0, options.edits, options.batch):

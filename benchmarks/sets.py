@@ -1,4 +1,4 @@
-"""Query sets and the files they are asked about.
+"""Query sets, the files they are asked about, and where figures are kept.
 
 The sets are not part of this repository: a folder with `queries/*.jsonl` and `corpora/*.jsonl`
 is given by an option. Repositories come from a folder of git mirrors (`owner+name/repo`,
@@ -7,16 +7,22 @@ is given by an option. Repositories come from a folder of git mirrors (`owner+na
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import math
 import subprocess
 import tarfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.metrics import Place
 
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+NEVER = math.inf
 CORPORA = {
     "code_cosqa": "cosqa",
     "code_anthropic": "anthropic_code",
@@ -121,3 +127,39 @@ def _extract(mirror: Path, commit: str, target: Path) -> None:
             file = target / path.decode("utf-8", "replace")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content.stdout)
+
+
+def commit() -> str:
+    """Return the commit that is measured."""
+    git = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def rounded(value: Any) -> Any:
+    """Return nested figures as results/ keeps them."""
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    if value == NEVER:
+        return None
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def save(figures: dict[str, Any], name: str) -> None:
+    """Write figures to results/."""
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(rounded({"commit": commit(), **figures}), indent=1)
+    (RESULTS / f"{name}.json").write_text(text + "\n")
+
+
+def options(description: str | None) -> argparse.ArgumentParser:
+    """Return the options that all measurements of answers take."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sets", type=Path, required=True, help="folder with queries/ and corpora/")
+    parser.add_argument("--mirrors", type=Path, help="folder of git mirrors; without it, clones are made")
+    parser.add_argument(
+        "--cache", type=Path, default=HERE / ".cache", help="where checkouts and indexes are kept"
+    )
+    parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
+    return parser

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.memory import pss_mb
+
 ROUNDS = 5
 SEARCHES = 20
 
@@ -112,7 +114,7 @@ class Server:
 
     def pss_mb(self) -> float:
         """Memory of the server and all it started, shared pages counted once."""
-        return sum(map(_pss_kb, _family(self._process.pid))) / 1024
+        return pss_mb(self._process.pid)
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -123,17 +125,6 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
-
-
-def _family(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [child for task in tasks for child in (task / "children").read_text().split()]
-    return [pid, *(member for child in children for member in _family(int(child)))]
-
-
-def _pss_kb(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 _SHARED = {"FINDSPOT_IN_PROCESS": "0"}
@@ -243,7 +234,7 @@ def _memory(home: Home) -> dict[str, float]:
     assert page.stdout is not None
     page.stdout.readline()
     pids = [home.pid, page.pid, *(client.pid for client in clients)]
-    own = [sum(map(_pss_kb, _family(pid))) / 1024 for pid in pids]
+    own = [pss_mb(pid) for pid in pids]
     page.terminate()
     page.wait()
     for client in clients:

@@ -2,12 +2,6 @@
 
     python -m benchmarks.team --project FOLDER       # 50 clients, 2 queries per second each, 2 minutes
     python -m benchmarks.team --project FOLDER --home HOME     # keep the index for the next run
-    python -m benchmarks.team --clients 10 --seconds 10 --flood    # one client that floods beside polite ones
-    python -m benchmarks.team --mirrors MIRRORS --home WORK    # 30 clients, 50 published repositories
-
-With `--mirrors`, small repositories out of a folder of bare ones are unpacked, each is published to a folder
-of its own, and the server's indexes begin from what is published. Clients name a project by the address of
-its repository, and ask about another one each time.
 
 Prints the figures as JSON. Clients ask at fixed times, whether or not their last answer has come, and an
 answer's time counts from when it was due: a server that falls behind cannot hide it. Each query is new: a
@@ -28,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,25 +29,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.large import repositories_in, unpack
-from benchmarks.memory import pss_mb, tree
+from benchmarks.memory import machine, pss_mb, tree
 from benchmarks.peers import QUESTIONS
-from benchmarks.speed import machine
 
-CLIENTS, REPOSITORY_CLIENTS = 50, 30
-REPOSITORIES = 50
-FILES = range(30, 600)
-"""How many files a repository has that counts as small."""
+CLIENTS = 50
 SECONDS = 120
 PER_SECOND = 2.0
-GOAL_P95_MS, REPOSITORIES_GOAL_P95_MS = 300, 400
+GOAL_P95_MS = 300
 PATIENCE_S = 60
 IDLE_S = 2.0
 """The server closes connections on which nothing came for five seconds; a busy machine may be that slow."""
-FLOOD_CONNECTIONS = 40
-"""Connections of the client that floods: it asks again on each as soon as it has an answer."""
-_APART = 1_007
-"""Between the numbers of two clients' questions, so that they ask about different projects."""
 _VERSION = "2025-11-25"
 
 
@@ -74,10 +58,10 @@ class Tally:
 class TeamClient:
     """One client: a connection that stays open, and a session."""
 
-    def __init__(self, address: str, token: str, projects: Sequence[str]) -> None:
+    def __init__(self, address: str, token: str, project: str) -> None:
         parts = urlsplit(address)
         self._host, self._port = parts.hostname, parts.port
-        self._projects = projects
+        self._project = project
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._answered = 0.0
         self._head = (
@@ -100,8 +84,7 @@ class TeamClient:
 
     async def ask(self, number: int, query: str) -> str | None:
         """Return what went wrong with a search, if anything."""
-        project = self._projects[number % len(self._projects)]
-        call = {"name": "search_code", "arguments": {"query": query, "path": project}}
+        call = {"name": "search_code", "arguments": {"query": query, "path": self._project}}
         try:
             status, _, body = await self._post({"id": number, "method": "tools/call", "params": call})
         except (OSError, EOFError, ValueError) as error:
@@ -151,99 +134,36 @@ class Load:
     clients: int = CLIENTS
     seconds: float = SECONDS
     per_second: float = PER_SECOND
-    flood: bool = False
-    goal_p95_ms: int = GOAL_P95_MS
 
 
-@dataclass(frozen=True)
-class Served:
-    """A project of the server, and how clients name it."""
-
-    folder: Path
-    named: str
-    published: Path | None = None
-
-
-def publish_repositories(mirrors: Path, work: Path, number: int) -> list[Served]:
-    """Unpack small repositories and publish each; those that an earlier run has published are used again."""
-    served: list[Served] = []
-    sources, published = work / "sources", work / "published"
-    sources.mkdir(parents=True, exist_ok=True)
-    for mirror in repositories_in(mirrors):
-        name = mirror.relative_to(mirrors).parts[0]
-        listed = _git(mirror, "ls-tree", "-r", "--name-only", "HEAD")
-        if len(listed.splitlines()) not in FILES:
-            continue
-        folder, address = sources / name, published / name
-        if not address.exists() and not _publish(mirror, folder, address, work / "publisher"):
-            continue
-        served.append(Served(folder, f"github.com/{name.replace('+', '/', 1)}".lower(), address))
-        if len(served) == number:
-            break
-    return served
-
-
-def _publish(mirror: Path, folder: Path, address: Path, home: Path) -> bool:
-    """Unpack the last commit of a bare repository and publish its index; False where objects are missing."""
-    if not folder.exists() and not unpack(mirror, folder):
-        return False
-    commit, owner = _git(mirror, "rev-parse", "HEAD").strip(), folder.name.replace("+", "/", 1)
-    command = ("publish", str(address), "--project", str(folder), "--commit", commit, "--branch", "main")
-    _findspot(home, *command)
-    (folder / ".git").mkdir(exist_ok=True)
-    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://github.com/{owner}.git\n')
-    return True
-
-
-def _git(mirror: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "--git-dir", str(mirror), *arguments], capture_output=True, check=False)
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _findspot(home: Path, *arguments: str, **settings: str) -> Any:
-    environment = os.environ | {"FINDSPOT_HOME": str(home)} | settings
+def _findspot(home: Path, *arguments: str) -> Any:
+    environment = os.environ | {"FINDSPOT_HOME": str(home)}
     command = [sys.executable, "-m", "findspot", *arguments, "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 
 
-def measure(projects: Sequence[Served], home: Path, load: Load) -> dict[str, Any]:
-    """Index the projects, serve them, and let everybody ask."""
-    chunks = 0
-    for project in projects:
-        begin = {"FINDSPOT_PUBLISHED_AT": str(project.published)} if project.published else {}
-        chunks += _findspot(home, "index", str(project.folder), "--yes", **begin)["totalChunks"]
+def measure(project: Path, home: Path, load: Load) -> dict[str, Any]:
+    """Index the project, serve it, and let everybody ask."""
+    chunks = _findspot(home, "index", str(project), "--yes")["totalChunks"]
     environment = os.environ | {"FINDSPOT_HOME": str(home)}
-    tokens = [f"token-{number}" for number in range(load.clients + load.flood)]
+    tokens = [f"token-{number}" for number in range(load.clients)]
     file = home / "tokens.json"
-    names = [project.named for project in projects]
-    file.write_text(json.dumps({"tokens": [_entry(token, names) for token in tokens]}))
+    file.write_text(json.dumps({"tokens": [_entry(token, [str(project)]) for token in tokens]}))
     with _serving(file, environment) as (address, pid):
-        figures = asyncio.run(_ask_all(address, pid, tokens, names, load))
-    return {
-        "projects": len(projects),
-        "chunks": chunks,
-        "load": " ".join(f"{one:.1f}" for one in os.getloadavg()),
-        **figures,
-    }
+        asking = [TeamClient(address, token, str(project)) for token in tokens]
+        figures = asyncio.run(_ask_all(asking, pid, load))
+    return {"chunks": chunks, **figures}
 
 
-async def _ask_all(
-    address: str, pid: int, tokens: list[str], projects: Sequence[str], load: Load
-) -> dict[str, Any]:
-    asking = [TeamClient(address, token, projects) for token in tokens[: load.clients]]
+async def _ask_all(asking: Sequence[TeamClient], pid: int, load: Load) -> dict[str, Any]:
     for client in asking:
         await client.connect()
-    for number in range(max(len(QUESTIONS), len(projects))):  # models are loaded and caches filled first
-        query = QUESTIONS[number % len(QUESTIONS)]
+    for number, query in enumerate(QUESTIONS):  # models are loaded and caches filled first
         await asyncio.gather(*(client.ask(number + 1, query) for client in asking[:8]))
-    tally, refused = Tally(), Counter[str]()
+    tally = Tally()
     server_s, clients_s = _cpu_s(pid), time.process_time()
-    flooding = [
-        asyncio.create_task(_flood(TeamClient(address, tokens[-1], projects), n, refused))
-        for n in range(FLOOD_CONNECTIONS if load.flood else 0)
-    ]
     begin = asyncio.get_running_loop().time() + 0.2
     await asyncio.gather(
         *(
@@ -254,13 +174,9 @@ async def _ask_all(
     used = {"server_cpu_ms": _cpu_s(pid) - server_s, "client_cpu_ms": time.process_time() - clients_s}
     per_request = {name: round(1000 * value / len(tally.times_ms), 2) for name, value in used.items()}
     memory_mb = pss_mb(pid)
-    for task in flooding:
-        task.cancel()
-    await asyncio.gather(*flooding, return_exceptions=True)
     for client in asking:
         client.close()
-    flood = {"flood_answers": dict(refused)} if load.flood else {}
-    return _figures(tally, load.goal_p95_ms) | per_request | {"server_mb": round(memory_mb)} | flood
+    return _figures(tally) | per_request | {"server_mb": round(memory_mb)}
 
 
 async def _ask(client: TeamClient, begin: float, number: int, load: Load, tally: Tally) -> None:
@@ -270,25 +186,8 @@ async def _ask(client: TeamClient, begin: float, number: int, load: Load, tally:
         due = begin + turn / load.per_second
         await asyncio.sleep(max(0.0, due - loop.time()))
         query = f"{QUESTIONS[(number + turn) % len(QUESTIONS)]} {number}{turn:03}"
-        error = await client.ask(turn + 100 + number * _APART, query)
+        error = await client.ask(turn + 100, query)
         tally.note(loop.time() - due, error)
-
-
-async def _flood(client: TeamClient, number: int, answers: Counter[str]) -> None:
-    while True:
-        try:
-            await client.connect()
-            break
-        except (AssertionError, OSError, KeyError):
-            client.close()
-            await asyncio.sleep(1)
-    turn = 0
-    while True:
-        turn += 1
-        error = await client.ask(turn, f"{QUESTIONS[turn % len(QUESTIONS)]} {number}{turn:05}")
-        answers[error.split(":")[0] if error else "answered"] += 1
-        if error:
-            await asyncio.sleep(0.01)
 
 
 def _cpu_s(pid: int) -> float:
@@ -300,7 +199,7 @@ def _cpu_s(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _figures(tally: Tally, goal_p95_ms: int) -> dict[str, Any]:
+def _figures(tally: Tally) -> dict[str, Any]:
     times = sorted(tally.times_ms)
     cuts = statistics.quantiles(times, n=100, method="inclusive")
     return {
@@ -311,7 +210,7 @@ def _figures(tally: Tally, goal_p95_ms: int) -> dict[str, Any]:
         "p95_ms": round(cuts[94], 1),
         "p99_ms": round(cuts[98], 1),
         "most_ms": round(times[-1], 1),
-        "held": not tally.errors and cuts[94] < goal_p95_ms,
+        "held": not tally.errors and cuts[94] < GOAL_P95_MS,
     }
 
 
@@ -341,25 +240,14 @@ def _serving(tokens: Path, environment: dict[str, str]) -> Iterator[tuple[str, i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1])
-    parser.add_argument("--mirrors", type=Path, help="a folder of bare repositories to publish and serve")
-    parser.add_argument("--repositories", type=int, default=REPOSITORIES, help="how many of them")
-    parser.add_argument("--home", type=Path, help="keep the indexes here; default: a temporary folder")
-    parser.add_argument("--clients", type=int, help="default: 50, with --mirrors 30")
+    parser.add_argument("--home", type=Path, help="keep the index here; default: a temporary folder")
+    parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--per-second", type=float, default=PER_SECOND, help="queries of each client")
-    parser.add_argument("--flood", action="store_true", help="add a client that asks without a pause")
     args = parser.parse_args()
-    clients = args.clients or (REPOSITORY_CLIENTS if args.mirrors else CLIENTS)
-    goal_ms = REPOSITORIES_GOAL_P95_MS if args.mirrors else GOAL_P95_MS
-    load = Load(clients, args.seconds, args.per_second, args.flood, goal_ms)
+    load = Load(args.clients, args.seconds, args.per_second)
     with tempfile.TemporaryDirectory() as temporary:
-        home = (args.home or Path(temporary)).resolve()
-        if args.mirrors:
-            projects = publish_repositories(args.mirrors.resolve(), home, args.repositories)
-            home /= "server"
-        else:
-            projects = [Served(args.project.resolve(), str(args.project.resolve()))]
-        figures = measure(projects, home, load)
+        figures = measure(args.project.resolve(), (args.home or Path(temporary)).resolve(), load)
     asked = {name: getattr(load, name) for name in ("clients", "per_second", "seconds")}
     print(json.dumps({**machine(), **asked, **figures}, indent=2))  # noqa: T201
 

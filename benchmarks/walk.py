@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import time
@@ -56,5 +57,6 @@ def measure() -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for key, value in measure().items():
         sys.stdout.write(f"{key} {value:g}\n")

@@ -2,12 +2,13 @@
 
 The source folder is the root of the repository, so links such as `../benchmarks/README.md` also work there.
 `docs/README.md` is the front page. Its tables are the table of contents: a page that they do not list, a link
-without a target and a missing picture are errors.
+without a target and a missing picture are errors. The reference pages are generated first, from the program.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "docs"))
+
+from reference import write_reference  # noqa: E402
+
+write_reference(ROOT / "docs")
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _PAGE = re.compile(r"\]\(((?:\.\./)?[\w/.-]+)\.md\)")

@@ -20,8 +20,7 @@ from findspot import Engine, Project
 from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
-from findspot.core.setting_keys import KEYS
-from findspot.core.settings import DiscoverSettings
+from findspot.core.settings import KEYS, DiscoverSettings
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store

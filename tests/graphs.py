@@ -10,7 +10,8 @@ from findspot.chunk.dispatch import chunk_file
 from findspot.core.facts import names_of, pack
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, SourceFile
-from findspot.graph import Graph
+from findspot.core.progress import CancelToken
+from findspot.graph import Graph, store_edges
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.sqlite_store import SqliteStore
 
@@ -25,12 +26,14 @@ def record_of(path: str, text: str) -> FileRecord:
     return FileRecord(file, "", (), pack(chunked.facts), names_of(chunked.facts))
 
 
-def stored(files: Mapping[str, str], home: Path) -> SqliteStore:
+def stored(files: Mapping[str, str], home: Path, *, resolve: bool = True) -> SqliteStore:
     store = SqliteStore(home, "project")
     with store.writer() as writer:
         for path, text in files.items():
             writer.put(record_of(path, text))
         writer.commit()
+        if resolve:
+            store_edges(store, writer, CancelToken())
     return store
 
 

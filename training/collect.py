@@ -23,10 +23,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from archives import Package, packages
-from extract import MAX_TEXT_CHARS, SUFFIXES, Pair, first_paragraph, pairs_of, spoken
+from extract import MAX_TEXT_CHARS, SUFFIXES, Pair, first_paragraph, pairs_of
 from guard import Guard
-from interfaces import interface_pairs
-from manuals import CHANGE_LOG, changed_names
 from questions import question
 
 HERE = Path(__file__).parent
@@ -38,14 +36,8 @@ MAX_PAIRS_A_PACKAGE = 4000
 KIND_LIMIT = {"name": 0.15, "named": 0.3, "test": 0.1, "comment": 0.2}
 """The most that weaker kinds may add, as a share of a package's limit."""
 
-WHOLE_KINDS = frozenset({"api"})
-"""Kinds that are taken whole: only two packages have them, and nothing else is so like a tool."""
-
-INTERFACES = frozenset({"botocore", "google-api-python-client"})
-CHANGE_LOGS = frozenset({"changelog", "changes", "news", "history", "txt"})
-
 USES_OF_A_TEXT = 2
-"""A function may be asked for by its comment and by a test or a change log, not more often."""
+"""A function may be asked for by its comment and by its name, not more often."""
 
 
 # --- download ----------------------------------------------------------------------------------
@@ -146,27 +138,14 @@ def extract_package(guard: Guard, package: Package) -> None:
 
 
 def _package_pairs(guard: Guard, package: Package) -> Iterator[Pair]:
-    readme, changes, defined, tests = package.description, list[str](), dict[str, Pair](), list[Pair]()
-    for path, text in package.files(frozenset(SUFFIXES) | CHANGE_LOGS):
+    readme = package.description
+    for path, text in package.files(frozenset(SUFFIXES)):
         if guard.refuses_path(path):
-            continue
-        if CHANGE_LOG.search(path):
-            changes.append(text)
             continue
         if not readme and path.lower() in ("readme.md", "readme.rst"):
             readme = text
-        for pair in pairs_of(path, text):
-            if pair.kind == "test":
-                tests.append(pair)
-            elif pair.name and pair.kind in ("doc", "name"):
-                defined.setdefault(pair.name, pair)
-            yield pair
+        yield from pairs_of(path, text)
     yield from _summaries(package, readme)
-    yield from _tested(tests, defined)
-    yield from _changed(changes, defined)
-    if package.ecosystem == "pypi" and package.name in INTERFACES:
-        for query, text in interface_pairs(package.archive):
-            yield Pair("api", "http", query, text)
 
 
 def _summaries(package: Package, readme: str) -> Iterator[Pair]:
@@ -178,29 +157,6 @@ def _summaries(package: Package, readme: str) -> Iterator[Pair]:
         yield from pairs_of("README.md", package.description)
 
 
-def _tested(tests: list[Pair], defined: dict[str, Pair]) -> Iterator[Pair]:
-    """A test's name asks for the code of that name, too: `test_read_json_empty` for `read_json`."""
-    for test in tests:
-        words = test.name.removeprefix("test_").split("_")
-        for count in range(len(words), 1, -1):
-            pair = defined.get("_".join(words[:count]))
-            if pair:
-                yield Pair(
-                    "tested", test.language, spoken(test.name.removeprefix("test_")), pair.text, pair.raw
-                )
-                break
-
-
-def _changed(changes: list[str], defined: dict[str, Pair]) -> Iterator[Pair]:
-    """A line of the change log asks for the code that it names."""
-    for text in changes:
-        for line, names in changed_names(text):
-            pair = next((defined[name] for name in names if name in defined and spoken(name)), None)
-            query = first_paragraph(line)
-            if pair and query:
-                yield Pair("change", pair.language, query, pair.text, pair.raw)
-
-
 def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
     """At most `limit` pairs, weaker kinds within their share; which ones is decided by their hash."""
     kept: list[Pair] = []
@@ -210,10 +166,9 @@ def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
         key=lambda pair: blake2b((pair.query + pair.text).encode("utf-8", "replace"), digest_size=8).digest(),
     ):
         counts[pair.kind] += 1
-        if pair.kind in WHOLE_KINDS or counts[pair.kind] <= limit * KIND_LIMIT.get(pair.kind, 1.0):
+        if counts[pair.kind] <= limit * KIND_LIMIT.get(pair.kind, 1.0):
             kept.append(pair)
-    whole = [pair for pair in kept if pair.kind in WHOLE_KINDS]
-    return whole + [pair for pair in kept if pair.kind not in WHOLE_KINDS][:limit]
+    return kept[:limit]
 
 
 # --- select ------------------------------------------------------------------------------------

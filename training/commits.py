@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,8 +30,6 @@ from messages import Message, clean, telling_words, words
 CACHE = Path(__file__).parent / ".cache"
 
 Case = dict[str, object]
-CasesOf = Callable[[Path, str], list[Case]]
-"""What makes the cases of a mirror and its `owner/name`."""
 
 MAX_COMMITS = 4_000
 MAX_AGE = 4 * 365 * 24 * 3600
@@ -395,7 +393,7 @@ def write(target: Path, lines: Iterable[str]) -> None:
     draft.replace(target)
 
 
-def collect(mirror: Path, folder: Path, cases_of: CasesOf) -> str:
+def collect(mirror: Path, folder: Path) -> str:
     """Write the cases of one mirror to its own file, unless it is there; return what happened."""
     target = folder / f"{mirror.parent.name}.jsonl"
     if target.exists():
@@ -409,12 +407,12 @@ def collect(mirror: Path, folder: Path, cases_of: CasesOf) -> str:
     return f"{repository}: {len(cases)} cases\n"
 
 
-def collect_all(name: str, cases_of: CasesOf, description: str | None) -> None:
-    """Run a recipe over every mirror that the guard allows, and write all cases to one file."""
-    parser = argparse.ArgumentParser(description=description)
+def main() -> None:
+    """Make the cases of every mirror that the guard allows, and write all to one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mirrors", type=Path, help="folder of bare git directories, owner+name/repo")
     parser.add_argument("--guard", type=Path, required=True, metavar="EVALUATION")
-    parser.add_argument("--out", type=Path, default=CACHE / f"{name}.jsonl")
+    parser.add_argument("--out", type=Path, default=CACHE / "commits.jsonl")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     guard = Guard.of_names(options.guard)
@@ -422,10 +420,10 @@ def collect_all(name: str, cases_of: CasesOf, description: str | None) -> None:
     mirrors = [mirror for mirror in mirrors if not guard.refuses_repository(repository_of(mirror))]
     by_name = {repository_of(mirror).lower().rpartition("/")[2]: mirror for mirror in reversed(mirrors)}
     mirrors = sorted(by_name.values())  # a fork would put one repository on both sides of a split
-    folder = CACHE / name
+    folder = CACHE / "commits"
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(options.jobs) as pool:
-        for report in pool.map(collect, mirrors, repeat(folder), repeat(cases_of)):
+        for report in pool.map(collect, mirrors, repeat(folder)):
             sys.stderr.write(report)
     files = [folder / f"{mirror.parent.name}.jsonl" for mirror in mirrors]
     write(options.out, (file.read_text("utf-8") for file in files if file.exists()))
@@ -437,4 +435,4 @@ def repository_of(mirror: Path) -> str:
 
 
 if __name__ == "__main__":
-    collect_all("commits", cases_of, __doc__)
+    main()

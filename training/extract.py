@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from manuals import MANUAL_SUFFIXES, manual_pairs
-
 MAX_QUERY_CHARS = 300
 MAX_TEXT_CHARS = 1000
 """As much as a chunk of an index holds."""
@@ -57,7 +55,6 @@ SUFFIXES = {
     "zig": "zig",
     "md": "markdown",
     "rst": "rst",
-    **dict.fromkeys(MANUAL_SUFFIXES, "manual"),
 }
 
 
@@ -82,9 +79,6 @@ def pairs_of(path: str, text: str) -> Iterator[Pair]:
         yield from _python(text)
     elif language in ("markdown", "rst"):
         yield from _sections(text, language)
-    elif language == "manual":
-        for query, section in manual_pairs(text):
-            yield Pair("manual", language, query, section)
     else:
         yield from _commented(text, language)
 

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import home_folder, load_settings
+from findspot.core.config import load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
-from findspot.core.files import is_folder
 from findspot.core.log import get_logger
 from findspot.core.model import IndexState, IndexStatus
-from findspot.core.paths import project_root, restrict_home
+from findspot.core.paths import home_folder, is_folder, project_root, restrict_home
 from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around

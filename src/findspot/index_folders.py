@@ -9,11 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from findspot.core.config import home_folder, load_settings
+from findspot.core.config import configured_roots, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
-from findspot.core.files import folder_bytes, is_folder, read_json
-from findspot.core.paths import index_folder
-from findspot.core.roots import configured_roots
+from findspot.core.files import folder_bytes, read_json
+from findspot.core.paths import home_folder, index_folder, is_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import folders_around
 from findspot.discover.repositories import remote_address, repository_address

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import (
+    INDEX_FILE,
     RememberedSettings,
     agreed_address,
+    configured_roots,
     keep_given,
     load_settings,
     set_value,
+    write_starter,
 )
-from findspot.core.configfiles import INDEX_FILE, write_starter
 from findspot.core.errors import (
     CancelledError,
     FileLimitError,
@@ -31,14 +33,14 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Skip, SkipReason
-from findspot.core.paths import index_folder, storable_root
+from findspot.core.paths import Roots, index_folder, storable_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings
 from findspot.discover.admission import not_indexable
 from findspot.discover.walk import classify, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels
+from findspot.graph import resolve_waiting
 from findspot.publishing.published import open_published
 from findspot.publishing.shared_copy import PROJECT, ReadOnlyError, SharedCopy
 from findspot.store.index_meta import was_stopped, write_metadata
@@ -215,6 +217,10 @@ class Indexer:
             first = self.store.read_only  # a reader's own index is begun as if somebody had asked
             if paths is None or first or not self.refresh_paths(paths, cancel, progress):
                 self.apply(self.run(cancel=cancel, progress=progress, asked=first))
+
+    def resolve_some(self, cancel: CancelToken) -> bool:
+        """Resolve the references of some files that an update left pending; return whether more are."""
+        return resolve_waiting(self.store, ignore_progress, cancel)
 
     def catch_up(
         self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None

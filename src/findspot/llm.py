@@ -7,10 +7,11 @@ import json
 import re
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from findspot.core.config import secret
 from findspot.core.errors import LanguageModelError, ProviderError
@@ -144,97 +145,44 @@ MAX_ANSWER_BYTES = 4 << 20
 _HINT = "Check `llm.endpoint` and `llm.model`, or set `llm.provider` to none."
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The request format of one kind of service, and where its answer has the text."""
+class ServiceModel(ABC):
+    """A model at an address; safe to use from several threads. Each kind of service has its own format."""
 
-    id: str
-    base: str
-    path: str
-    model: str
-    key_variable: str
-    body: Callable[[str, Prompt], dict[str, Any]]
-    headers: Callable[[str | None], dict[str, str]]
-    text: Callable[[Any], Any]
+    service: ClassVar[str]
+    base: ClassVar[str]
+    path: ClassVar[str]
+    usual_model: ClassVar[str]
+    key_variable: ClassVar[str]
 
-
-def _openai_body(model: str, prompt: Prompt) -> dict[str, Any]:
-    messages = [{"role": "system", "content": prompt.rules}, {"role": "user", "content": prompt.text}]
-    return {"model": model, "messages": messages, "max_tokens": prompt.max_tokens, "temperature": 0}
-
-
-def _openai_headers(key: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _anthropic_body(model: str, prompt: Prompt) -> dict[str, Any]:
-    messages = [{"role": "user", "content": prompt.text}]
-    return {"model": model, "system": prompt.rules, "messages": messages, "max_tokens": prompt.max_tokens}
-
-
-def _anthropic_headers(key: str | None) -> dict[str, str]:
-    return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
-
-
-def _anthropic_text(answer: Any) -> str:
-    return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
-
-
-OPENAI = Dialect(
-    "openai",
-    "https://api.openai.com/v1",
-    "/chat/completions",
-    "gpt-4o-mini",
-    "OPENAI_API_KEY",
-    _openai_body,
-    _openai_headers,
-    lambda answer: answer["choices"][0]["message"]["content"],
-)
-ANTHROPIC = Dialect(
-    "anthropic",
-    "https://api.anthropic.com/v1",
-    "/messages",
-    "claude-3-5-haiku-latest",
-    "ANTHROPIC_API_KEY",
-    _anthropic_body,
-    _anthropic_headers,
-    _anthropic_text,
-)
-DIALECTS = {dialect.id: dialect for dialect in (OPENAI, ANTHROPIC)}
-
-
-class ServiceModel:
-    """A model at an address; safe to use from several threads."""
-
-    def __init__(
-        self,
-        dialect: Dialect,
-        key: str | None,
-        endpoint: str | None = None,
-        model: str | None = None,
-    ) -> None:
-        self._dialect = dialect
+    def __init__(self, key: str | None, endpoint: str | None = None, model: str | None = None) -> None:
         self._key = key
-        self._endpoint = (endpoint or dialect.base).rstrip("/").removesuffix(dialect.path)
+        self._endpoint = (endpoint or self.base).rstrip("/").removesuffix(self.path)
         self._needs_key = endpoint is None  # a server of one's own may want none
-        self._model = model or dialect.model
+        self._model = model or self.usual_model
+
+    @abstractmethod
+    def _body(self, prompt: Prompt) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _headers(self) -> dict[str, str]: ...
+
+    @abstractmethod
+    def _text(self, answer: Any) -> Any: ...
 
     @property
     def name(self) -> str:
-        return f"{self._dialect.id}:{self._model}"
+        return f"{self.service}:{self._model}"
 
     def complete(self, prompt: Prompt) -> Completion:
         """Send one request, without a retry: an answer without a model is better than a long wait."""
         if self._needs_key and not self._key:
-            raise self._failure(
-                "it needs a key", f"Set the environment variable {self._dialect.key_variable}."
-            )
-        body = json.dumps(self._dialect.body(self._model, prompt)).encode()
+            raise self._failure("it needs a key", f"Set the environment variable {self.key_variable}.")
+        body = json.dumps(self._body(prompt)).encode()
         answer = self._in_time(lambda: self._ask(body, prompt.timeout_s), prompt.timeout_s)
         if answer.status != 200:
-            raise self._failure(*refusal(answer.status, self._model, self._dialect.key_variable))
+            raise self._failure(*refusal(answer.status, self._model, self.key_variable))
         try:
-            text = self._dialect.text(json.loads(answer.data))
+            text = self._text(json.loads(answer.data))
         except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
             raise self._failure("its answer holds no text") from error
         if not isinstance(text, str) or not text.strip():
@@ -259,17 +207,10 @@ class ServiceModel:
             raise self._failure(f"no answer within {timeout_s:.0f} seconds") from None
 
     def _ask(self, body: bytes, timeout_s: float) -> Answer:
-        headers = {"Content-Type": "application/json", **self._dialect.headers(self._key)}
+        headers = {"Content-Type": "application/json", **self._headers()}
+        limits: dict[str, Any] = {"timeout_s": timeout_s, "max_bytes": MAX_ANSWER_BYTES}
         try:
-            address = Address(self._endpoint)
-            return address.ask(
-                "POST",
-                self._dialect.path,
-                body,
-                headers,
-                timeout_s=timeout_s,
-                max_bytes=MAX_ANSWER_BYTES,
-            )
+            return Address(self._endpoint).ask("POST", self.path, body, headers, **limits)
         except ProviderError as error:
             raise self._failure(error.developer_message.partition(": ")[2]) from None
         except RequestFailedError as error:
@@ -279,18 +220,54 @@ class ServiceModel:
         return LanguageModelError(f"{self.name}: {detail}", hint=hint or _HINT)
 
 
-NONE = "none"
+class OpenAi(ServiceModel):
+    """The chat completions of OpenAI, which many servers speak."""
+
+    service = "openai"
+    base, path = "https://api.openai.com/v1", "/chat/completions"
+    usual_model = "gpt-4o-mini"
+    key_variable = "OPENAI_API_KEY"
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        messages = [{"role": "system", "content": prompt.rules}, {"role": "user", "content": prompt.text}]
+        limits = {"max_tokens": prompt.max_tokens, "temperature": 0}
+        return {"model": self._model, "messages": messages, **limits}
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
+    def _text(self, answer: Any) -> Any:
+        return answer["choices"][0]["message"]["content"]
+
+
+class Anthropic(ServiceModel):
+    """The messages of Anthropic."""
+
+    service = "anthropic"
+    base, path = "https://api.anthropic.com/v1", "/messages"
+    usual_model = "claude-3-5-haiku-latest"
+    key_variable = "ANTHROPIC_API_KEY"
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        messages = [{"role": "user", "content": prompt.text}]
+        limits = {"max_tokens": prompt.max_tokens}
+        return {"model": self._model, "system": prompt.rules, "messages": messages, **limits}
+
+    def _headers(self) -> dict[str, str]:
+        return {"anthropic-version": "2023-06-01"} | ({"x-api-key": self._key} if self._key else {})
+
+    def _text(self, answer: Any) -> Any:
+        return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
 
 
 def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
     """Return the client's model or the configured service, for one answer of ours; with the provider `none`,
     neither."""
-    if settings.provider == NONE:
+    if settings.provider == "none":
         return None
     if client is not None:
         return Bounded(ClientModel(client))
-    dialect = DIALECTS.get(settings.provider)
-    if dialect is None:
-        return None
-    service = ServiceModel(dialect, secret(dialect.key_variable), settings.endpoint, settings.model)
-    return Bounded(service)
+    for kind in (OpenAi, Anthropic):
+        if kind.service == settings.provider:
+            return Bounded(kind(secret(kind.key_variable), settings.endpoint, settings.model))
+    return None

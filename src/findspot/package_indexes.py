@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.core.config import home_folder
 from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
-from findspot.core.files import make_private_dir, stat_of
+from findspot.core.files import make_private_dir
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
-from findspot.core.paths import SCHEME, package_of
+from findspot.core.paths import SCHEME, home_folder, package_of, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import Dependency, normalised
 from findspot.dependencies.package_folders import (

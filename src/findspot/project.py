@@ -6,10 +6,11 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from findspot.core.config import configured_roots
 from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
 from findspot.core.locks import REBUILT, SET_ASIDE, is_locked
@@ -26,13 +27,12 @@ from findspot.core.model import (
     Results,
     Skip,
 )
-from findspot.core.paths import project_root
+from findspot.core.paths import Roots, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.roots import Roots, configured_roots
-from findspot.core.setting_keys import EAGER
-from findspot.core.settings import Settings
+from findspot.core.settings import EAGER, Settings
 from findspot.discover.checkouts import head_commit
-from findspot.embed.provider_registry import OpenEmbedder
+from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
+from findspot.graph import resolve_waiting
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.package_indexes import PackageIndexes
@@ -47,6 +47,7 @@ from findspot.sync.strategies import Lazy, status_notes
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
 if TYPE_CHECKING:
+    from findspot.history.project_history import ProjectHistory
     from findspot.llm import Sample
 
 MAX_PATH_RESULTS = 100_000
@@ -111,7 +112,16 @@ class Project:
             cancel=cancel or CancelToken(),
         )
         with _give_way(self._supervisor):
-            return index.apply(run)
+            report = index.apply(run)
+        self.history.update_soon()
+        return report
+
+    @cached_property
+    def history(self) -> ProjectHistory:
+        """The commits of the project's repository."""
+        from findspot.history.project_history import ProjectHistory
+
+        return ProjectHistory(self.root, self.index.own.folder, partial(self.index.open_model, IN_THE_BOX))
 
     def reindex_file(self, path: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
@@ -133,6 +143,7 @@ class Project:
         with self._guard:
             if self._supervisor is None:
                 self._supervisor = Supervisor(self.index, delay_s=delay_s)
+                self.history.update_soon()
                 if self.settings.sync.dependencies == EAGER:
                     self.packages.index_direct()
             return self._supervisor
@@ -210,11 +221,23 @@ class Project:
 
         inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
         waiting = self._supervisor.waiting if self._supervisor is not None else frozenset()
-        with self.reader() as reader:
-            findings = investigate(reader, inquiry, progress, cancel or CancelToken())
+        cancel = cancel or CancelToken()
+        with self._graph_reader(progress, cancel) as reader:
+            findings = investigate(reader, inquiry, progress, cancel)
             missing = [path for path in sorted(waiting - {""})[:_FEW_PATHS] if reader.lacks(path)]
         findings = replace(findings, warning=_with_missing(findings.warning, missing))
         return summarise_findings(findings, choose_model(self.settings.llm, client))
+
+    @contextlib.contextmanager
+    def _graph_reader(self, progress: ProgressSink, cancel: CancelToken) -> Iterator[IndexReader]:
+        """Open the index for a question about references; some that are pending are resolved before it."""
+        with self.reader() as reader:
+            if not reader.snapshot.edges.pending():
+                yield reader
+                return
+        resolve_waiting(self.store, progress, cancel)
+        with self.reader() as reader:
+            yield reader
 
     def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
         """Return the indexed paths that match a glob, in order, and how many there are before the limit."""
@@ -246,6 +269,7 @@ class Project:
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
+        self.history.close()
         self.packages.close()
         self.index.close()
 

@@ -359,82 +359,9 @@ done:
     return result;
 }
 
-#define MOST_PARTS 256
-
-static unsigned char lowered(unsigned char letter) {
-    return letter >= 'A' && letter <= 'Z' ? (unsigned char)(letter + 32) : letter;
-}
-
-/* Return whether a word holds one of some parts in any case; `firsts` has the letters that parts begin with. */
-static int holds_part(const unsigned char *word, Py_ssize_t size, const Utf8 *parts, Py_ssize_t count,
-                      const uint8_t *firsts) {
-    for (Py_ssize_t at = 0; at < size; at++) {
-        if (!firsts[lowered(word[at])])
-            continue;
-        for (Py_ssize_t each = 0; each < count; each++) {
-            Py_ssize_t length = parts[each].size, same = 0;
-            if (length > size - at)
-                continue;
-            while (same < length && lowered(word[at + same]) == parts[each].at[same])
-                same++;
-            if (same == length)
-                return 1;
-        }
-    }
-    return 0;
-}
-
-/* words_with(text, parts): the words of an ASCII text that hold one of some parts in any case, with their lines. */
-static PyObject *words_with(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *text, *wanted;
-    if (!PyArg_ParseTuple(args, "UO!", &text, &PyTuple_Type, &wanted))
-        return NULL;
-    Utf8 whole = {0}, parts[MOST_PARTS] = {{0}};
-    uint8_t firsts[256] = {0};
-    PyObject *result = NULL;
-    Py_ssize_t count = PyTuple_Size(wanted), line = 0;
-    if (count > MOST_PARTS) {
-        PyErr_SetString(PyExc_ValueError, "too many parts");
-        return NULL;
-    }
-    for (Py_ssize_t each = 0; each < count; each++) {
-        PyObject *part = PyTuple_GetItem(wanted, each);
-        if (utf8_of_str(part, &parts[each], "words_with() takes a str and a tuple of str") < 0)
-            goto done;
-        if (parts[each].size)
-            firsts[parts[each].at[0]] = 1;
-    }
-    if (utf8_of(text, &whole) < 0 || (result = PyList_New(0)) == NULL)
-        goto done;
-    const unsigned char *at = whole.at, *end = whole.at + whole.size;
-    while (at < end) {
-        const unsigned char *word = at;
-        while (at < end && in_words[*at])
-            at++;
-        if (at > word && holds_part(word, at - word, parts, count, firsts)) {
-            PyObject *pair = Py_BuildValue("(ns#)", line, (const char *)word, at - word);
-            if (pair == NULL || PyList_Append(result, pair) < 0) {
-                Py_XDECREF(pair);
-                Py_CLEAR(result);
-                break;
-            }
-            Py_DECREF(pair);
-        }
-        if (at < end && *at++ == '\n')
-            line++;
-    }
-done:
-    Py_XDECREF(whole.owner);
-    for (Py_ssize_t each = 0; each < count; each++)
-        Py_XDECREF(parts[each].owner);
-    return result;
-}
-
 PyMethodDef search_functions[] = {
     {"row_scores", row_scores, METH_VARARGS, NULL},
     {"best_rows", best_rows, METH_VARARGS, NULL},
     {"merged", merged, METH_VARARGS, NULL},
-    {"words_with", words_with, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

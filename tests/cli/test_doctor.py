@@ -10,8 +10,7 @@ from pathlib import Path
 
 from findspot.core.config import load_settings
 from findspot.core.log import at_least, last_lines, log_file
-from findspot.serve.cli.bug_report import Scrubber
-from findspot.serve.cli.doctor import State, watching
+from findspot.serve.cli.doctor import Scrubber, State, watching
 from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from findspot import __version__
-from findspot.core.setting_keys import PROJECT_TOOLSET
+from findspot.core.settings import PROJECT_TOOLSET
 from findspot.serve.cli.clients.config_files import PARAGRAPH
 from findspot.serve.mcp.tools import all_tools
 

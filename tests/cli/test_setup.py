@@ -348,26 +348,21 @@ def test_a_file_that_others_changed_since_loses_only_our_entry(desk: Desk) -> No
     assert set(servers("codex", desk.path("codex").read_bytes())) == {"docs", "new"}
 
 
-def test_an_entry_of_ones_own_comes_back(desk: Desk) -> None:
-    own = b'{"mcpServers": {"findspot": {"command": "mine", "env": {"A": "b"}}}}'
+@pytest.mark.parametrize("new", [{}, {"new": {"command": "y"}}])
+def test_an_entry_of_ones_own_comes_back(desk: Desk, new: dict[str, object]) -> None:
+    """Also to a file that others have changed since."""
+    own = {"command": "mine", "env": {"A": "b"}}
     desk.fill("cursor")
-    desk.path("cursor").write_bytes(own)
+    desk.path("cursor").write_text(json.dumps({"mcpServers": {"findspot": own}}))
     assert desk("--yes").code == 0
-    entry = servers("cursor", desk.path("cursor").read_bytes())["findspot"]
+    changed = json.loads(desk.path("cursor").read_bytes())
+    entry = changed["mcpServers"]["findspot"]
     assert entry["env"] == {"A": "b"}
     assert entry["command"] != "mine"
+    if new:
+        desk.path("cursor").write_text(json.dumps({"mcpServers": changed["mcpServers"] | new}))
     assert desk("--undo", "--yes").code == 0
-    assert desk.path("cursor").read_bytes() == own
-
-
-def test_an_outdated_command_is_replaced_and_the_first_original_kept(desk: Desk, tmp_path: Path) -> None:
-    desk.fill("cursor")
-    assert desk("--yes").code == 0
-    moved = desk.path("cursor").read_bytes().replace(b'"serve"', b'"serve", "--old"')
-    desk.path("cursor").write_bytes(moved)
-    assert desk("--yes", "--json").json["steps"][0]["action"] == "change"
-    assert desk("--undo", "--yes").code == 0
-    assert servers("cursor", desk.path("cursor").read_bytes())["fs"]["command"] == "npx"
+    assert json.loads(desk.path("cursor").read_bytes()) == {"mcpServers": new | {"findspot": own}}
 
 
 def test_undo_takes_findspot_out_however_often_the_file_was_rewritten(desk: Desk) -> None:
@@ -378,22 +373,10 @@ def test_undo_takes_findspot_out_however_often_the_file_was_rewritten(desk: Desk
     for number in range(2):
         rewritten = json.loads(desk.path("cursor").read_bytes()) | {"starts": number}
         desk.path("cursor").write_text(json.dumps(rewritten))
-        assert desk("--yes", "--toolsets", ("all", "project")[number]).code == 0
+        again = desk("--yes", "--json", "--toolsets", ("all", "project")[number])
+        assert again.json["steps"][0]["action"] == "change", "an outdated command is replaced"
     assert desk("--undo", "--yes").code == 0
     assert json.loads(desk.path("cursor").read_bytes()) == before | {"starts": 1}
-
-
-def test_an_entry_of_ones_own_comes_back_to_a_file_that_others_changed(desk: Desk) -> None:
-    desk.fill("cursor")
-    own = {"command": "mine", "env": {"A": "b"}}
-    desk.path("cursor").write_text(json.dumps({"mcpServers": {"findspot": own}}))
-    assert desk("--yes").code == 0
-    changed = json.loads(desk.path("cursor").read_bytes())
-    changed["mcpServers"]["new"] = {"command": "y"}
-    desk.path("cursor").write_text(json.dumps(changed))
-    assert desk("--undo", "--yes").code == 0
-    back = json.loads(desk.path("cursor").read_bytes())
-    assert back == {"mcpServers": {"new": {"command": "y"}, "findspot": own}}
 
 
 def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue.call_log import CallEnd, CallRecord, log_call
+from findspot.catalogue.tool_record import CallEnd, CallRecord
+from findspot.serve.activity import log_call
 from program import Outcome, Program
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -275,7 +276,7 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
     assert len(run("tools", "search", "note", "--json").json["tools"]) == len(left)
     unknown = run("tools", "disable", "notes__read_notes")
     assert unknown.code == 2
-    assert "Did you mean: notes__read_note" in unknown.err
+    assert "Did you mean notes__read_note" in unknown.err
 
     assert run("tools", "remove", "notes").out == "Removed notes.\n"
     assert run("tools", "list", "--json").json == {"servers": []}

@@ -1,4 +1,4 @@
-"""Generate the quick start of each client: `python tests/docs/clients_page.py > docs/clients.md`."""
+"""Generate the entry that setup adds for each client."""
 
 from __future__ import annotations
 
@@ -12,25 +12,14 @@ from pathlib import Path
 from findspot.catalogue.known_clients import CLIENTS, Client, Machine
 
 _HEAD = """\
-# Quick start per assistant
+# Entries for each assistant
 
-[Install Findspot](installing.md) first. Then, in your project:
-
-```bash
-findspot index
-findspot setup
-```
-
-Setup finds the assistants on your machine, shows a diff of each configuration file and asks before it
-writes. `--client` chooses one of them. Then ask the assistant about your code, for example "where are
-passwords checked?". It calls `search_code`; if it does not, see
-[troubleshooting](troubleshooting.md#the-assistant-does-not-see-findspot).
-
-Each section below names the configuration file and the entry that setup adds. Setup writes the full path of
-the command `findspot`, and leaves everything else in the file as it is ([details](setup.md)). For a client
-that is not listed, the command is `findspot serve --toolsets project`, over standard input and output.
-For a [team's server](team-server.md#connect-assistants), use the entries on that page instead.
-`tests/docs/clients_page.py` generates this page.
+`findspot setup` finds the assistants on your machine and adds an entry to each one's configuration file
+([first steps](quickstart.md#5-connect-an-assistant)). Each section below names the file and the entry. Setup
+writes the full path of the command `findspot`, and leaves everything else in the file as it is. For a client
+that is not listed, the command is `findspot serve --toolsets project`, over standard input and output. For a
+[team's server](teams.md#connect-assistants), use the entries on that page instead.
+This page is generated from the program's table of clients.
 """
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _WINDOWS_FOLDERS = {"APPDATA": "%APPDATA%", "LOCALAPPDATA": "%LOCALAPPDATA%"}
@@ -94,7 +83,3 @@ def _printed_entries() -> dict[str, str]:
         title: command.sub(lambda match: '"findspot"' if match[0][0] == '"' else "findspot", text.strip())
         for title, text in zip(parts[::2], parts[1::2], strict=True)
     }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(clients_page())

@@ -1,9 +1,8 @@
-"""Generate the page about the command line from its own help: `python tests/docs/commands_page.py`."""
+"""Generate the page about the command line from its own help."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator
 
 import click
@@ -13,8 +12,7 @@ from findspot.serve.cli.app import COMMANDS, findspot
 _HEAD = """\
 # The command line
 
-`tests/docs/commands_page.py` generates this page from the commands' own help, which `findspot COMMAND --help`
-also shows.
+This page is generated from the commands' own help, which `findspot COMMAND --help` also shows.
 
 Results go to standard output, everything else to standard error. Colours, links, pages and questions appear
 only on a terminal; `NO_COLOR` turns off colours and links. Every command that answers has these options:
@@ -91,7 +89,3 @@ def _names(option: click.Option, context: click.Context) -> str:
 
 def _meaning(option: click.Option) -> str:
     return (option.help or "").replace("|", "\\|").rstrip(".")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(commands_page())

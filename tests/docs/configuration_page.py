@@ -1,12 +1,12 @@
-"""Generate the page about settings from their table: `python tests/docs/configuration_page.py`."""
+"""Generate the page about settings from their table."""
 
 from __future__ import annotations
 
 import json
-import sys
 
-from findspot.core.configfiles import MAX_CONFIG_BYTES, MAX_YAML_BYTES
-from findspot.core.setting_keys import COMMITTED, KEYS, Key
+from findspot.core.config import MAX_CONFIG_BYTES
+from findspot.core.settings import KEYS, Key
+from findspot.core.yaml_text import MAX_YAML_BYTES
 
 _HEAD = """\
 # Configuration
@@ -19,8 +19,8 @@ findspot config set maxFileSize 2MB --global    # for all your projects
 findspot config unset maxFileSize               # back to the value of another source
 ```
 
-`findspot config` shows the values in force and where each comes from. `tests/docs/configuration_page.py`
-generates this page from the table of settings.
+`findspot config` shows the values in force and where each comes from. This page is
+generated from the table of settings.
 
 ## Where a value comes from
 
@@ -31,7 +31,7 @@ A later source overrides an earlier one:
 | the built-in defaults | |
 | `~/.mcp/search/config.json`, for all your projects | `findspot config set KEY VALUE --global` |
 | `.findspot.json` in the project, committed with it | `findspot config set KEY VALUE --project` |
-| `.cortex/config.yml` in the project, for its [own keys](chunk-files.md#serving) | by hand |
+| `.cortex/config.yml` in the project, for its [own keys](documents.md#serving-chunk-files) | by hand |
 | `config.json` of the project's index | `findspot config set KEY VALUE` |
 | the environment | `FINDSPOT_MAX_FILE_SIZE=2MB` |
 | options of a command, or of `Engine(…)` | `findspot index --max-file-size 2MB` |
@@ -87,7 +87,7 @@ def configuration_page() -> str:
     """Return all settings as Markdown, by the stage that they are for."""
     sections = {key.section: [other for other in KEYS if other.section == key.section] for key in KEYS}
     ordered = sorted(sections, key=list(_SECTIONS).index)
-    limits = "\n".join(f"| `{name}` | {limit.text} |" for name, limit in COMMITTED.items())
+    limits = "\n".join(f"| `{key.name}` | {key.committed.text} |" for key in KEYS if key.committed)
     head = _HEAD.format(committed=limits, limit=MAX_CONFIG_BYTES >> 10, yaml_limit=MAX_YAML_BYTES >> 10)
     return "\n".join([head, *(_section(_SECTIONS[name], sections[name]) for name in ordered)])
 
@@ -105,7 +105,3 @@ def _default(key: Key) -> str:
 
 def _meaning(key: Key) -> str:
     return key.meaning.replace("|", "\\|") + ("" if key.committed else " **Own only.**")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(configuration_page())

@@ -1,4 +1,4 @@
-"""The reference of the library, from its docstrings: `python tests/docs/library_reference_page.py`."""
+"""The reference of the library, from its docstrings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import findspot
 _HEAD = """\
 # Library reference
 
-Everything that `findspot` exports. This page is written from the docstrings
-(`python tests/docs/library_reference_page.py > docs/library-reference.md`).
+Everything that `findspot` exports. This page is generated from the docstrings.
 [library.md](library.md) shows how the pieces are used.
 """
 
@@ -217,7 +216,3 @@ def _errors() -> list[str]:
         *rows,
         "",
     ]
-
-
-if __name__ == "__main__":
-    sys.stdout.write(library_reference_page())

@@ -10,10 +10,13 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from reference import GENERATED, generated
+
 from warm_start import INSTALLED, Popen
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+WRITTEN = [page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED]
+PAGES = [*ROOT.glob("*.md"), *WRITTEN, ROOT / "benchmarks" / "README.md"]
 
 TIMEOUT_S = 600
 
@@ -33,7 +36,8 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def anchors(page: Path) -> set[str]:
     """What a link can lead to: headings as hosting sites spell them."""
-    prose = _BLOCK.sub("", page.read_text("utf-8"))
+    text = generated(page.name) if page.name in GENERATED else page.read_text("utf-8")
+    prose = _BLOCK.sub("", text)
     words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in _HEADING.findall(prose))
     return {heading.replace(" ", "-") for heading in words}
 

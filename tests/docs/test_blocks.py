@@ -6,27 +6,30 @@ import itertools
 import json
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
-from clients_page import clients_page
-from commands_page import commands_page
-from configuration_page import configuration_page
-from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
-from tools_page import tools_page
+from pages import PAGES, ROOT, WRITTEN, anchors, blocks, links_to_headings, name_of, run
+from reference import GENERATED, generated
 
 from contents import write_files
 from findspot.catalogue.client_configs import Entry, parse_config, read_entry
 from findspot.catalogue.known_clients import CLIENTS
 from findspot.core.config import ci_branch
-from findspot.core.setting_keys import TOOLSETS
+from findspot.core.settings import KEYS, TOOLSETS
+from findspot.serve.cli.app import COMMANDS
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.mcp.tool_results import tool_tokens
 from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&")
+MOST_PAGES, MOST_WORDS = 22, 25_000
+MOST_CHANGELOG_LINES = 60
+"""Per version: what users notice."""
+
 _INSTALLED = re.compile(r"pip3? install\s+(?:-\S+\s+)*['\"]?([\w.-]+)")
 
 PROJECT = {
@@ -132,24 +135,36 @@ def test_links_lead_to_headings(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
+    ("page", "headings"),
     [
-        ("clients", clients_page()),
-        ("commands", commands_page()),
-        ("configuration", configuration_page()),
-        ("tools", tools_page(all_tools())),
+        ("clients.md", [client.title for client in CLIENTS]),
+        ("commands.md", list(COMMANDS)),
+        ("tools.md", [tool.name for tool in all_tools()]),
     ],
 )
-def test_generated_pages_are_current(name: str, written: str) -> None:
-    """Regenerate one with `python tests/docs/NAME_page.py > docs/NAME.md`."""
-    assert (ROOT / "docs" / f"{name}.md").read_text("utf-8") == written
-    assert "|  |" not in written  # every option and argument is explained
+def test_reference_pages_name_everything(page: str, headings: list[str]) -> None:
+    said = re.findall(r"^## (.+)$", generated(page), re.MULTILINE)
+    assert said == headings
+    assert "|  |" not in generated(page)  # every option and argument is explained
+
+
+def test_the_page_of_settings_names_every_one() -> None:
+    said = re.findall(r"^\| `([\w.]+)` \| .+ \| `\w+` \| .+ \|$", generated("configuration.md"), re.MULTILINE)
+    assert sorted(said) == sorted(key.name for key in KEYS)
+
+
+def test_reference_pages_are_not_committed() -> None:
+    """They are made when the site is built, so that a new option changes no page in the repository."""
+    tracked = subprocess.run(
+        ["git", "ls-files", "docs"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert not {f"docs/{name}" for name in GENERATED} & set(tracked.stdout.split())
 
 
 def remote_entries() -> dict[str, str]:
     """The entries for a team's server by the client's title."""
-    page = (ROOT / "docs" / "team-server.md").read_text("utf-8")
-    section = page.split("## Connect assistants")[1].split("\n## ")[0]
+    page = (ROOT / "docs" / "teams.md").read_text("utf-8")
+    section = page.split("### Connect assistants")[1].split("\n### ")[0]
     return dict(re.findall(r"^\| (.+?) \| `(\{.+?\})`", section, re.MULTILINE))
 
 
@@ -181,7 +196,7 @@ def test_the_variables_that_name_a_branch() -> None:
 
 def test_the_page_of_the_tools_has_their_annotations() -> None:
     """documents A12: the page called `search_create_index` idempotent, and the wire did not."""
-    rows = (ROOT / "docs" / "tools.md").read_text("utf-8").splitlines()
+    rows = generated("tools.md").splitlines()
     shown = {row.split("`")[1] for row in rows if row.endswith("| not idempotent |")}
     told = [tool for tool in all_tools() if not tool.annotations["idempotentHint"]]
     assert shown == {tool.name for tool in told if not tool.annotations["destructiveHint"]}
@@ -195,14 +210,22 @@ def test_nobody_is_told_to_install_a_strangers_package() -> None:
     assert named <= {".", "findspot"}
 
 
+def test_the_pages_stay_few_and_short() -> None:
+    """41 pages said the same things several times."""
+    assert len(WRITTEN) <= MOST_PAGES
+    assert sum(len(page.read_text("utf-8").split()) for page in WRITTEN) <= MOST_WORDS
+    _, *versions = (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")
+    assert [text.splitlines()[0] for text in versions if text.count("\n") > MOST_CHANGELOG_LINES] == []
+
+
 def test_every_page_is_listed() -> None:
     listed = (ROOT / "docs" / "README.md").read_text("utf-8")
-    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    pages = [*GENERATED, *(page.name for page in WRITTEN if page.name != "README.md")]
     assert [name for name in pages if f"]({name})" not in listed] == []
 
 
 def test_a_page_says_what_the_tools_cost() -> None:
-    page = " ".join((ROOT / "docs" / "setup.md").read_text("utf-8").split())
+    page = " ".join((ROOT / "docs" / "quickstart.md").read_text("utf-8").split())
     for toolset in TOOLSETS:
         cost = sum(tool_tokens(tool) for tool in all_tools().offered((toolset,)))
         assert f"`{toolset}` {round(cost, -2):,}" in page

@@ -47,7 +47,7 @@ def check(page: str, folder: Path) -> None:
 
 
 def test_monorepos(tmp_path: Path) -> None:
-    check("monorepos.md", tmp_path)
+    check("troubleshooting.md", tmp_path)
 
 
 def test_teams(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""Generate the page about the tools from their definitions: `python tests/docs/tools_page.py`."""
+"""Generate the page about the tools from their definitions."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from findspot.serve.mcp.tool import ALWAYS, Registry, Tool
@@ -12,7 +11,7 @@ _HEAD = """\
 # The MCP tools
 
 Findspot offers these tools to an assistant, in this order; `call_tool` only once you have allowed a server.
-`tests/docs/tools_page.py` generates this page from their definitions.
+This page is generated from their definitions.
 
 An answer has structured content and a text. For tools with a `format` the text is a compact report by
 default; for the others it is the structured content as JSON. `totalResults` counts everything that matched
@@ -22,8 +21,9 @@ have a `warning`.
 """
 
 
-def tools_page(registry: Registry) -> str:
+def tools_page() -> str:
     """Return all tools as Markdown."""
+    registry = all_tools()
     return "\n".join([_HEAD, _overview(registry), *(_section(tool) for tool in registry)])
 
 
@@ -92,7 +92,3 @@ def _meaning(schema: dict[str, Any]) -> str:
     if default in (None, False, ".") or "Default" in said:
         return said
     return f"{said} Default: `{default}`."
-
-
-if __name__ == "__main__":
-    sys.stdout.write(tools_page(all_tools()))

@@ -245,7 +245,7 @@ def test_memory_is_bounded_with_a_clear_error(server: Connection) -> None:
     server.values("search_create_index", index_name="large")
     text = "word " * 100_000
     message = ""
-    for number in range(8):
+    for number in range(12):
         result = server.call("search_add_document", doc_id=str(number), content=text, index_name="large")
         if result.is_error:
             message = text_of(result)

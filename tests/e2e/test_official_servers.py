@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.real_servers import SERVERS, filled, install
 
 from contents import write_files
 from e2e.door import HELLO, opened, post
 from e2e.harness import Pipe, environment, until
 from program import INSTALLED
+from real_servers import SERVERS, filled, install
 
 pytestmark = pytest.mark.programs
 
@@ -238,5 +238,5 @@ def test_the_log_has_every_call_without_contents(gateway: Gateway, pipe: Pipe) -
     assert logged[0]["tool"] == "everything__echo"
     assert logged[0]["client"] == "pipe"
     assert logged[0]["answerBytes"] > logged[0]["argumentBytes"] > 20
-    stored = b"".join(path.read_bytes() for path in gateway.home.glob("calls.sqlite*"))
+    stored = b"".join(path.read_bytes() for path in gateway.home.glob("activity.sqlite*"))
     assert b"particular" not in stored

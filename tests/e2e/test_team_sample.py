@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.team import Load, Served, measure
+from benchmarks.team import Load, measure
 
 from e2e.sample import make_sample
 
@@ -14,5 +14,5 @@ def test_fifty_clients_without_an_error(tmp_path: Path) -> None:
     home.mkdir()
     project = make_sample(tmp_path / "project")
     load = Load(clients=50, seconds=3, per_second=1)
-    figures = measure([Served(project, str(project))], home, load)
+    figures = measure(project, home, load)
     assert (figures["errors"], figures["first_errors"], figures["requests"]) == (0, [], 150)

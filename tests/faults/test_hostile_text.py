@@ -10,8 +10,8 @@ import pytest
 
 from findspot.core.languages import LANGUAGES, Language
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
-from findspot.core.roots import Roots
 from findspot.indexing.workers import Job, Setup, Unchanged, WorkerPool
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no timers of processor time")

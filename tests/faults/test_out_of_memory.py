@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import Corpus, SourceFile
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing import worker

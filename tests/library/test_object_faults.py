@@ -1,4 +1,4 @@
-"""The table of faults of docs/stores.md: what each gets, and that nothing is lost by it.
+"""The table of faults of docs/teams.md: what each gets, and that nothing is lost by it.
 
 A real S3 server stands behind a proxy that fails. Every fault is met by a reader that has a copy and is a
 version behind, by one that has none, and by a publisher; then all goes on.

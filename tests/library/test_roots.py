@@ -14,7 +14,7 @@ from findspot import Project, Query
 from findspot.core.config import set_value
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import IndexState, Mode
-from findspot.core.roots import Roots, find_roots
+from findspot.core.paths import Roots, find_roots
 
 FILES = {
     "services/api/login.py": "def log_in(user):\n    return check(user)\n",

@@ -18,7 +18,6 @@ from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
 from findspot.core.platforms import is_older
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
-from findspot.search.definitions import MOST_PARTS, words_with_in_python
 from findspot.search.hits import merged_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import count_words_in_python
@@ -175,27 +174,6 @@ def test_rows_are_scored_alike(size: int, count: int, data: st.DataObject) -> No
 def test_neighbours_are_merged_alike(ranked: list[int]) -> None:
     spans = array("q", compiled.merged(array("q", ranked), 3, 3, 4)).tolist()
     assert spans == [value for span in merged_in_python(ranked, 3, 3, 4) for value in span]
-
-
-ascii_texts = st.text(st.one_of(st.sampled_from("abAB_ \n.1"), st.characters(max_codepoint=127)))
-
-
-@given(ascii_texts, st.lists(st.text("ab_1é", min_size=1, max_size=4)).map(tuple))
-def test_words_with_parts_are_found_alike(text: str, parts: tuple[str, ...]) -> None:
-    assert compiled.words_with(text, parts) == words_with_in_python(text, parts)
-
-
-@pytest.mark.parametrize("part", [" ", ".", "\n", "a b", "-a"])
-def test_parts_that_are_no_words_are_in_no_word(part: str) -> None:
-    text = f"a b.{part} a-a\n{part}"
-    assert compiled.words_with(text, (part,)) == words_with_in_python(text, (part,)) == []
-
-
-def test_parts_of_other_kinds_are_refused() -> None:
-    with pytest.raises(TypeError):
-        compiled.words_with("text", ("part", b"part"))
-    with pytest.raises(ValueError, match="too many"):
-        compiled.words_with("text", ("part",) * (MOST_PARTS + 1))
 
 
 ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)

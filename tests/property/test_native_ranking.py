@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from compiled import compiled_part
-from findspot.rank.candidate_pool import coherence_in_python, fuse_in_python, places_in_files_in_python
-from findspot.search.retrieve import put_column_in_python
 from findspot.store.vector_segments import Segment, best_in_python, scores_in_python
 from findspot.store.word_counts import STORED_LENGTHS, WordCounts, score_in_python
 
@@ -109,65 +107,3 @@ def test_words_that_are_not_there_are_refused(starts: object) -> None:
 def test_terms_of_other_sizes_are_refused(terms: object) -> None:
     with pytest.raises(ValueError, match="different lengths"):
         compiled.word_scores(PART.columns, terms, PART.numbers, np.zeros(2), np.zeros(2, np.bool_))
-
-
-scores = st.lists(
-    st.one_of(st.just(float("nan")), st.integers(-4_000, 4_000).map(lambda n: n / 1_000)), max_size=60
-)
-
-
-@given(scores, seeds, st.floats(0, 1))
-def test_scores_are_fused_alike(words: list[float], seed: int, weight: float) -> None:
-    both = np.array(words), np.random.default_rng(seed).permutation(words)
-    found = np.empty((2, 3, len(words)))
-    compiled.fuse(both, weight, tuple(found[0]))
-    fuse_in_python(both, weight, tuple(found[1]))
-    assert found[0].tolist() == found[1].tolist()
-
-
-@given(st.sets(st.integers(0, 60)).map(sorted), st.lists(st.integers(0, 60)), seeds)
-def test_columns_are_filled_alike(numbers: list[int], found: list[int], seed: int) -> None:
-    values = np.random.default_rng(seed).random(len(found))
-    given_ = np.array(numbers, np.int64), np.array(found, np.int64), values
-    columns = np.zeros((2, len(numbers)))
-    compiled.put_column(*given_, columns[0])
-    put_column_in_python(*given_, columns[1])
-    assert columns[0].tolist() == columns[1].tolist()
-
-
-few_values = st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.7, 0.9]), min_size=1, max_size=120)
-
-
-@given(few_values, seeds, st.floats(0, 1))
-def test_rows_of_files_are_placed_alike(values: list[float], seed: int, share: float) -> None:
-    column = np.array(values)
-    begins = np.random.default_rng(seed).random(column.size) < share
-    begins[0] = True
-    starts = np.flatnonzero(begins)
-    places = np.empty((2, column.size), np.int64)
-    compiled.places_in_files(column, starts, places[0])
-    places_in_files_in_python(column, starts, places[1])
-    assert places[0].tolist() == places[1].tolist()
-    gains = np.empty((2, column.size))
-    compiled.coherence(column, starts, 0.1, 1.5, gains[0])
-    coherence_in_python(column, starts, 0.1, 1.5, gains[1])
-    assert gains[0].tolist() == gains[1].tolist()
-
-
-@pytest.mark.parametrize("starts", [[-1], [0, 4], [2, 1]])
-def test_files_that_are_not_there_are_refused(starts: list[int]) -> None:
-    with pytest.raises(IndexError):
-        compiled.coherence(np.zeros(3), np.array(starts), 0.1, 1.5, np.zeros(3))
-    with pytest.raises(IndexError):
-        compiled.places_in_files(np.zeros(3), np.array(starts), np.zeros(3, np.int64))
-
-
-def test_columns_of_other_sizes_are_refused() -> None:
-    with pytest.raises(ValueError, match="different lengths"):
-        compiled.coherence(np.zeros(3), np.zeros(1, np.int64), 0.1, 1.5, np.zeros(2))
-    with pytest.raises(ValueError, match="different lengths"):
-        compiled.places_in_files(np.zeros(3), np.zeros(1, np.int64), np.zeros(2, np.int64))
-    with pytest.raises(ValueError, match="different lengths"):
-        compiled.put_column(np.zeros(3, np.int64), np.zeros(1, np.int64), np.zeros(2), np.zeros(3))
-    with pytest.raises(ValueError, match="different lengths"):
-        compiled.fuse((np.zeros(3), np.zeros(2)), 0.5, (np.zeros(3), np.zeros(3), np.zeros(3)))

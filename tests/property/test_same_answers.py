@@ -18,7 +18,7 @@ from findspot.store.prebuilt import pack
 from kept_workers import open_project
 
 SOURCES = Path(__file__).parents[2]
-FILES = ("src/findspot/text", "src/findspot/rank", "docs/glossary.md")
+FILES = ("src/findspot/text", "src/findspot/rank", "docs/graph.md")
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import pytest
 
 from findspot import Project
 from findspot.chunk.dispatch import MAX_CHUNKS
-from findspot.core.config import load_settings
-from findspot.core.configfiles import starter_config
+from findspot.core.config import load_settings, starter_config
 from findspot.core.files import MAX_JSON_BYTES, read_json
 from findspot.discover.admission import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS

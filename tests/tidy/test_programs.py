@@ -17,6 +17,7 @@ STARTERS = {
     "door/command.py": "_run",  # the pager or editor that the resident process found by `resolved`
     "door/connection.py": "_start",  # this Python
     "embed/http_embedder.py": "resolved",
+    "history/project_history.py": "python_command",  # reading 20,000 commits must not slow a server down
     "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",

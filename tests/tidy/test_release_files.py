@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import findspot
-from findspot.core.setting_keys import KEYS
+from findspot.core.settings import KEYS
 from findspot.serve.cli.server_commands import serve
 from findspot.serve.mcp.http_server import HEALTH
 from findspot.serve.mcp.served_projects import READY

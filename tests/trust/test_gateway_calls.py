@@ -147,7 +147,7 @@ def test_tasks_folders_and_what_servers_get_wrong(
     assert json.loads(call("research", steps=3)["content"][0]["text"])["found"] == 42
     assert json.loads(call("roots")["content"][0]["text"]) == roots
     assert call("half")["content"][0]["text"] == "Party \ufffd"
-    assert "nested too deeply" in call("deep")["content"][0]["text"]
+    assert "it sent a message that cannot be read" in call("deep")["content"][0]["text"]
     refused = json.dumps(call("refuse"))
     assert "-32050" in refused
     assert len(refused) < 20_000

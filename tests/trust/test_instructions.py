@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from e2e.harness import Pipe
-from findspot.core.setting_keys import TOOLSETS
+from findspot.core.settings import TOOLSETS
 from findspot.serve.mcp.prompts import instructions
 from findspot.serve.mcp.tools import all_tools
 

@@ -71,8 +71,6 @@ def test_the_index_wins_over_the_repository(findspot: Program, make: MakeFolder)
 
     shutil.copy(GENERATED_BY_0_1_0, own)
     assert findspot("config", "get", "indexingStrategy", cwd=project).out == "git\n", "nobody set it"
-    assert findspot("index", project).code == 0
-    assert [name for name in json.loads(own.read_text()) if not name.startswith("_")] == []
 
 
 def test_a_bad_glob_stops_nothing(findspot: Program, make: MakeFolder, serve: Serve) -> None:

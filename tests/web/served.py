@@ -107,7 +107,8 @@ LATER = {"command": "later-server", "env": {"LATER_TOKEN": "a value"}}
 """Servers: one that you agreed to and that does not start, one that was added to the file since."""
 
 LOG_CALLS = """
-from findspot.catalogue.call_log import *
+from findspot.catalogue.tool_record import CallEnd, CallRecord
+from findspot.serve.activity import log_call
 log_call(CallRecord("broken", "broken__do", "some client", CallEnd.FAILED, 31_000, 20, 0))
 log_call(CallRecord("fs", "fs__read_file", "<b>client</b>", CallEnd.OK, 12.4, 1_536, 2_048_000))
 """

@@ -46,6 +46,13 @@ def test_search_says_why(page: Served, here: str) -> None:
     assert told["searchTimeMs"] > 0
 
 
+def test_history_of_a_folder_without_commits(page: Served, here: str) -> None:
+    told = page.ask(f"projects/{here}/history", q="why is there a discount")[1]
+    assert told["results"] == []
+    assert "no commit here" in told["warning"]
+    assert page.ask(f"projects/{here}/history")[0] == 400
+
+
 def test_filters(page: Served, here: str) -> None:
     def paths(**asked: Any) -> set[str]:
         return {hit["path"] for hit in page.ask(f"projects/{here}/search", q="total", **asked)[1]["results"]}

@@ -71,31 +71,28 @@ class _Stored:
 class StoredResults:
     """The results that were too long for an answer, by an address that cannot be guessed."""
 
-    def __init__(
-        self,
-        *,
-        max_results: int = MAX_RESULTS,
-        max_chars: int = MAX_CHARS,
-        max_age_s: float = MAX_AGE_S,
-        clock: Callable[[], float] = time.monotonic,
-        mark: str = "",
-    ) -> None:
-        """Store results of this process; `mark` begins their keys."""
-        self._mark = mark
-        self._max_results = max_results
-        self._max_chars = max_chars
-        self._max_age_s = max_age_s
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._guard = threading.Lock()
         self._stored: dict[str, _Stored] = {}
 
-    def store(self, content: str, ends: tuple[int, ...], owner: str | None, mime_type: str) -> str | None:
-        """Store a text for its owner; return its address without the page, or None if it is too large."""
-        return self._add(_Stored(owner, self._clock(), content, ends, mime_type, is_blob=False))
+    def store(
+        self, content: str, owner: str | None, mime_type: str, ends: tuple[int, ...] = ()
+    ) -> str | None:
+        """Store a text whose pages end there, or bytes in base64, for its owner.
 
-    def store_blob(self, data: str, owner: str | None, mime_type: str) -> str | None:
-        """Store bytes in base64, which have one page."""
-        return self._add(_Stored(owner, self._clock(), data, (len(data),), mime_type, is_blob=True))
+        Return the address without the page, or None if it is too large.
+        """
+        if len(content) > MAX_CHARS:
+            return None
+        key = secrets.token_urlsafe(16)
+        is_blob, ends = not ends, ends or (len(content),)
+        with self._guard:
+            self._stored[key] = _Stored(owner, self._clock(), content, ends, mime_type, is_blob)
+            self._drop_old()
+            while len(self._stored) > MAX_RESULTS or self._chars() > MAX_CHARS:
+                del self._stored[next(iter(self._stored))]
+        return ADDRESS + key
 
     def read(self, address: str, owner: str | None) -> Page | None:
         """Return a page; None if there is none, it is too old or it belongs to somebody else."""
@@ -120,19 +117,8 @@ class StoredResults:
         with self._guard:
             self._stored = {key: stored for key, stored in self._stored.items() if stored.owner != owner}
 
-    def _add(self, stored: _Stored) -> str | None:
-        if len(stored.content) > self._max_chars:
-            return None
-        key = self._mark + secrets.token_urlsafe(16)
-        with self._guard:
-            self._stored[key] = stored
-            self._drop_old()
-            while len(self._stored) > self._max_results or self._chars() > self._max_chars:
-                del self._stored[next(iter(self._stored))]
-        return ADDRESS + key
-
     def _drop_old(self) -> None:
-        oldest = self._clock() - self._max_age_s
+        oldest = self._clock() - MAX_AGE_S
         for key in [key for key, stored in self._stored.items() if stored.stored_at < oldest]:
             del self._stored[key]
 
@@ -180,7 +166,7 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
         others = [part for part in fitted["content"] if _text_of(part) is None]
         fitted["content"] = [{"type": "text", "text": whole[: ends[0]]}, *others]
         if len(ends) > 1:
-            notes.insert(0, _page_note(len(ends), results.store(whole, ends, owner, "text/plain")))
+            notes.insert(0, _page_note(len(ends), results.store(whole, owner, "text/plain", ends)))
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")
@@ -239,7 +225,7 @@ def _page_note(pages: int, address: str | None) -> str:
 
 def _stored_note(what: str, text: str, room: int, results: StoredResults, owner: str | None) -> str:
     ends = page_ends(text, room)
-    address = results.store(text, ends, owner, "application/json")
+    address = results.store(text, owner, "application/json", ends)
     if address is None:
         return f"The {what} is too large to store."
     return f"The {what} has {len(ends)} pages: {address}/1"
@@ -257,7 +243,7 @@ def _named(part: Result, data: str, results: StoredResults, owner: str | None) -
     """Return a part of many bytes as a text that says where to read it."""
     about = part.get("resource", part)
     mime_type = about.get("mimeType") or "application/octet-stream"
-    address = results.store_blob(data, owner, mime_type)
+    address = results.store(data, owner, mime_type)
     where = f"read it at {address}/1" if address else "it is too large to store"
     what = about.get("uri") or part["type"]
     return {"type": "text", "text": f"[{what}, {mime_type}, {decoded_bytes(data):,} bytes: {where}]"}

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from findspot.catalogue.catalogue_indexer import CatalogueIndexer
+from findspot.catalogue.catalogue_build import CatalogueIndexer
 from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
-from findspot.catalogue.server_registry import Notice, ServerRegistry, ServerStatus
+from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
+from findspot.catalogue.tool_access import AccessState, ToolAccess, tool_access
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     SEPARATOR,
@@ -36,9 +37,6 @@ from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 if TYPE_CHECKING:
     from findspot.catalogue.following import Follower
     from findspot.catalogue.server_sources import ServerSpec
-    from findspot.catalogue.tool_calls import ToolAccess
-
-Result = TypeVar("Result")
 
 _log = get_logger("catalogue")
 
@@ -68,7 +66,6 @@ class Catalogue:
         self._embedder = embedder
         self._provider = provider
         self.registry = ServerRegistry(home, self.paths)
-        self.notice = Notice(self.registry)
         self.indexer = CatalogueIndexer(self.registry, embedder, self._model)
         self.orchestrator = standard_orchestrator(self._model)
         self._guard = threading.Lock()
@@ -90,7 +87,7 @@ class Catalogue:
         with self._guard:
             if self._tools is None or state != self._state:
                 own = self.registry.own_servers()
-                self._tools, self._state = open_toolset(self._home, self.paths, own=own), state
+                self._tools, self._state = open_toolset(self.paths, own), state
                 self._tools.hide(self.registry.hidden(self._tools))
             return self._tools
 
@@ -107,7 +104,7 @@ class Catalogue:
         What a server says about a tool since the user agreed to it is not repeated to an assistant.
         """
         chosen = options or ToolSearchOptions()
-        results = self._with_tools(lambda tools: self._search(query, tools, chosen))
+        results = self._search(query, self.tools(), chosen)
         servers = {tool.server_name for tool in results.tools}
         watched = {name for name in servers if self._watched(name)}
         shown = tuple(
@@ -116,7 +113,7 @@ class Catalogue:
             else tool
             for tool in results.tools
         )
-        warnings = " ".join(filter(None, (results.warning, self.notice.text())))
+        warnings = " ".join(filter(None, (results.warning, self.registry.notice())))
         return replace(results, tools=shown, warning=warnings or None)
 
     def _watched(self, server: str) -> ServerSpec | None:
@@ -145,12 +142,11 @@ class Catalogue:
 
     def get(self, name: str) -> ToolDefinition:
         """Return one tool in full, by its full name, or by its own name if only one server has it."""
-        return self._with_tools(lambda tools: tools.definition(_row(tools, name)))
+        tools = self.tools()
+        return tools.definition(_row(tools, name))
 
     def access(self, tool: ToolDefinition, environ: Mapping[str, str] = ENVIRONMENT) -> ToolAccess:
         """Return whether a tool can be called in an environment, without starting anything."""
-        from findspot.catalogue.tool_calls import AccessState, tool_access
-
         access = tool_access(self.registry, tool, environ)
         if access.state is AccessState.READY and self._is_changed(tool):
             return replace(access, reason=CHANGED_TOOL)
@@ -169,6 +165,11 @@ class Catalogue:
             self._warming = threading.Thread(target=self._warm, name="warm-catalogue", daemon=True)
             self._warming.start()
 
+    def _warm(self) -> None:
+        with contextlib.suppress(FindspotError):  # the search that needs it will say what is wrong
+            if (provider := self.tools().about.provider) is not None:
+                self._model(provider)
+
     def follow(self) -> None:
         """Follow the servers of the index files in the background, and keep their tools current."""
         from findspot.catalogue.following import Follower
@@ -184,15 +185,6 @@ class Catalogue:
             self._follower.stop()
         self.orchestrator.close()
 
-    def _with_tools(self, read: Callable[[ToolSet], Result]) -> Result:
-        """Read from the tools; once more where another process replaced their files meanwhile."""
-        try:
-            return read(self.tools())
-        except FileNotFoundError:
-            with self._guard:
-                self._tools = None
-            return read(self.tools())
-
     def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
         for path in self.paths:
             if spec not in self.registry.servers(path):
@@ -201,12 +193,6 @@ class Catalogue:
                 self.indexer.replace_tools(path, spec.name, tools)
             except (FindspotError, OSError) as error:
                 _log.warning("the new tools of %s could not be indexed: %s", spec.name, error)
-
-    def _warm(self) -> None:
-        with contextlib.suppress(FindspotError):  # the search that needs it will say what is wrong
-            tools = self.tools()
-            if tools.about.provider is not None:
-                self._model(tools.about.provider)
 
     def _model(self, provider: str) -> Embedder:
         """Open the model that an index file names, if the user chose it, whoever wrote the file."""

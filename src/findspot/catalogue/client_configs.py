@@ -7,18 +7,19 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Self
 
 from findspot.catalogue.known_clients import SERVER
+from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.caller import ENVIRONMENT
-from findspot.core.config import home_folder
-from findspot.core.configfiles import MAX_CONFIG_BYTES, yaml_loader
-from findspot.core.files import ContentError, make_private_dir, read_json, read_named, write_json
-from findspot.core.locks import writer_lock
+from findspot.core.config import MAX_CONFIG_BYTES
+from findspot.core.files import ContentError, read_json, read_named
+from findspot.core.paths import home_folder
+from findspot.core.yaml_text import yaml_loader
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError
 
@@ -26,7 +27,6 @@ _VARIABLE = re.compile(
     r"\$\{(?:(?P<kind>env|input|command|config):)?(?P<name>[A-Za-z_/][\w./-]*)(?::-(?P<default>[^}]*))?\}"
 )
 _WORKSPACE = ("workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR")
-_PATIENCE_S = 30.0
 _MAX_ENV_BYTES = 1 << 20
 _MAX_NAME_CHARS = 100
 
@@ -114,10 +114,8 @@ def _input_value(source: Path, name: str, environ: Mapping[str, str]) -> str | N
 def store_inputs(source: Path, values: Mapping[str, str], environ: Mapping[str, str] = ENVIRONMENT) -> Path:
     """Store values of a file's inputs, readable by the owner only; return where."""
     path = _inputs_file(environ)
-    make_private_dir(path.parent)
-    with writer_lock(path.with_suffix(".lock"), _PATIENCE_S):
-        stored = _stored(path)
-        write_json(path, stored | {str(source): stored.get(str(source), {}) | dict(values)})
+    with changing(path, lambda: _stored(path)) as stored:
+        stored.setdefault(str(source), {}).update(values)
     return path
 
 
@@ -343,13 +341,15 @@ def _option(value: Any) -> str:
 class Entry:
     """One server as an entry describes it, in whatever client's words."""
 
+    name: str = ""
     command: str | None = None
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    env_file: str | None = None
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    env_file: str | None = None
+    """A file with further variables."""
     only: tuple[str, ...] = ()
     """The tools that the client offers; all if there are none."""
     left_out: tuple[str, ...] = ()
@@ -359,9 +359,29 @@ class Entry:
     oauth: Mapping[str, str] = field(default_factory=dict)
     """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
     shared: bool = False
-    """Whether all clients call the same process."""
+    """Whether all clients call the same process; otherwise each connection has its own."""
     disabled: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text of the entry that may hold a variable."""
+        single = (self.command or "", self.cwd or "", self.url or "", self.env_file or "")
+        return (*single, *self.args, *self.env.values(), *self.headers.values(), *self.oauth.values())
+
+    def mapped(self, value: Callable[[str], str]) -> Self:
+        """Return the entry with every such text replaced."""
+        return replace(
+            self,
+            command=self.command and value(self.command),
+            args=tuple(map(value, self.args)),
+            env={name: value(text) for name, text in self.env.items()},
+            env_file=self.env_file and value(self.env_file),
+            cwd=self.cwd and value(self.cwd),
+            url=self.url and value(self.url),
+            headers={name: value(text) for name, text in self.headers.items()},
+            oauth={name: value(text) for name, text in self.oauth.items()},
+        )
 
 
 def read_entry(value: Any) -> Entry | str:
@@ -473,18 +493,14 @@ def is_findspot(name: str, entry: Entry) -> bool:
     """Return whether an entry starts Findspot itself, in any of the ways that setup writes."""
     if name == SERVER:
         return True
-    words = [PurePath(word.replace("\\", "/")).name.removesuffix(".exe") for word in _words(entry)]
+    given = (entry.command or "", *entry.args)
+    words = [PurePath(word.replace("\\", "/")).name.removesuffix(".exe") for word in given]
     by_runner = words[:1] in (["uvx"], ["pipx"], ["uv"]) and SERVER in words
     return (
         words[:1] == [SERVER]
         or by_runner
         or any(pair == ("-m", SERVER) for pair in itertools.pairwise(words))
     )
-
-
-def _words(entry: Entry) -> Iterator[str]:
-    yield entry.command or ""
-    yield from entry.args
 
 
 def with_braces(value: Any, path: Path) -> Any:

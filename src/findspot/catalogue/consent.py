@@ -25,12 +25,11 @@ from typing import Any
 from findspot.catalogue.client_configs import MissingVariableError, without_literals
 from findspot.catalogue.indexfile import definition_object
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, ToolDefinition
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
-from findspot.core.locks import writer_lock
 
 _KEY_BYTES = 32
-_PATIENCE_S = 30.0
 
 
 CHANGED_TOOL = "New or changed since the user agreed to its server: a call asks the user first"
@@ -73,24 +72,19 @@ class Agreements:
 
     def add(self, specs: Iterable[ServerSpec]) -> None:
         """Store that the user agreed to start these servers."""
-        make_private_dir(self.path.parent)
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._read()
+        with changing(self.path, self._read) as stored:
             stored["key"] = stored["key"] or secrets.token_hex(_KEY_BYTES)
             for spec in specs:
                 agreed = stored["servers"].setdefault(str(spec.source), {})
                 if agreed.get(spec.name) != (digest := _digest(stored["key"], spec.launch)):
                     agreed[spec.name] = digest
                     stored["tools"].pop(_key(spec), None)
-            write_json(self.path, stored)
 
     def remove(self, spec: ServerSpec) -> None:
         """Forget that the user agreed to start a server."""
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._read()
+        with changing(self.path, self._read) as stored:
             if stored["servers"].get(str(spec.source), {}).pop(spec.name, None):
                 stored["tools"].pop(_key(spec), None)
-                write_json(self.path, stored)
 
     def knows_tools(self, spec: ServerSpec) -> bool:
         """Return whether it is known how an agreed server described its tools."""
@@ -114,11 +108,9 @@ class Agreements:
         self, spec: ServerSpec, tools: Iterable[ToolDefinition], *, always: bool = False
     ) -> None:
         """Store that the user agreed to these tools as they are now, and whether they are always allowed."""
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._read()
+        with changing(self.path, self._read) as stored:
             known = stored["tools"].setdefault(_key(spec), {})
             known |= {tool.own_name: [_tool_digest(tool), always] for tool in tools}
-            write_json(self.path, stored)
 
     def allows_sampling(self, spec: ServerSpec) -> bool:
         """Return whether the user lets exactly this server ask the language model of whoever calls it."""
@@ -127,11 +119,10 @@ class Agreements:
 
     def allow_sampling(self, spec: ServerSpec, allowed: bool) -> None:
         """Store whether a server that was agreed to may ask the language model of whoever calls it."""
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._read()
+        with changing(self.path, self._read) as stored:
             digest = _digest(stored["key"], spec.launch)
             others = [other for other in stored["sampling"] if other != digest]
-            write_json(self.path, stored | {"sampling": [*others, digest] if allowed else others})
+            stored["sampling"] = [*others, digest] if allowed else others
 
     def digest(self, spec: ServerSpec) -> str:
         """Return a hash of the values that a server gets, with variables expanded."""

@@ -9,8 +9,7 @@ from pathlib import Path
 import anyio
 
 from findspot.catalogue.consent import read_build_record
-from findspot.catalogue.live_connection import ServerCallError
-from findspot.catalogue.server_connections import NESTED_VARIABLE, error_line
+from findspot.catalogue.live_connection import NESTED_VARIABLE, ServerCallError, error_line
 from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec

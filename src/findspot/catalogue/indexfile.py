@@ -14,6 +14,9 @@ from typing import Any
 
 from findspot.catalogue.tool_record import SEPARATOR, CatalogueCorruptError, IndexedTool, ToolDefinition
 from findspot.core.files import (
+    LinkError,
+    NotRegularError,
+    TooLargeError,
     make_private_dir,
     parse_json,
     read_below,
@@ -23,7 +26,6 @@ from findspot.core.files import (
     write_atomic,
     write_below,
 )
-from findspot.core.folder import LinkError, NotRegularError, TooLargeError
 
 FORMAT_VERSION = "1.0.0"
 INDEX_PATH = Path(".please", "mcp", "index.json")
@@ -65,15 +67,14 @@ class IndexFile:
         return self.provider is not None and any(tool.embedding is not None for tool in self.tools)
 
 
-def write_index(path: Path, index: IndexFile) -> bytes:
-    """Replace the file; return the bytes that were written."""
+def write_index(path: Path, index: IndexFile) -> None:
+    """Replace the file."""
     data = "".join(_lines(index)).encode("utf-8", "replace")
     if _is_users(path):
         make_private_dir(path.parent)
         write_atomic(path, data)
     else:  # a repository may have a link instead of the folder `.please`
         write_below(_base(path), INDEX_PATH, data)
-    return data
 
 
 def _base(path: Path) -> Path:

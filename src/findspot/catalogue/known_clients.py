@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,13 @@ PROJECT_FILES = (
 
 USER_FILES = (".please/mcp.local.json", ".please/mcp.json")
 """Further files in the user's home that name servers."""
+
+_EDITIONS = ("Code", "Code - Insiders", "VSCodium")
+"""VS Code and what is built from it."""
+_FORKS = ("Cursor", "Windsurf")
+"""Other editors that run its extensions."""
+
+_DATA = tomllib.loads(files(__package__).joinpath("known_clients.toml").read_text("utf-8"))
 
 CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in PROJECT_FILES) - {""}
 
@@ -56,42 +65,52 @@ class Machine:
             return self.home / "Library" / "Application Support"
         return self.folder("XDG_CONFIG_HOME", ".config")
 
+    def places(self, paths: Sequence[str]) -> list[Path]:
+        """Return where these paths of clients lead; the folder of a file may be a pattern."""
+        found: list[Path] = []
+        for path in paths:
+            start, _, rest = path.partition("/")
+            for base in self._bases(start):
+                file = Path(rest)
+                folders = sorted(base.glob(file.parent.as_posix())) if "*" in rest else [base / file.parent]
+                found += [folder / file.name for folder in folders]
+        return found
+
+    def _bases(self, start: str) -> list[Path]:
+        if start in ("editions", "editors"):
+            names = _EDITIONS if start == "editions" else (*_EDITIONS, *_FORKS)
+            return [self.applications / name / "User" for name in names]
+        if start in _DATA["folders"]:
+            return [self.folder(start, _DATA["folders"][start])]
+        return [self.applications if start == "applications" else self.home]
+
     def has_program(self, name: str) -> bool:
         return find_program(name, self.environ.get("PATH", "")) is not None
 
 
-def _plain(command: list[str]) -> dict[str, Any]:
-    return {"command": command[0], "args": command[1:]}
-
-
-def _typed(command: list[str]) -> dict[str, Any]:
-    return {"type": "stdio", **_plain(command)}
-
-
-def _local(command: list[str]) -> dict[str, Any]:
-    return {"type": "local", "command": command}
-
-
-def _extension(command: list[str]) -> dict[str, Any]:
-    return {"type": "stdio", "cmd": command[0], "args": command[1:]}
-
-
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One assistant."""
+    """One assistant; its paths begin as `known_clients.toml` says."""
 
     name: str
     title: str
-    locations: Callable[[Machine], list[Path]]
+    paths: Sequence[str] = ()
     """Its configuration files, the likeliest first; it is installed if the folder of one exists."""
-    read_also: Callable[[Machine], list[Path]] = lambda _machine: []
+    darwin: Sequence[str] = ()
+    win32: Sequence[str] = ()
+    """Its files on these systems instead, if there are any."""
+    one_of: Sequence[str] = ()
+    """Of these files the first that exists counts, else the last."""
+    older: Sequence[str] = ()
+    """Files that count only if they exist."""
+    reads: Sequence[str] = ()
     """Further files in which it may name servers, which setup does not write."""
-    keys: tuple[str, ...] = ("mcpServers",)
+    keys: tuple[str, ...] = ()
     """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
     """`json`, `toml`, `yaml`, or `yaml list` if the servers are a list of mappings with a name."""
-    entry: Callable[[list[str]], dict[str, Any]] = _plain
-    """The entry that runs a command with its arguments."""
+    kind: str = "plain"
+    """How an entry names a command: see `entry`."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Further values of a new entry, such as when tools are loaded; what a user has changed stays."""
     template: str = ""
@@ -103,6 +122,22 @@ class Client:
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
+
+    def entry(self, command: list[str]) -> dict[str, Any]:
+        """Return the entry that runs a command with its arguments."""
+        if self.kind == "local":
+            return {"type": "local", "command": command}
+        typed = {"type": "stdio"} if self.kind in ("typed", "extension") else {}
+        return {**typed, "cmd" if self.kind == "extension" else "command": command[0], "args": command[1:]}
+
+    def locations(self, machine: Machine) -> list[Path]:
+        """Return its configuration files."""
+        if self.one_of:
+            candidates = machine.places(self.one_of)
+            return [next((path for path in candidates if path.is_file()), candidates[-1])]
+        own = {"darwin": self.darwin, "win32": self.win32}.get(machine.platform, ())
+        older = [path for path in machine.places(self.older) if path.is_file()]
+        return [*(machine.places(own) or machine.places(self.paths)), *older]
 
     def configs(self, machine: Machine) -> list[Path]:
         """Return the configuration files to write, existing or not; none if the client is not installed."""
@@ -117,114 +152,11 @@ class Client:
         return folder != machine.home and folder.is_dir()
 
 
-def _claude_code(machine: Machine) -> list[Path]:
-    return [machine.folder("CLAUDE_CONFIG_DIR") / ".claude.json"]
+def _client(name: str, keys: Sequence[str] = ("mcpServers",), **about: Any) -> Client:
+    return Client(name, keys=tuple(keys), **about)
 
 
-def _claude_desktop(machine: Machine) -> list[Path]:
-    name = "claude_desktop_config.json"
-    packaged: list[Path] = []
-    if machine.platform == "win32":
-        # As a package it reads a folder of its own instead of the documented one.
-        packages = machine.folder("LOCALAPPDATA", "AppData", "Local") / "Packages"
-        packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude"))
-    return [folder / name for folder in packaged or [machine.applications / "Claude"]]
-
-
-_EDITIONS = ("Code", "Code - Insiders", "VSCodium")
-"""VS Code and what is built from it."""
-_FORKS = ("Cursor", "Windsurf")
-"""Other editors that run its extensions."""
-
-
-def _vscode(machine: Machine, name: str = "mcp.json") -> list[Path]:
-    return [machine.applications / edition / "User" / name for edition in _EDITIONS]
-
-
-def _of_extension(machine: Machine, *names: str) -> list[Path]:
-    """Return the file of an extension of VS Code, in each edition and in other editors that run it."""
-    users = [machine.applications / editor / "User" for editor in (*_EDITIONS, *_FORKS)]
-    return [user.joinpath("globalStorage", *names) for user in users]
-
-
-def _cline(machine: Machine) -> list[Path]:
-    name = "cline_mcp_settings.json"
-    shared = machine.folder("CLINE_DIR", ".cline") / "data" / "settings" / name
-    older = _of_extension(machine, "saoudrizwan.claude-dev", "settings", name)
-    return [shared, *(path for path in older if path.is_file())]
-
-
-def _first(folder: Path, *names: str) -> list[Path]:
-    """Return the first of these files that exists, else the last."""
-    return [next((folder / name for name in names if (folder / name).is_file()), folder / names[-1])]
-
-
-def _dotted_config(machine: Machine) -> Path:
-    """Return the folder for configurations of programs that use `~/.config` on every system."""
-    return machine.folder("XDG_CONFIG_HOME", ".config")
-
-
-def _goose(machine: Machine) -> list[Path]:
-    if machine.platform == "win32":
-        return [machine.applications / "Block" / "goose" / "config" / "config.yaml"]
-    return [_dotted_config(machine) / "goose" / "config.yaml"]
-
-
-def _zed(machine: Machine) -> list[Path]:
-    if machine.platform == "win32":
-        return [machine.applications / "Zed" / "settings.json"]
-    base = machine.home / ".config" if machine.platform == "darwin" else machine.applications
-    return [base / "zed" / "settings.json"]
-
-
-CLIENTS = (
-    Client("claude-code", "Claude Code", _claude_code, entry=_typed, defaults={"alwaysLoad": True},
-           program="claude", project_file=".mcp.json", then="Start a new session; /mcp lists it."),
-    Client("claude-desktop", "Claude Desktop", _claude_desktop),
-    Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
-           project_file=".cursor/mcp.json", then="Turn it on under Settings > MCP."),
-    Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
-           then="Press the refresh button of its MCP servers."),
-    Client("vscode", "VS Code", _vscode, lambda m: _vscode(m, "settings.json"), keys=("servers",),
-           entry=_typed, project_file=".vscode/mcp.json", then="Run `MCP: List Servers` and start it."),
-    Client("copilot", "Copilot CLI", lambda m: [m.folder("COPILOT_HOME", ".copilot") / "mcp-config.json"],
-           entry=_typed, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
-           then="Start a new session; /mcp lists it."),
-    Client("codex", "Codex", lambda m: [m.folder("CODEX_HOME", ".codex") / "config.toml"],
-           keys=("mcp_servers",), format="toml", program="codex",
-           project_file=".codex/config.toml", then="Start a new session; /mcp lists it."),
-    Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
-           project_file=".gemini/settings.json", then="Start a new session; /mcp lists it."),
-    Client("zed", "Zed", _zed, keys=("context_servers",),
-           project_file=".zed/settings.json", then="It starts immediately."),
-    Client("opencode", "opencode",
-           lambda m: _first(_dotted_config(m) / "opencode", "opencode.jsonc", "opencode.json"),
-           keys=("mcp",), entry=_local, defaults={"enabled": True}, program="opencode",
-           project_file="opencode.json", then="Start a new session."),
-    Client("cline", "Cline", _cline, levels=3, program="cline"),
-    Client("roo", "Roo Code",
-           lambda m: _of_extension(m, "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
-           levels=2, project_file=".roo/mcp.json", then="It starts immediately."),
-    Client("continue", "Continue", lambda m: [m.folder("CONTINUE_GLOBAL_DIR", ".continue") / "config.yaml"],
-           format="yaml list", template="name: Local Config\nversion: 1.0.0\nschema: v1\n",
-           project_file=".continue/mcpServers/findspot.yaml",
-           then="It starts immediately; use the agent mode."),
-    Client("jetbrains", "JetBrains Junie", lambda m: [m.home / ".junie" / "mcp" / "mcp.json"], levels=2,
-           program="junie", project_file=".junie/mcp/mcp.json",
-           then="Turn it on under Settings > Tools > Junie > MCP Settings."),
-    Client("amp", "Amp", lambda m: _first(m.home / ".config" / "amp", "settings.jsonc", "settings.json"),
-           keys=("amp.mcpServers",), program="amp",
-           project_file=".amp/settings.json", then="Start a new session."),
-    Client("goose", "Goose", _goose, keys=("extensions",), format="yaml", entry=_extension,
-           defaults={"name": "Findspot", "description": "Find code and documentation by meaning",
-                     "enabled": True, "envs": {}, "timeout": 300},
-           program="goose", then="Start a new session."),
-    Client("qwen", "Qwen Code", lambda m: [m.home / ".qwen" / "settings.json"], program="qwen",
-           project_file=".qwen/settings.json", then="Start a new session; /mcp lists it."),
-    Client("kilo", "Kilo Code", lambda m: _first(_dotted_config(m) / "kilo", "kilo.jsonc", "kilo.json"),
-           keys=("mcp",), entry=_local, defaults={"enabled": True}, program="kilo",
-           project_file="kilo.json", then="Start a new session."),
-)  # fmt: skip
+CLIENTS = tuple(_client(name, **about) for name, about in _DATA["clients"].items())
 
 BY_NAME = {client.name: client for client in CLIENTS}
 
@@ -240,7 +172,7 @@ def project_files(root: Path | None) -> list[Path]:
 def user_files(machine: Machine) -> list[Path]:
     """Return the configurations that name the user's servers for all projects."""
     own = [machine.home / name for name in USER_FILES]
-    of_clients = [client.locations(machine) + client.read_also(machine) for client in CLIENTS]
+    of_clients = [client.locations(machine) + machine.places(client.reads) for client in CLIENTS]
     return [path for paths in (own, *of_clients) for path in paths if path.is_file()]
 
 

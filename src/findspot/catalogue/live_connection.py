@@ -1,4 +1,7 @@
-"""One run of a server: its session, the calls that run on it, and who is asked what it asks."""
+"""One run of a server: its start, its session, the calls that run on it, and who is asked what it asks.
+
+Besides `serve/mcp` the only user of the MCP SDK, which is imported when a server is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,13 @@ import asyncio
 import contextlib
 import itertools
 import json
+import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -16,14 +23,15 @@ import anyio.lowlevel
 
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import ServerOffers
+from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.logins import LoginRequiredError
-from findspot.catalogue.message_streams import SESSION_ENDED
-from findspot.catalogue.server_connections import all_tools, error_line, open_connection
-from findspot.catalogue.server_process import ProcessNotes
-from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
+from findspot.catalogue.server_process import SESSION_ENDED, ProcessNotes, pipe_transport
+from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, with_server_name
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
+from findspot.core.paths import expanded
+from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -40,6 +48,16 @@ DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 MAX_TASK_S = 24 * 3600.0
 """The same maximum for a call that runs as a task. Each sign of the task gives it the same time again."""
 
+NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
+"""Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATES = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+_NETWORK_VARIABLES = (*_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
+"""Variables without which a server cannot reach the network on some machines: proxies and certificates."""
+
 _POLL_S, _SHORTEST_POLL_S, _LONGEST_POLL_S = 1.0, 0.05, 30.0
 """Between two questions about a task, unless its server says how long to wait."""
 
@@ -48,6 +66,8 @@ _END_PATIENCE_S = 5.0
 _IDLE_CHECK_S = 5.0
 _FIRST_NUMBER = 1 << 20
 """Requests of calls are numbered from here, out of the way of the SDK's own numbers."""
+_MAX_PAGES = 1_000
+"""Pages read of one server's list, which might never end."""
 _LISTINGS = 3
 """How often the tools are listed for one answer while the server goes on reporting changes."""
 _AT_ONCE = 8
@@ -100,16 +120,16 @@ class RunningCall:
 
     handlers: CallHandlers
     timeout_s: float
+    client: object = None
+    """Which client it comes from."""
+    as_task: bool = False
+    """Whether the server runs it as a task, which may take long."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     questions: set[anyio.CancelScope] = field(default_factory=set)
     latest: float = math.inf
     token: int | None = None
     """What names it in reports of progress, once it runs as a task."""
     was_reported: bool = False
-    client: object = None
-    """Which client it comes from."""
-    as_task: bool = False
-    """Whether the server runs it as a task, which may take long."""
 
     def start(self, spent_s: float = 0.0) -> None:
         """Start the clock of a call that was prepared for so long already."""
@@ -121,11 +141,6 @@ class RunningCall:
         """Return what limits the next attempt to the time that is left."""
         self.scope = anyio.CancelScope(deadline=self.scope.deadline)
         return self.scope
-
-    def finish(self) -> None:
-        """End the questions that are still open."""
-        for question in self.questions:
-            question.cancel()
 
     def extend(self) -> None:
         """Give the call its time again: the server works on it."""
@@ -149,93 +164,21 @@ class RunningCall:
         return None
 
 
-class CallsOfServer:
-    """The calls that a server works on, and who is asked what it asks."""
-
-    def __init__(self) -> None:
-        self.running: list[RunningCall] = []
-        self._abandoned: set[object] = set()
-        """The clients of calls that nobody waits for any more; the server may ignore that."""
-        self._numbers = itertools.count(_FIRST_NUMBER)
-
-    @contextlib.contextmanager
-    def including(self, call: RunningCall) -> Iterator[None]:
-        self.running.append(call)
-        try:
-            yield
-        finally:
-            self.running.remove(call)
-            call.finish()
-
-    async def send(
-        self, dispatcher: JSONRPCDispatcher, call: RunningCall, method: str, params: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Send a request of a call; its number names it in reports of progress."""
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        number = next(self._numbers)
-        try:
-            result = await dispatcher.send_raw_request(
-                method, params, {"request_id": number, "on_progress": call.report}
-            )
-        except asyncio.CancelledError:
-            self._abandoned.add(call.client)
-            raise
-        if call.as_task and call.token is None:
-            call.token = number  # the task goes on: its server may report
-        return result
-
-    async def elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        import mcp_types as types
-
-        call = self._asked()
-        handler = call and call.handlers.on_elicit
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ElicitResult(action="cancel")
-
-    async def sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
-        import mcp_types as types
-
-        call = self._asked()
-        handler = call and call.handlers.on_sample
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ErrorData(
-            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
-        )
-
-    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Pass a log message on to the client that calls."""
-        call = self._asked()
-        if call is not None and call.handlers.on_log is not None:
-            await call.handlers.on_log(params)
-
-    def _asked(self) -> RunningCall | None:
-        """Return the newest call, through which its client is asked.
-
-        Of a server that several clients share, nobody can say whose call asks: none is asked unless all
-        calls are its own, those included that were cancelled.
-        """
-        clients = self._abandoned.union(call.client for call in self.running)
-        return self.running[-1] if self.running and len(clients) == 1 else None
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTerms:
-    """What a server is started with, and for how long it is kept."""
-
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(ENVIRONMENT))
-    """The environment of whoever called it first."""
-    roots: Sequence[str] = ()
-    """The addresses of the folders that its client works in."""
-    idle_s: float = math.inf
-    """After how long without a call it is ended."""
-    start_s: float | None = None
-    """How long it may take to start, and to list its tools."""
-
-
 class LiveConnection:
-    """One run of a server."""
+    """One run of a server whose variables are expanded."""
 
-    def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
+    def __init__(
+        self,
+        spec: ServerSpec,
+        environ: Mapping[str, str] = ENVIRONMENT,
+        roots: Sequence[str] = (),
+        idle_s: float = math.inf,
+        start_s: float | None = None,
+    ) -> None:
+        """Take the environment and the folders of whoever wants it.
+
+        It is ended after `idle_s` without a call, and may take `start_s` to start, and to list its tools.
+        """
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
         self.was_opened = False
@@ -248,7 +191,10 @@ class LiveConnection:
         """What there is to say about its list of tools."""
         self.task: asyncio.Task[None] | None = None
         self._spec = spec
-        self._terms = terms
+        self._environ = environ
+        self._roots = roots
+        self._idle_s = idle_s
+        self._start_s = start_s or START_TIMEOUT_S
         self._notes = ProcessNotes()
         self._session: ClientSession | None = None
         self._dispatcher: JSONRPCDispatcher | None = None
@@ -256,30 +202,35 @@ class LiveConnection:
         self._starting: anyio.CancelScope | None = None
         self._users = 0
         self._last_used = 0.0
-        self._calls = CallsOfServer()
+        self._running: list[RunningCall] = []
+        self._abandoned: set[object] = set()
+        """The clients of calls that nobody waits for any more; the server may ignore that."""
+        self._numbers = itertools.count(_FIRST_NUMBER)
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
-        self._is_listed = False
-        """Whether no change was reported since the tools were last asked for."""
         self._changed = anyio.Event()
-        """Set when the tools may have changed since: it says so, or it ended."""
+        """Set when the tools may have changed since they were listed: it says so, or it ended."""
         self._check: asyncio.Task[None] | None = None
-
-    @property
-    def _start_s(self) -> float:
-        return self._terms.start_s or START_TIMEOUT_S
 
     @property
     def is_open(self) -> bool:
         return self.was_opened and not self._closing.is_set()
 
+    @property
+    def offers(self) -> ServerOffers:
+        """What the server has besides its tools."""
+        session = self._session
+        declared = session.server_capabilities if session is not None else None
+        if session is None or declared is None:
+            return ServerOffers()
+        kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
+        return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
+
     async def run(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
         try:
             with anyio.fail_after(self._start_s) as self._starting:
-                async with open_connection(
-                    self._spec, self._new_session, self._notes, self._terms.environ
-                ) as session:
+                async with self._connected() as session:
                     self._starting.deadline = math.inf
                     self._session, self._last_used = session, anyio.current_time()
                     self.was_opened = True
@@ -288,10 +239,8 @@ class LiveConnection:
         except TimeoutError:
             self.error = f"no answer within {self._start_s:g} s"
         except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
-            self.error, self.needs_login = (
-                error_line(error),
-                isinstance(first_cause(error), LoginRequiredError),
-            )
+            self.error = error_line(error)
+            self.needs_login = isinstance(first_cause(error), LoginRequiredError)
         finally:
             self.error = self.error and self._notes.about(self.error)
             self._closing.set()
@@ -309,33 +258,165 @@ class LiveConnection:
         self.close()
         await self.ended.wait()
 
-    async def call(self, call: RunningCall, tool: str, arguments: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the result of a tool as it was sent; the errors say what is known about what happened."""
+    async def call(
+        self, call: RunningCall, tool: str, arguments: dict[str, Any] | None
+    ) -> types.CallToolResult:
+        """Return the result of a tool; the errors say what is known about what happened."""
         import mcp_types as types
 
-        params: dict[str, Any] = (
-            {"name": tool} if arguments is None else {"name": tool, "arguments": arguments}
-        )
-        with self._calls.including(call):
-            async with self._used():
-                with call.new_scope():
-                    if call.as_task:
-                        result = await self._run_task(call, params)
-                    else:
-                        result = await self._send(call, "tools/call", params)
-                    self.answered = True
-                    types.CallToolResult.model_validate(result, by_name=False)
-                    return result
-        self._check_later()
-        raise ServerTimeoutError(
-            f"The tool {tool} of the server {self._spec.name} did not answer within {call.timeout_s:g} s "
-            "and was cancelled.",
-            hint=f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s.",
+        params = {"name": tool} | ({} if arguments is None else {"arguments": arguments})
+
+        async def result(_session: ClientSession) -> types.CallToolResult:
+            run = self._run_task if call.as_task else self._send_call
+            return types.CallToolResult.model_validate(await run(call, params), by_name=False)
+
+        self._running.append(call)
+        try:
+            late = f"The tool {tool} of the server {self._spec.name} did not answer within"
+            late = f"{late} {call.timeout_s:g} s and was cancelled."
+            hint = f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s."
+            return await self._in_time(result, call.new_scope(), lambda _: late, hint)
+        finally:
+            self._running.remove(call)
+            for question in call.questions:
+                question.cancel()
+
+    async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
+        """Return the tools that the server has now; it is asked again only after it reported a change."""
+
+        async def listed(session: ClientSession) -> tuple[ToolDefinition, ...]:
+            async with self._listing:
+                for _ in range(_LISTINGS):
+                    if self._tools is not None and not self._changed.is_set():
+                        break
+                    self._changed = anyio.Event()
+                    self._tools, self.note = await _all_tools(session, self._spec.name)
+                return self._tools or ()
+
+        scope = anyio.CancelScope(deadline=min(deadline, anyio.current_time() + self._start_s))
+        late = f"The server {self._spec.name} did not list its tools within"
+        hint = "The tool was not called. Try again, or with a larger timeout."
+        return await self._in_time(listed, scope, lambda s: f"{late} {s:g} s.", hint)
+
+    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
+        """Return the answer to a request that is no call of a tool."""
+        late = f"The server {self._spec.name} did not answer within"
+        scope = anyio.CancelScope(deadline=deadline)
+        return await self._in_time(question, scope, lambda s: f"{late} {s:g} s.")
+
+    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]) -> None:
+        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
+        self._users += 1
+        try:
+            while self.is_open:
+                await changed(await self.tools(math.inf))
+                await self._changed.wait()
+        finally:
+            self._users -= 1
+
+    async def _in_time(
+        self,
+        question: Callable[[ClientSession], Awaitable[Answer]],
+        scope: anyio.CancelScope,
+        late: Callable[[float], str],
+        hint: str = "",
+    ) -> Answer:
+        """Use the session within the time of a scope; errors of the server become ours."""
+        from mcp.shared.exceptions import MCPError
+        from pydantic import ValidationError
+
+        assert self._session is not None
+        started = anyio.current_time()
+        self._users += 1
+        try:
+            with scope:
+                answer = await question(self._session)
+                self.answered = True
+                return answer
+        except MCPError as error:
+            raise await self._explained(error.error) from error
+        except ValidationError as error:
+            self.answered = True
+            wrong = error.errors()[0]
+            where = _cut(".".join(map(str, wrong["loc"])))
+            raise ServerCallError(
+                f"The server {self._spec.name} sent an answer that MCP does not allow: "
+                f"{where}: {wrong['msg']}."
+            ) from error
+        finally:
+            self._users -= 1
+            self._last_used = anyio.current_time()
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._end_if_hung())
+        raise ServerTimeoutError(late(round(scope.deadline - started, 1)), hint=hint)
+
+    async def _explained(self, error: types.ErrorData) -> ServerCallError:
+        """Return the error for one that the SDK reports: the server's own, or that it ended."""
+        from mcp_types import CONNECTION_CLOSED
+
+        name = self._spec.name
+        if error.code == SESSION_ENDED:
+            self._closing.set()
+            return SessionEndedError(f"The server {name} ends every session at once.")
+        if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
+            with anyio.move_on_after(_PING_PATIENCE_S):
+                await self._closing.wait()
+        if self.is_open:
+            self.answered = True
+            return ServerCallError(f"The server {name} answered with an error: {_error_text(error)}")
+        with anyio.move_on_after(_END_PATIENCE_S):
+            await self.ended.wait()
+        if self.needs_login:
+            return ServerCallError(f"The server {name} cannot be called. {self.error}")
+        return ServerCallError(
+            f"The server {name} ended before it answered: {self.error or 'it was stopped'}",
+            hint="It is not known whether the tool did its work. The next call starts the server again.",
         )
 
+    async def _end_if_hung(self) -> None:
+        """End a server that answers nothing at all, so that the next call finds a new one."""
+        from mcp.shared.exceptions import MCPError
+
+        assert self._session is not None
+        earlier = set(self._running)
+        ping = asyncio.ensure_future(self._session.send_ping())
+        await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        while not ping.done() and earlier & set(self._running):  # it may be busy with one of them
+            await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        if not ping.done() and self.is_open:
+            self.error = "it no longer answered and was ended"
+            self._closing.set()
+        ping.cancel()
+        with contextlib.suppress(MCPError, asyncio.CancelledError):
+            await ping
+
+    async def _until_unused(self) -> None:
+        while not self._closing.is_set():
+            left = self._last_used + self._idle_s - anyio.current_time()
+            if left <= 0 and not self._users:
+                self._closing.set()
+                return
+            with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
+                await self._closing.wait()
+
     async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request of a call; its number names it in reports of progress."""
         assert self._dispatcher is not None
-        return await self._calls.send(self._dispatcher, call, method, params)
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        number = next(self._numbers)
+        try:
+            result = await self._dispatcher.send_raw_request(
+                method, params, {"request_id": number, "on_progress": call.report}
+            )
+        except asyncio.CancelledError:
+            self._abandoned.add(call.client)
+            raise
+        if call.as_task and call.token is None:
+            call.token = number  # the task goes on: its server may report
+        return result
+
+    async def _send_call(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
+        return await self._send(call, "tools/call", params)
 
     async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a tool that runs as a task; its state is reported as progress.
@@ -343,6 +424,7 @@ class LiveConnection:
         A task that needs an answer of the user asks for it while its result is waited for.
         """
         import mcp_types as types
+        from mcp.shared.exceptions import MCPError
 
         made = await self._send(call, "tools/call", {**params, "task": {"ttl": int(MAX_TASK_S * 1000)}})
         if "task" not in made:
@@ -365,152 +447,29 @@ class LiveConnection:
                 if not call.was_reported and call.handlers.on_progress is not None:
                     await call.handlers.on_progress(number, None, task.status_message)
         except asyncio.CancelledError:
-            await self._cancel_task(about)
+            assert self._dispatcher is not None
+            with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
+                await self._dispatcher.send_raw_request("tasks/cancel", about)
             raise
         finally:
             if result is not None:
                 result.cancel()
         raise AssertionError
 
-    async def _cancel_task(self, about: dict[str, Any]) -> None:
-        from mcp.shared.exceptions import MCPError
-
-        assert self._dispatcher is not None
-        with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
-            await self._dispatcher.send_raw_request("tasks/cancel", about)
-
-    async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
-        """Return the tools that the server has now."""
-        started = anyio.current_time()
-        deadline = min(deadline, started + self._start_s)
-        tools: tuple[ToolDefinition, ...] = ()
-        with anyio.CancelScope(deadline=deadline):
-            async with self._listing, self._used() as session:
-                for _ in range(_LISTINGS):
-                    if self._tools is not None:
-                        break
-                    self._is_listed = True
-                    tools, self.note = await all_tools(session, self._spec.name)
-                    self._tools = tools if self._is_listed else None
-                    self.answered = True
-                return self._tools or tools
-        self._check_later()
-        raise ServerTimeoutError(
-            f"The server {self._spec.name} did not list its tools within {round(deadline - started, 1):g} s.",
-            hint="The tool was not called. Try again, or with a larger timeout.",
-        )
-
-    @property
-    def offers(self) -> ServerOffers:
-        """What the server has besides its tools."""
-        session = self._session
-        declared = session.server_capabilities if session is not None else None
-        if session is None or declared is None:
-            return ServerOffers()
-        kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
-        return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
-
-    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
-        """Return the answer to a request that is no call of a tool."""
-        started = anyio.current_time()
-        with anyio.CancelScope(deadline=deadline):
-            async with self._used() as session:
-                answer = await question(session)
-                self.answered = True
-                return answer
-        self._check_later()
-        raise ServerTimeoutError(
-            f"The server {self._spec.name} did not answer within {round(deadline - started, 1):g} s."
-        )
-
-    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]) -> None:
-        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
-        self._users += 1
-        try:
-            while self.is_open:
-                self._changed = anyio.Event()
-                await changed(await self.tools(math.inf))
-                await self._changed.wait()
-        finally:
-            self._users -= 1
-
     @contextlib.asynccontextmanager
-    async def _used(self) -> AsyncIterator[ClientSession]:
-        """Use the session; errors of the server become ours."""
-        from mcp.shared.exceptions import MCPError
-        from mcp_types import CONNECTION_CLOSED
-        from pydantic import ValidationError
+    async def _connected(self) -> AsyncIterator[ClientSession]:
+        """Start the server, or call its address: the only way to do so."""
+        # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+        async with contextlib.AsyncExitStack() as stack:
+            if self._spec.url is not None:
+                from findspot.catalogue.oauth import credentials
+                from findspot.catalogue.remote_servers import connect_remote
 
-        assert self._session is not None
-        self._users += 1
-        try:
-            yield self._session
-        except MCPError as error:
-            if error.code == SESSION_ENDED:
-                self._closing.set()
-                raise SessionEndedError(
-                    f"The server {self._spec.name} ends every session at once."
-                ) from error
-            if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
-                with anyio.move_on_after(_PING_PATIENCE_S):
-                    await self._closing.wait()
-            raise await self._explained(error.error) from error
-        except ValidationError as error:
-            wrong = error.errors()[0]
-            where = ".".join(map(str, wrong["loc"]))
-            raise ServerCallError(
-                f"The server {self._spec.name} sent an answer that MCP does not allow: "
-                f"{_cut(where)}: {wrong['msg']}."
-            ) from error
-        finally:
-            self._users -= 1
-            self._last_used = anyio.current_time()
-
-    async def _explained(self, error: types.ErrorData) -> ServerCallError:
-        """Return the error for one that the SDK reports: the server's own, or that it ended."""
-        name = self._spec.name
-        if self.is_open:
-            self.answered = True
-            return ServerCallError(f"The server {name} answered with an error: {_error_text(error)}")
-        with anyio.move_on_after(_END_PATIENCE_S):
-            await self.ended.wait()
-        if self.needs_login:
-            return ServerCallError(f"The server {name} cannot be called. {self.error}")
-        return ServerCallError(
-            f"The server {name} ended before it answered: {self.error or 'it was stopped'}",
-            hint="It is not known whether the tool did its work. The next call starts the server again.",
-        )
-
-    async def _until_unused(self) -> None:
-        while not self._closing.is_set():
-            left = self._last_used + self._terms.idle_s - anyio.current_time()
-            if left <= 0 and not self._users:
-                self._closing.set()
-                return
-            with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
-                await self._closing.wait()
-
-    def _check_later(self) -> None:
-        """End a server that answers nothing at all, so that the next call finds a new one."""
-        if self._check is None or self._check.done():
-            self._check = asyncio.create_task(self._end_if_hung())
-
-    async def _end_if_hung(self) -> None:
-        import mcp_types as types
-        from mcp.shared.exceptions import MCPError
-
-        assert self._session is not None
-        earlier = set(self._calls.running)
-        ping = asyncio.ensure_future(self._session.send_request(types.PingRequest(), types.EmptyResult))
-        await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
-        while not ping.done() and earlier & set(self._calls.running):  # it may be busy with one of them
-            await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
-        if not ping.done() and self.is_open:
-            self.error = "it no longer answered and was ended"
-            self._closing.set()
-        ping.cancel()
-        with contextlib.suppress(MCPError, asyncio.CancelledError):
-            await ping
+                yield await connect_remote(stack, self._spec, self._new_session, credentials(self._spec))
+            else:
+                pipes = _pipes(self._spec, self._notes, self._environ)
+                yield await stack.enter_async_context(self._new_session(pipes))
 
     @contextlib.asynccontextmanager
     async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
@@ -531,33 +490,112 @@ class LiveConnection:
             self._dispatcher = Dispatcher(incoming, outgoing)
             async with ClientSession(
                 dispatcher=self._dispatcher,
-                elicitation_callback=self._calls.elicit,
-                sampling_callback=self._calls.sample,
+                elicitation_callback=self._elicit,
+                sampling_callback=self._sample,
                 list_roots_callback=self._list_roots,
                 message_handler=self._hear,
             ) as session:
                 await session.initialize()
                 yield session
 
+    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        import mcp_types as types
+
+        call = self._asked()
+        handler = call and call.handlers.on_elicit
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ElicitResult(action="cancel")
+
+    async def _sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
+        import mcp_types as types
+
+        call = self._asked()
+        handler = call and call.handlers.on_sample
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ErrorData(
+            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
+        )
+
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
         import mcp_types as types
 
-        roots = [{"uri": address} for address in self._terms.roots]
-        return types.ListRootsResult.model_validate({"roots": roots})
+        return types.ListRootsResult.model_validate({"roots": [{"uri": address} for address in self._roots]})
 
     async def _hear(self, message: Any) -> None:
         method = getattr(message, "method", None)
         if method == "notifications/tools/list_changed":
-            self._tools, self._is_listed = None, False
             self._changed.set()
         elif method == "notifications/message":
-            await self._calls.log(message.params)
+            call = self._asked()
+            if call is not None and call.handlers.on_log is not None:
+                await call.handlers.on_log(message.params)
         elif method == "notifications/progress":
             about = message.params
-            for call in self._calls.running:
+            for call in self._running:
                 if call.token == about.progress_token:
                     call.was_reported = True
                     await call.report(about.progress, about.total, about.message)
+
+    def _asked(self) -> RunningCall | None:
+        """Return the newest call, through which its client is asked.
+
+        Of a server that several clients share, nobody can say whose call asks: none is asked unless all
+        calls are its own, those included that were cancelled.
+        """
+        clients = self._abandoned.union(call.client for call in self._running)
+        return self._running[-1] if self._running and len(clients) == 1 else None
+
+
+@contextlib.asynccontextmanager
+async def _pipes(
+    spec: ServerSpec, notes: ProcessNotes, environ: Mapping[str, str]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Start a server: by an absolute path, in its own folder, with a small environment.
+
+    It gets the SDK's short list of variables (home, PATH, user), the network's and those of its entry: keys
+    and tokens of this process are not for every server.
+    """
+    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
+
+    inherited = (*DEFAULT_INHERITED_ENV_VARS, *_NETWORK_VARIABLES)
+    own = {name: environ[name] for name in inherited if name in environ}
+    own |= {**spec.env, NESTED_VARIABLE: "1"}
+    command = spec.command or ""
+    if Path(command).name != command:
+        command = str(spec.working_folder / expanded(command))
+    words = resolved([command, *spec.args], own.get("PATH", ""))
+    if sys.platform == "win32":  # the SDK's job object ends the server with this process
+        start = StdioServerParameters(command=words[0], args=words[1:], env=own, cwd=spec.working_folder)
+        with Path(os.devnull).open("w", encoding="utf-8") as devnull:
+            async with stdio_client(start, errlog=devnull) as streams:
+                yield streams
+    else:
+        async with pipe_transport(words, own, spec.working_folder, notes) as streams:
+            yield streams
+
+
+async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
+    """Return the tools that a connected server lists, and a note if its list was cut."""
+    from mcp_types import PaginatedRequestParams
+
+    tools: dict[str, ToolDefinition] = {}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        for wire in page.tools:
+            value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
+            tool = with_server_name(read_definition(value, "", "a tool"), server)
+            tools.setdefault(tool.name, tool)
+        if not page.next_cursor or page.next_cursor == cursor:
+            return tuple(tools.values()), None
+        cursor = page.next_cursor
+    return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
+
+
+def error_line(error: BaseException) -> str:
+    """Return an error as one line: the first one of a group."""
+    cause = first_cause(error)
+    return " ".join(f"{cause}".split()) or type(cause).__name__
 
 
 def _error_text(error: types.ErrorData) -> str:
@@ -584,40 +622,34 @@ class ServerAnswer:
     offers: ServerOffers = field(default_factory=ServerOffers)
 
 
-OnAnswer = Callable[[str, ServerAnswer], None]
-
-
 def ask_servers(
-    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer | None = None
+    specs: Sequence[ServerSpec],
+    timeout_s: float,
+    on_answer: Callable[[str, ServerAnswer], None] = lambda _name, _answer: None,
 ) -> dict[str, ServerAnswer]:
     """Ask all servers for their tools at once; one that fails costs only its own tools."""
-    return anyio.run(_ask_all, specs, timeout_s, on_answer or (lambda _name, _answer: None))
-
-
-async def _ask_all(
-    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer
-) -> dict[str, ServerAnswer]:
     answers: dict[str, ServerAnswer] = {}
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
 
-    async def ask(spec: ServerSpec) -> None:
+    async def ask(spec: ServerSpec, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
             answers[spec.name] = await _ask(spec, timeout_s)
             on_answer(spec.name, answers[spec.name])
 
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            group.start_soon(ask, spec)
+    async def ask_all() -> None:
+        limiter = anyio.CapacityLimiter(_AT_ONCE)
+        async with anyio.create_task_group() as group:
+            for spec in specs:
+                group.start_soon(ask, spec, limiter)
+
+    anyio.run(ask_all)
     return answers
 
 
 async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
     try:
-        expanded = spec.expanded()
+        connection = LiveConnection(spec.expanded(), start_s=timeout_s)
     except MissingVariableError as error:
         return ServerAnswer(error=str(error))
-    terms = ServerTerms(start_s=timeout_s)
-    connection = LiveConnection(expanded, terms)
     deadline = anyio.current_time() + timeout_s
     connection.task = asyncio.create_task(connection.run())
     try:

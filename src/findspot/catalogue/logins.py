@@ -41,26 +41,33 @@ class LoginRequiredError(FindspotError):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The tokens for one server, and what renewing them takes."""
+    """What a login at one server gave us, in the forms of the protocol."""
 
     url: str
-    access_token: str = field(repr=False)
-    refresh_token: str | None = field(repr=False)
-    renew_at: float | None
-    """When to renew, in seconds since 1970; None if the token does not expire."""
-    scope: str
-    token_endpoint: str
-    resource: str | None
+    tokens: Mapping[str, Any] = field(repr=False)
     client: Mapping[str, Any] = field(repr=False)
     """Our registration at the authorization server."""
-    revocation_endpoint: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    """What the authorization server says about itself."""
+    resource: Mapping[str, Any] | None = None
+    """What the server says about its logins."""
+    renew_at: float | None = None
+    """When to renew, in seconds since 1970; None if the token does not expire."""
     wanted_scope: str = ""
     """What a request lacked: the next login asks for it."""
 
     @property
+    def access_token(self) -> str:
+        return str(self.tokens["access_token"])
+
+    @property
+    def can_be_renewed(self) -> bool:
+        return bool(self.tokens.get("refresh_token"))
+
+    @property
     def is_due(self) -> bool:
-        """Whether the token expires soon or has expired."""
-        return self.renew_at is not None and time.time() >= self.renew_at
+        """Whether the token expires soon or has expired, and can be renewed."""
+        return self.can_be_renewed and self.renew_at is not None and time.time() >= self.renew_at
 
 
 def renewal_time(expires_in: int | None) -> float | None:
@@ -80,9 +87,9 @@ class Logins:
         """Return the login at a server's address; None if there is no usable one."""
         try:
             login = Login(**read_json(self._path(url)))
-        except (OSError, ValueError, TypeError):
+            return login if login.url == url and login.access_token else None
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        return login if login.url == url else None
 
     def write(self, login: Login) -> None:
         make_private_dir(self._folder)

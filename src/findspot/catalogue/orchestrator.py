@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,18 +52,18 @@ class Ranked(NamedTuple):
     """Whether the best row is what was asked for; if not, the answer says so and shows the nearest."""
 
 
-class SearchStrategy(Protocol):
+class SearchStrategy:
     """One way of matching."""
 
-    @property
-    def mode(self) -> str:
-        """The name of the mode."""
+    mode: str
+    """The name of the mode."""
 
     def initialize(self) -> None:
         """Get ready; called once, before the first search."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         """Return every tool that matches, best first."""
+        raise NotImplementedError
 
     def dispose(self) -> None:
         """Release what is held; calling it twice is harmless."""

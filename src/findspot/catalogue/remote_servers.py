@@ -9,14 +9,15 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import httpx2
+from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from findspot.catalogue.message_streams import SESSION_ENDED, readable
+from findspot.catalogue.server_process import SESSION_ENDED, readable
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.errors import FindspotError, first_cause
 
@@ -32,9 +33,7 @@ _NOT_STREAMABLE = (404, 405)
 _DATA = re.compile(rb"(?<![^\r\n])data: ?([^\r\n]+)")
 """A line of an event, and the message in it."""
 
-Connected = TypeVar("Connected")
-
-NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]]
+NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[ClientSession]]
 """Makes the client of a transport."""
 
 
@@ -51,13 +50,13 @@ class RemoteHttp(httpx2.AsyncClient):
         self,
         headers: dict[str, str] | None = None,
         auth: httpx2.Auth | None = None,
-        max_bytes: int = MAX_ANSWER_BYTES,
+        max_bytes: int = 0,
     ) -> None:
         # A compressed answer could be a thousand times larger than what is counted.
         own = {"Accept-Encoding": "identity", **(headers or {})}
         timeout = httpx2.Timeout(_HTTP_TIMEOUT_S, read=_STREAM_TIMEOUT_S)
         super().__init__(headers=own, auth=auth, timeout=timeout, event_hooks={"response": [self._limit]})
-        self._max_bytes = max_bytes
+        self._max_bytes = max_bytes or MAX_ANSWER_BYTES
         self._failed = anyio.Event()
         self._failure: Exception | None = None
         self.first_status: int | None = None
@@ -70,7 +69,7 @@ class RemoteHttp(httpx2.AsyncClient):
                 self.first_status = response.status_code
             if request.method == "POST" and response.is_error:
                 response = await _with_ended_session(request, response)
-                self._fail(_refusal(response.status_code))
+                self._fail(refusal(response.status_code))
         except Exception as error:
             if request.method == "POST":
                 self._fail(error)
@@ -146,39 +145,24 @@ class _ReadableStream(httpx2.AsyncByteStream):
 
 
 async def connect_remote(
-    stack: contextlib.AsyncExitStack,
-    spec: ServerSpec,
-    new_client: NewClient[Connected],
-    auth: httpx2.Auth,
-    max_bytes: int = MAX_ANSWER_BYTES,
-) -> Connected:
+    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient, auth: httpx2.Auth | None
+) -> ClientSession:
     """Return a connected client, closed with `stack`, of a server whose variables are expanded.
 
     `auth` adds what a login gave us. A server that does not know streamable HTTP is tried with SSE, as the
     MCP specification describes.
     """
-    if not spec.sse:
-        http = RemoteHttp(dict(spec.headers), auth, max_bytes)
+    for transport in (_sse,) if spec.sse else (_streamable, _sse):
+        http = RemoteHttp(dict(spec.headers), auth)
         try:
-            return await _enter(stack, new_client, _streamable(spec.url or "", http))
+            async with contextlib.AsyncExitStack() as attempt:
+                client = await attempt.enter_async_context(new_client(transport(spec.url or "", http)))
+                stack.push_async_exit(attempt.pop_all())
+                return client
         except Exception as error:
-            if http.first_status not in _NOT_STREAMABLE:
+            if transport is _sse or http.first_status not in _NOT_STREAMABLE:
                 raise _explained(error, http) from error
-    http = RemoteHttp(dict(spec.headers), auth, max_bytes)
-    try:
-        return await _enter(stack, new_client, _sse(spec.url or "", http))
-    except Exception as error:
-        raise _explained(error, http) from error
-
-
-async def _enter(
-    stack: contextlib.AsyncExitStack, new_client: NewClient[Connected], transport: Any
-) -> Connected:
-    async with contextlib.AsyncExitStack() as attempt:
-        client = await attempt.enter_async_context(new_client(transport))
-        stack.push_async_exit(attempt.pop_all())
-        return client
-    raise AssertionError  # an exit stack that is left by an error raises it
+    raise AssertionError
 
 
 @contextlib.asynccontextmanager
@@ -205,8 +189,10 @@ def _explained(error: Exception, http: RemoteHttp) -> BaseException:
     cause = first_cause(error)
     if isinstance(cause, FindspotError) or http.first_status is None or http.first_status < 300:
         return cause
-    return _refusal(http.first_status)
+    return refusal(http.first_status)
 
 
-def _refusal(status: int) -> RemoteServerError:
+def refusal(status: int) -> RemoteServerError:
+    if status == 401:  # one that asks for a login has been explained before
+        return RemoteServerError("The server refused the credentials of its entry (HTTP 401).")
     return RemoteServerError(f"The server answered with HTTP {status}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -14,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, ranked
+from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, SearchStrategy, ranked
 from findspot.catalogue.tool_fields import query_terms
 from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, ToolSearchOptions
 from findspot.catalogue.tool_requests import Request, correct_spelling, everyday_words, read_request
@@ -25,7 +24,7 @@ from findspot.embed.embedder import Embedder, EmbedMode, Lexicon, Vectors
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 
-class Bm25Strategy:
+class Bm25Strategy(SearchStrategy):
     """Words of the query against words of the tools and their servers' names.
 
     A score is the share of the most that any text could score, so that scores of different queries can be
@@ -34,17 +33,11 @@ class Bm25Strategy:
 
     mode = SearchMode.BM25
 
-    def initialize(self) -> None:
-        """Do nothing: the words were counted when the tools were indexed."""
-
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         terms = query_terms(query)
         most = tools.keywords.most(terms)
         scores = np.where(tools.allowed(options.server), tools.keywords.scores(terms), 0)
         return ranked((scores / max(most, 1e-9)).astype(np.float32), tools)
-
-    def dispose(self) -> None:
-        """Do nothing: no resource is held."""
 
 
 TIMEOUT_S = 10.0
@@ -52,14 +45,8 @@ _OPTIONS = ("--no-config", "--ignore-case", "--text", "--line-number", "--no-fil
             "--no-heading", "--color=never")  # fmt: skip
 """The numbers of the matching lines are wanted, not the lines, which `--max-columns` leaves out."""
 
-_LEFT_OUT = b":[Omitted long matching line]"
-_AFTER_NUMBER = re.compile(rb":[^\n]*")
 
-_NEEDS_UNICODE = re.compile(r"[^\x00-\x7f]|\\[pPuUx]|\(\?")
-"""What a pattern may hold that reads differently, or not at all, without tables of all scripts."""
-
-
-class RegexStrategy:
+class RegexStrategy(SearchStrategy):
     """A pattern over each tool's text; every match scores 1.
 
     Case does not matter; tools whose name matches come before those whose description does. ripgrep does
@@ -83,19 +70,14 @@ class RegexStrategy:
         order = rows[np.argsort(tools.name_order[rows] - len(tools) * rank[rows].astype(np.int64))]
         return Ranked(order, np.ones(len(order), dtype=np.float32))
 
-    def dispose(self) -> None:
-        """Do nothing: no resource is held."""
-
 
 def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
     """Return the lines of the tools' texts that match, counted from 0."""
-    plain = tools.is_ascii and not _NEEDS_UNICODE.search(pattern)
-    options = (*_OPTIONS, "--no-unicode") if plain else _OPTIONS  # a third of the time in large catalogues
-    command = [ripgrep_binary(), *options, *SIZE_LIMITS, "--regexp", pattern, "--", str(tools.texts)]
+    command = [ripgrep_binary(), *_OPTIONS, *SIZE_LIMITS, "--regexp", pattern, "-"]
     try:
         done = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=tools.texts,
             capture_output=True,
             timeout=TIMEOUT_S,
             check=False,
@@ -107,21 +89,13 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
         ) from None
     if done.returncode > 1:
         complaint = done.stderr.decode("utf-8", "replace")
-        if not tools.texts.exists():
-            raise FileNotFoundError(tools.texts)
         error = refusal(pattern, complaint)
         error.user_message = error.with_hint()
         error.hint = ""
         error.args = (error.user_message,)
         raise error
-    return np.fromstring(_only_numbers(done.stdout).decode("ascii"), dtype=np.int64, sep="\n") - 1
-
-
-def _only_numbers(lines: bytes) -> bytes:
-    """Remove what follows each number; ten times as fast as `replace` for thousands of lines."""
-    if lines.count(_LEFT_OUT) == lines.count(b"\n"):
-        return lines.translate(None, _LEFT_OUT)
-    return _AFTER_NUMBER.sub(b"", lines)  # lines of one character are shown
+    numbers = [int(line.partition(b":")[0]) for line in done.stdout.splitlines()]
+    return np.array(numbers, dtype=np.int64) - 1
 
 
 FIT_LEAST = {"local:static": 0.14}
@@ -185,7 +159,7 @@ TOOLS_AT_A_TIME = 1_000
 Large catalogues leave few other topics anyway."""
 
 
-class EmbeddingStrategy:
+class EmbeddingStrategy(SearchStrategy):
     """The query's vector against all vectors of the tools, exactly; a score is (cosine + 1) / 2."""
 
     mode = SearchMode.EMBEDDING
@@ -193,9 +167,6 @@ class EmbeddingStrategy:
     def __init__(self, embedder: Callable[[str], Embedder]) -> None:
         self._embedder = embedder
         self._others: WeakKeyDictionary[ToolSet, Vectors] = WeakKeyDictionary()
-
-    def initialize(self) -> None:
-        """Do nothing: the tools name the model that is needed."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         request = self.read(query, tools, self.mode)
@@ -260,9 +231,6 @@ class EmbeddingStrategy:
             )
         return model
 
-    def dispose(self) -> None:
-        """Do nothing: the models belong to whoever opened them."""
-
 
 MEANING_SHARE = 0.6
 """Requests name the wish, tools name the means: meaning counts a little more than words. Mean
@@ -277,7 +245,7 @@ development sets, first tools with scores below 0.3, of 0.4 to 0.6, of 0.7 to 0.
 23, 48, 81 and 92 %."""
 
 
-class HybridStrategy:
+class HybridStrategy(SearchStrategy):
     """Keywords and meaning, each in units of its own spread over the catalogue, so that they can be added.
 
     A score is the probability that the tool is what was asked for, so scores of different queries can be
@@ -288,9 +256,6 @@ class HybridStrategy:
 
     def __init__(self, embedding: EmbeddingStrategy) -> None:
         self._embedding = embedding
-
-    def initialize(self) -> None:
-        """Do nothing: the modes that this one combines prepare themselves."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         request = self._embedding.read(query, tools, self.mode)
@@ -310,9 +275,6 @@ class HybridStrategy:
         scores = 1 / (1 + np.exp(STEEPNESS * (found.scores[0] - found.scores) - odds))
         shown = (found.scores > 0) | (found.scores == found.scores[0])  # above the average, or the best
         return Ranked(found.rows[shown], scores[shown].astype(np.float32), fits)
-
-    def dispose(self) -> None:
-        """Do nothing: no resource is held."""
 
 
 def _spread(scores: Scores) -> Scores:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -23,18 +23,17 @@ from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     MAX_TIMEOUT_S,
+    NESTED_VARIABLE,
     CallHandlers,
     LiveConnection,
     RunningCall,
     ServerBusyError,
     ServerCallError,
     ServerNotAgreedError,
-    ServerTerms,
     ServerTimeoutError,
     SessionEndedError,
 )
-from findspot.catalogue.message_streams import MAX_MESSAGE_BYTES
-from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_process import MAX_MESSAGE_BYTES
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.caller import ENVIRONMENT
@@ -118,29 +117,24 @@ class ServerPool:
 
         Its time covers waiting for other calls and for the start of the server, and what was spent already.
         """
-        import mcp_types as types
-
         _check_size(arguments)
         client = client or PoolClient()
         limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
         asker = client.connection or object()
-        running = RunningCall(handlers or CallHandlers(), limit_s, client=asker, as_task=as_task)
+        running = RunningCall(handlers or CallHandlers(), limit_s, asker, as_task)
         server = self._server(spec, client)
         running.start(spent_s)
-        async with server.place(running.scope.deadline):
-            raw = await server.use(
-                lambda connection: connection.call(running, tool, arguments), running.scope.deadline
-            )
-        return types.CallToolResult.model_validate(raw)
+        return await server.use(
+            lambda connection: connection.call(running, tool, arguments), running.scope.deadline
+        )
 
     async def tools(
         self, spec: ServerSpec, *, client: PoolClient | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
-        server = self._server(spec, client or PoolClient())
         deadline = anyio.current_time() + timeout_s
-        async with server.place(deadline):
-            return await server.use(lambda connection: connection.tools(deadline), deadline)
+        server = self._server(spec, client or PoolClient())
+        return await server.use(lambda connection: connection.tools(deadline), deadline)
 
     async def ask(
         self,
@@ -151,10 +145,9 @@ class ServerPool:
         timeout_s: float,
     ) -> Result:
         """Return the answer of a server to a request that is no call of a tool."""
-        server = self._server(spec, client)
         deadline = anyio.current_time() + timeout_s
-        async with server.place(deadline):
-            return await server.use(lambda connection: connection.ask(question, deadline), deadline)
+        server = self._server(spec, client)
+        return await server.use(lambda connection: connection.ask(question, deadline), deadline)
 
     async def follow(
         self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
@@ -193,8 +186,7 @@ class ServerPool:
         owner = "" if spec.shared else client.connection
         key = owner, f"{spec.name} {expanded.launch} {sorted(client.roots)}"
         if key not in self._servers:
-            terms = ServerTerms(dict(client.environ), client.roots, self._idle_s)
-            self._servers[key] = _Server(expanded, terms)
+            self._servers[key] = _Server(expanded, client, self._idle_s)
         return self._servers[key]
 
 
@@ -211,11 +203,12 @@ def _check_size(arguments: dict[str, Any] | None) -> None:
 class _Server:
     """One server: its connection while it has one, and what happened to earlier ones."""
 
-    def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
+    def __init__(self, spec: ServerSpec, client: PoolClient, idle_s: float) -> None:
         self.spec = spec
+        self._client = client
+        self._idle_s = idle_s
         self._users = 0
         """Calls that run or wait."""
-        self._terms = terms
         self._places = asyncio.Semaphore(MAX_RUNNING)
         self._connection: LiveConnection | None = None
         self._failures = 0
@@ -235,38 +228,34 @@ class _Server:
             state, error = RunState.FAILED, self._last_error
         return ServerRun(self.spec.name, str(self.spec.source), state, error)
 
-    @contextlib.asynccontextmanager
-    async def place(self, deadline: float) -> AsyncIterator[None]:
-        """Wait for one of the places of running calls."""
+    async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
+        """Use the connection, as one of the calls that may run at the same time.
+
+        A server that refuses what is sent, since it ended the session, is connected to once more.
+        """
         if self._users >= MAX_RUNNING + MAX_WAITING:
             raise ServerBusyError(
                 f"The server {self.spec.name} is busy: {MAX_RUNNING} calls run and {MAX_WAITING} wait.",
                 hint="Call again when some of them have ended.",
             )
+        left_s = round(deadline - anyio.current_time(), 1)
         self._users += 1
-        started = anyio.current_time()
         try:
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await self._places.acquire()
-            except TimeoutError:
-                waited_s = round(deadline - started, 1)
+            with anyio.move_on_at(deadline) as waiting:
+                await self._places.acquire()
+            if waiting.cancelled_caught:
                 raise ServerTimeoutError(
-                    f"The server {self.spec.name} was busy with other calls for {waited_s:g} s.",
+                    f"The server {self.spec.name} was busy with other calls for {left_s:g} s.",
                     hint="The tool was not called. Try again, or with a larger timeout.",
-                ) from None
+                )
             try:
-                yield
+                with contextlib.suppress(SessionEndedError):
+                    return await work(await self.connected(deadline))
+                return await work(await self.connected(deadline))
             finally:
                 self._places.release()
         finally:
             self._users -= 1
-
-    async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
-        """Use the connection; a new one if the server refuses what is sent, since it ended the session."""
-        with contextlib.suppress(SessionEndedError):
-            return await work(await self.connected(deadline))
-        return await work(await self.connected(deadline))
 
     async def connected(self, deadline: float = math.inf) -> LiveConnection:
         """Return the open connection; start the server if there is none."""
@@ -309,7 +298,8 @@ class _Server:
             await self._connection.aclose()
 
     def _start(self) -> LiveConnection:
-        connection = LiveConnection(self.spec, self._terms)
+        client = self._client
+        connection = LiveConnection(self.spec, client.environ, client.roots, self._idle_s)
         self._connection = connection
         connection.task = asyncio.create_task(self._hold(connection))
         return connection

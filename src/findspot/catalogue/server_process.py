@@ -1,7 +1,8 @@
 """The process of one MCP server on pipes: how it is started, what it may send, and how it is ended.
 
-The server leads its own process group, so that everything it starts can be ended with it. Its output is read
-at a limited pace and up to a limited size: a server that floods its pipes slows down only itself.
+The server leads its own process group, so that everything it starts can be ended with it, and its exit status
+is known. Its output is read at a limited pace and up to a limited size: a server that floods its pipes slows
+down only itself. The SDK's `stdio_client` does none of that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,13 +21,28 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.message_streams import CHUNK_BYTES, Pace, new_streams, read_messages, write_messages
 from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCMessage
 
-    from findspot.catalogue.message_streams import Item, Streams
+    Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+    Streams = tuple[
+        MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+    ]
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The largest message that a server may send."""
+
+SESSION_ENDED = -31_404
+"""The error of a request that was not run, since its server does not know the session any more."""
+
+_CHUNK_BYTES = 1 << 16
+_UNITS_PER_SECOND = 5_000
+_BYTES_PER_UNIT = 10_000
+"""What is read of a server per second: so many lines, or so many times this many bytes."""
 
 _TAIL_BYTES = 4_000
 _SHOWN_CHARS = 300
@@ -34,13 +51,25 @@ _EXIT_PATIENCE_S = 2.0
 """For a server to end after its input was closed, and again after SIGTERM."""
 _POLL_S = 0.01
 
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
+"""An escape in JSON; the group is half of a character, which programs leave that cut a text inside it."""
+
+
+def readable(message: bytes) -> bytes:
+    """Return a message as the SDK can read it: halves of characters are replaced by U+FFFD."""
+    text = message.decode("utf-8", "replace").encode()
+    return _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], text)
+
 
 class ProcessNotes:
-    """What is left of a server to explain its end: the tail of its standard error, and its exit status."""
+    """What is left of a server to explain its end: what it did, its standard error and its exit status."""
 
     def __init__(self) -> None:
         self._tail = b""
         self.status: int | None = None
+        self.fault = ""
 
     def add(self, data: bytes) -> None:
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
@@ -52,7 +81,7 @@ class ProcessNotes:
         lines = self._tail.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         ended = f"exit status {self.status}" if self.status else ""
-        parts = "; ".join(filter(None, (ended, last and f"it wrote: {redacted(last)}")))
+        parts = "; ".join(filter(None, (self.fault, ended, last and f"it wrote: {redacted(last)}")))
         return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
 
 
@@ -86,15 +115,16 @@ async def pipe_transport(
 
 @contextlib.asynccontextmanager
 async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> AsyncIterator[Streams]:
-    incoming, read_stream, write_stream, outgoing = new_streams()
+    incoming, read_stream = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+    write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
     with contextlib.ExitStack() as pipes:
         output = await _reader(process.stdout, pipes)
         error_output = await _reader(process.stderr, pipes)
         sink = await _writer(process.stdin)
         async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
-            group.start_soon(read_messages, output, incoming, Pace())
+            group.start_soon(_read_messages, output, incoming, notes)
             group.start_soon(_read_errors, error_output, notes)
-            group.start_soon(write_messages, outgoing, sink, incoming)
+            group.start_soon(_write_messages, outgoing, sink, incoming)
             group.start_soon(_watch, process, incoming)
             try:
                 yield read_stream, write_stream
@@ -107,7 +137,7 @@ async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> Asyn
 
 
 async def _reader(pipe: Any, pipes: contextlib.ExitStack) -> asyncio.StreamReader:
-    reader, loop = asyncio.StreamReader(limit=CHUNK_BYTES), asyncio.get_running_loop()
+    reader, loop = asyncio.StreamReader(limit=_CHUNK_BYTES), asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     pipes.callback(transport.close)
     return reader
@@ -121,14 +151,74 @@ async def _writer(pipe: Any) -> asyncio.StreamWriter:
     return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
+async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes: ProcessNotes) -> None:
+    """Pass messages on, until one is too large or unreadable; a greeting or a log line is none."""
+    from mcp.shared.message import SessionMessage
+
+    line = bytearray()
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        async for chunk in _paced(output):
+            *ended, rest = chunk.split(b"\n")
+            for end in ended:
+                message = _message(bytes(line + end))
+                line.clear()
+                if isinstance(message, str):
+                    notes.fault = message
+                elif message is not None:
+                    await incoming.send(SessionMessage(message))
+            line += rest
+            if len(line) > MAX_MESSAGE_BYTES:
+                notes.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
+            if notes.fault:
+                break
+    incoming.close()
+    async for _ in _paced(output):  # so that it is not stuck writing when it should end
+        pass
+
+
+def _message(line: bytes) -> JSONRPCMessage | str | None:
+    """Return the message of a line, or what is wrong with it; None if the line is none."""
+    from mcp_types import jsonrpc_message_adapter
+
+    if not line.lstrip().startswith(b"{"):
+        return None
+    for mended in (bytes, readable):
+        with contextlib.suppress(ValueError):
+            return jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
+    return "it sent a message that cannot be read" if b'"jsonrpc"' in line[:_SHOWN_CHARS] else None
+
+
 async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
-    pace = Pace()
-    while data := await error_output.read(CHUNK_BYTES):
-        notes.add(data)
-        await pace.spend(len(data))
+    async for chunk in _paced(error_output):
+        notes.add(chunk)
 
 
-async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStream[Item]) -> None:
+async def _paced(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield what comes, only so much per second."""
+    left, until = float(_UNITS_PER_SECOND), 0.0
+    with contextlib.suppress(OSError):
+        while chunk := await output.read(_CHUNK_BYTES):
+            now = anyio.current_time()
+            if now >= until:
+                left, until = float(_UNITS_PER_SECOND), now + 1
+            left -= chunk.count(b"\n") + len(chunk) / _BYTES_PER_UNIT
+            if left <= 0:
+                await anyio.sleep(until - now)
+            yield chunk
+
+
+async def _write_messages(
+    outgoing: MemoryObjectReceiveStream[SessionMessage], sink: asyncio.StreamWriter, incoming: Incoming
+) -> None:
+    try:
+        async for item in outgoing:
+            sink.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await sink.drain()
+    except OSError:
+        incoming.close()  # the session sees the end instead of waiting for answers
+
+
+async def _watch(process: subprocess.Popen[bytes], incoming: Incoming) -> None:
     """Notice the end of a server whose output a program that it started still holds open."""
     while _status(process) is None:
         await anyio.sleep(1)
@@ -175,9 +265,7 @@ def _kill_group(pid: int, number: int) -> bool:
     """Send a signal to a process group; return whether the group still exists."""
     try:
         os.killpg(pid, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # macOS, for a group of zombies
+    except (ProcessLookupError, PermissionError):  # the latter on macOS, for a group of zombies
         return False
     return True
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -25,16 +25,14 @@ from findspot.catalogue.consent import (
 )
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
+from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.errors import FindspotError
-from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
-from findspot.core.locks import writer_lock
+from findspot.core.files import State, read_json, state_of
 from findspot.core.paths import index_key
 
 if TYPE_CHECKING:
     from findspot.catalogue.toolset import ToolSet
-
-_PATIENCE_S = 30.0
 
 _CONFIGURATION_BYTES = 32 << 20
 """A larger file is a list of tools: it is not read at every change only to look for servers."""
@@ -73,28 +71,18 @@ class Choices:
 
     def make(self, index: Path, name: str, enabled: bool) -> None:
         """Store a choice for an index."""
-
-        def changed(stored: dict[str, dict[str, bool]]) -> dict[str, dict[str, bool]]:
-            return stored | {str(index): stored.get(str(index), {}) | {name: enabled}}
-
-        self._write(changed)
+        with changing(self.path, self._read) as stored:
+            stored.setdefault(str(index), {})[name] = enabled
 
     def forget(self, index: Path, name: str) -> None:
         """Forget the choices for a server and its tools."""
-        prefix = name + SEPARATOR
-
-        def changed(stored: dict[str, dict[str, bool]]) -> dict[str, dict[str, bool]]:
+        if str(index) not in self._current():
+            return
+        with changing(self.path, self._read) as stored:
             of_index = stored.get(str(index), {})
-            rest = {n: c for n, c in of_index.items() if n != name and not n.startswith(prefix)}
-            return stored | {str(index): rest}
-
-        if str(index) in self._current():
-            self._write(changed)
-
-    def _write(self, change: Callable[[dict[str, dict[str, bool]]], dict[str, dict[str, bool]]]) -> None:
-        make_private_dir(self.path.parent)
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            write_json(self.path, change(self._read()))
+            own = [known for known in of_index if known == name or known.startswith(name + SEPARATOR)]
+            for known in own:
+                del of_index[known]
 
     def _current(self) -> dict[str, dict[str, bool]]:
         state = state_of(self.path)
@@ -125,11 +113,14 @@ class AddedServers:
 
     def put(self, entries: Mapping[str, Mapping[str, Any]], inputs: Sequence[Any] = ()) -> None:
         """Add entries, and the declarations of inputs that they use; one of the same name is replaced."""
-        self._write(lambda stored: stored | {name: dict(entry) for name, entry in entries.items()}, inputs)
+        with changing(self.path, self._read) as stored:
+            stored["mcpServers"] |= {name: dict(entry) for name, entry in entries.items()}
+            stored["inputs"] += [value for value in inputs if value not in stored["inputs"]]
 
     def remove(self, names: Iterable[str]) -> None:
-        gone = set(names)
-        self._write(lambda stored: {name: entry for name, entry in stored.items() if name not in gone})
+        with changing(self.path, self._read) as stored:
+            for name in names:
+                stored["mcpServers"].pop(name, None)
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -137,13 +128,6 @@ class AddedServers:
         except FileNotFoundError:
             stored = {}
         return {"inputs": stored.get("inputs", []), "mcpServers": stored.get("mcpServers", {})}
-
-    def _write(self, change: Callable[[dict[str, Any]], dict[str, Any]], inputs: Sequence[Any] = ()) -> None:
-        make_private_dir(self.path.parent)
-        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            stored = self._read()
-            declared = [*stored["inputs"], *(value for value in inputs if value not in stored["inputs"])]
-            write_json(self.path, {"inputs": declared, "mcpServers": change(stored["mcpServers"])})
 
 
 class Availability(StrEnum):
@@ -266,6 +250,23 @@ class ServerRegistry:
         """Return the enabled servers that the user has not agreed to start as they are now."""
         specs = [spec for index in self.indexes for spec in self.servers(index)]
         return self.agreements.lacking(spec for spec in specs if self.choices.is_enabled(spec.name))
+
+    def notice(self) -> str | None:
+        """Return a warning that names what is left out: servers that are new or changed, broken files."""
+        lacking, warnings = self.lacking(), list(self.problems().values())
+        if lacking:
+            named = [
+                f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
+                f"({'changed' if self.agreements.is_known(spec) else 'new'})"
+                for spec in lacking[:_NAMED]
+            ]
+            more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+            warnings.insert(
+                0,
+                f"Servers were not started, since the user has not agreed to them as they are now: "
+                f"{', '.join(named)}{more}. `findspot tools index` shows what they run and asks.",
+            )
+        return " ".join(warnings) or None
 
     def own_servers(self) -> set[str]:
         """Return the servers that the user agreed to for all projects, and not for this one.
@@ -391,37 +392,3 @@ class ServerRegistry:
             self._removed |= {*record.files.get(file, ())} - of_file.names
             read = read.and_then(of_file)
         return self.in_workspace(index, self.with_choices(read)).without(record.exclude)
-
-
-class Notice:
-    """Names what a catalogue leaves out: servers that nobody agreed to start, files that cannot be read."""
-
-    def __init__(self, registry: ServerRegistry) -> None:
-        self._registry = registry
-        self._state: list[State | None] = []
-        self._text: str | None = None
-
-    def text(self) -> str | None:
-        """Return a warning that names new and changed servers and broken files, or None if there are none."""
-        state = self._registry.state()
-        if state != self._state:
-            self._text, self._state = self._warning(), state
-        return self._text
-
-    def _warning(self) -> str | None:
-        return " ".join(filter(None, (self._lacking(), *self._registry.problems().values()))) or None
-
-    def _lacking(self) -> str:
-        lacking = self._registry.lacking()
-        if not lacking:
-            return ""
-        names = [
-            f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
-            f"({'changed' if self._registry.agreements.is_known(spec) else 'new'})"
-            for spec in lacking[:_NAMED]
-        ]
-        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-        return (
-            f"Servers were not started, since the user has not agreed to them as they are now: "
-            f"{', '.join(names)}{more}. `findspot tools index` shows what they run and asks."
-        )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.client_configs import (
+    Entry,
     Input,
     MissingVariableError,
     ServerTable,
@@ -30,8 +31,15 @@ from findspot.catalogue.known_clients import CLIENT_FOLDERS, Machine, project_fi
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.core.files import ContentError, content_hash, parse_json, read_named, reason
-from findspot.core.folder import NotRegularError, TooLargeError
+from findspot.core.files import (
+    ContentError,
+    NotRegularError,
+    TooLargeError,
+    content_hash,
+    parse_json,
+    read_named,
+    reason,
+)
 from findspot.core.paths import expanded
 from findspot.text.jsonc import MalformedError
 
@@ -51,31 +59,12 @@ _KINDS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSpec:
+class ServerSpec(Entry):
     """One server of a client's configuration, its variables not yet expanded."""
 
-    name: str
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    sse: bool = False
-    """Whether a remote server is reached by SSE, the older transport."""
-    oauth: Mapping[str, str] = field(default_factory=dict)
-    """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
-    env_file: str | None = None
-    """A file with further variables."""
     file_env: Mapping[str, str] | None = None
-    """The variables of that file, read with the entry, so that what is agreed to is what is started; None if
-    it cannot be read."""
-    only: tuple[str, ...] = ()
-    """The tools that the client offers; all if there are none."""
-    left_out: tuple[str, ...] = ()
-    """Tools that the client does not offer."""
-    shared: bool = False
-    """Whether all clients call the same process; otherwise each connection has its own."""
+    """The variables of its file of variables, read with the entry, so that what is agreed to is what is
+    started; None if it cannot be read."""
     source: Path = Path()
     """The configuration that names it."""
     workspace: Path | None = None
@@ -125,12 +114,6 @@ class ServerSpec:
     def _tools(self) -> list[tuple[str, ...]]:
         return [self.only, self.left_out] if self.only or self.left_out else []
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Every text of the entry that may hold a variable."""
-        single = (self.command or "", self.cwd or "", self.url or "", self.env_file or "")
-        return (*single, *self.args, *self.env.values(), *self.headers.values(), *self.oauth.values())
-
     def offers(self, tool: str) -> bool:
         """Return whether the client's configuration offers a tool, named without its server."""
         return (not self.only or tool in self.only) and tool not in self.left_out
@@ -162,18 +145,8 @@ class ServerSpec:
         file = self.env_path(environ)
         if file is not None and self.file_env is None:
             raise MissingVariableError(f"the file of variables {file} cannot be read")
-        return replace(
-            self,
-            command=self.command and value(self.command),
-            args=tuple(map(value, self.args)),
-            env={**(self.file_env or {})} | {name: value(text) for name, text in self.env.items()},
-            cwd=self.cwd and value(self.cwd),
-            url=self.url and value(self.url),
-            headers={name: value(text) for name, text in self.headers.items()},
-            oauth={name: value(text) for name, text in self.oauth.items()},
-            env_file=None,
-            file_env=None,
-        )
+        filled = replace(self, env_file=None, file_env=None).mapped(value)
+        return replace(filled, env={**(self.file_env or {}), **filled.env})
 
     def env_path(self, environ: Mapping[str, str] = ENVIRONMENT) -> Path | None:
         """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
@@ -263,14 +236,13 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
     if table.skipped:
         notes.append(f"{path}: servers of all projects are left out here; `--user` indexes them")
     workspace = workspace_of(path, project)
-    specs = [_spec(path, name, table, workspace, notes) for name in table.entries]
-    read = [(spec, is_disabled) for spec, is_disabled in filter(None, specs)]
-    servers = tuple(spec for spec, is_disabled in read if not is_disabled)
+    read = [spec for name in table.entries if (spec := _spec(path, name, table, workspace, notes))]
+    servers = tuple(spec for spec in read if not spec.disabled)
     return Sources(
         servers,
         notes=tuple(notes),
         files={path: tuple(spec.name for spec in servers)},
-        disabled=tuple(spec for spec, is_disabled in read if is_disabled),
+        disabled=tuple(spec for spec in read if spec.disabled),
         inputs={path: declared_inputs(value)},
     )
 
@@ -307,8 +279,8 @@ def _parsed(path: Path, data: bytes) -> Any:
 
 def _spec(
     path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
-) -> tuple[ServerSpec, bool] | None:
-    """Return a server, and whether its entry disables it; None for what is no server, and for Findspot."""
+) -> ServerSpec | None:
+    """Return a server; None for what is no server, and for Findspot."""
     entry = name_problem(name) or read_entry(with_braces(table.entries[name], path))
     if isinstance(entry, str):
         notes.append(f"{path}: server {name[:_SHOWN_NAME_CHARS]!r} {entry}")
@@ -318,30 +290,12 @@ def _spec(
     notes += [f"{path}: server '{name}' {note}" for note in entry.notes]
     if entry.disabled:
         notes.append(f"{path}: server '{name}' is disabled")
-
-    def filled(text: str) -> str:
-        return fill_folders(text, workspace)
-
     folder = entry.cwd or (str(table.project) if table.project else None)
-    spec = ServerSpec(
-        name=name,
-        command=entry.command and filled(entry.command),
-        args=tuple(map(filled, entry.args)),
-        env={key: filled(text) for key, text in entry.env.items()},
-        cwd=folder and filled(folder),
-        url=entry.url and filled(entry.url),
-        headers={key: filled(text) for key, text in entry.headers.items()},
-        env_file=entry.env_file and filled(entry.env_file),
-        sse=entry.sse,
-        oauth=entry.oauth,
-        only=entry.only,
-        left_out=entry.left_out,
-        shared=entry.shared,
-        source=path,
-    )
+    entry = replace(entry, name=name, cwd=folder).mapped(lambda text: fill_folders(text, workspace))
+    spec = ServerSpec(**{known.name: getattr(entry, known.name) for known in fields(entry)}, source=path)
     if folder is None and workspace is None and spec.command and not spec.names_own_file:
         spec = replace(spec, cwd=WORKSPACE)  # as clients start the servers of all projects
-    return replace(spec, file_env=_file_env(spec)), entry.disabled
+    return replace(spec, file_env=_file_env(spec))
 
 
 def _file_env(spec: ServerSpec) -> dict[str, str] | None:

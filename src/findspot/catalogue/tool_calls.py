@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.call_log import CallEnd, CallTimer
-from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import Standing
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
@@ -23,18 +22,14 @@ from findspot.catalogue.live_connection import (
     ServerNotAgreedError,
     ServerTimeoutError,
 )
-from findspot.catalogue.logins import Logins
-from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_pool import PoolClient, ServerPool
-from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_record import ToolDefinition
+from findspot.catalogue.tool_access import AccessState, ToolAccess
+from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
 
 if TYPE_CHECKING:
     import mcp_types as types
-
-    from findspot.catalogue.catalogue import Catalogue
 
     OnElicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
 
@@ -52,33 +47,6 @@ _LEFT_TO_SERVER = (
 )  # fmt: skip
 """What can take for ever in a single step."""
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-
-
-class AccessState(StrEnum):
-    """Whether a tool can be called, and what is missing if it cannot."""
-
-    READY = "ready"
-    NOT_AGREED = "not_agreed"
-    DISABLED = "disabled"
-    MISSING_VARIABLE = "missing_variable"
-    NEEDS_LOGIN = "needs_login"
-    NO_SERVER = "no_server"
-    NESTED = "nested"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAccess:
-    """How a tool is reached; without a server where no configuration names one."""
-
-    state: AccessState
-    spec: ServerSpec | None = None
-    reason: str = ""
-    hint: str = ""
-
-    @property
-    def transport(self) -> str | None:
-        """How the server is reached."""
-        return None if self.spec is None else "http" if self.spec.url else "stdio"
 
 
 class ToolNotCallableError(FindspotError):
@@ -151,12 +119,18 @@ class ToolCaller:
     """
 
     def __init__(
-        self, catalogue: Catalogue, pool: ServerPool, name: str, client: PoolClient | None = None
+        self,
+        catalogue: Catalogue,
+        pool: ServerPool,
+        name: str,
+        log: Callable[[CallRecord], None],
+        client: PoolClient | None = None,
     ) -> None:
-        """`name` names who calls, for the log."""
+        """`name` names who calls, and `log` stores each call."""
         self._catalogue = catalogue
         self._pool = pool
         self._name = name
+        self._log = log
         self._client = client or PoolClient()
 
     async def call(
@@ -170,31 +144,39 @@ class ToolCaller:
     ) -> CallOutcome:
         """Call a tool, and log the call."""
         tool, access = await anyio.to_thread.run_sync(self._find, name)
-        with CallTimer(tool.server_name, tool.name, self._name, arguments) as timer:
+        started, asked_s, end, answer_bytes = time.perf_counter(), 0.0, CallEnd.FAILED, 0
+        try:
+            spec = require_ready(tool, access)
+            limit_s = timeout_s or DEFAULT_TIMEOUT_S
+            tool = await self._current(tool, spec, limit_s)
+            spent_s = time.perf_counter() - started
+            await anyio.to_thread.run_sync(check_arguments, tool, arguments)
+            asked = time.perf_counter()
             try:
-                spec = require_ready(tool, access)
-                limit_s, started = timeout_s or DEFAULT_TIMEOUT_S, anyio.current_time()
-                tool = await self._current(tool, spec, limit_s)
-                spent_s = anyio.current_time() - started
-                await anyio.to_thread.run_sync(check_arguments, tool, arguments)
-                with timer.paused():
-                    await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
-                result = await self._pool.call(
-                    spec,
-                    tool.own_name,
-                    arguments,
-                    client=self._client,
-                    timeout_s=limit_s,
-                    spent_s=spent_s,
-                    handlers=self._allowed(handlers, spec),
-                    as_task=tool.runs_as_task,
-                )
-            except BaseException as error:
-                timer.outcome = _end(error)
-                raise
+                await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
+            finally:
+                asked_s = time.perf_counter() - asked
+            result = await self._pool.call(
+                spec,
+                tool.own_name,
+                arguments,
+                client=self._client,
+                timeout_s=limit_s,
+                spent_s=spent_s,
+                handlers=self._allowed(handlers, spec),
+                as_task=tool.runs_as_task,
+            )
             outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
-            timer.answered(outcome.result, is_error=outcome.is_error)
+            end = CallEnd.TOOL_ERROR if outcome.is_error else CallEnd.OK
+            answer_bytes = _json_bytes(outcome.result)
             return outcome
+        except BaseException as error:
+            end = _end(error)
+            raise
+        finally:
+            duration_ms = (time.perf_counter() - started - asked_s) * 1000
+            names = tool.server_name, tool.name, self._name
+            self._log(CallRecord(*names, end, duration_ms, _json_bytes(arguments), answer_bytes))
 
     async def _confirmed(self, asked: Confirmation, spec: ServerSpec, confirm: Confirm) -> None:
         """Ask about a tool that may destroy something or that changed, unless it is always allowed."""
@@ -239,6 +221,10 @@ class ToolCaller:
         return found
 
 
+def _json_bytes(value: Mapping[str, Any]) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
 def _end(error: BaseException) -> CallEnd:
     """Return how a call ended that raised an error."""
     if isinstance(error, ServerTimeoutError):
@@ -246,42 +232,6 @@ def _end(error: BaseException) -> CallEnd:
     if isinstance(error, ServerCallError) and not isinstance(error, ServerNotAgreedError):
         return CallEnd.FAILED
     return CallEnd.REFUSED if isinstance(error, Exception) else CallEnd.CANCELLED
-
-
-def tool_access(registry: ServerRegistry, tool: ToolDefinition, environ: Mapping[str, str]) -> ToolAccess:
-    """Return whether a tool can be called in an environment, without starting anything."""
-    spec, server = registry.find(tool.server_name), f"the server {tool.server_name}"
-    if spec is None:
-        broken = " ".join(registry.problems().values()).rstrip(".")
-        return ToolAccess(
-            AccessState.NO_SERVER,
-            None,
-            broken or f"No configuration of the catalogue names {server}",
-            "`findspot tools index FILE` reads one that does, `findspot tools add` adds it.",
-        )
-    for name, what in ((spec.name, server), (tool.name, "this tool")):
-        if not registry.choices.is_enabled(name):
-            hint = f"`findspot tools enable {name}` enables it."
-            return ToolAccess(AccessState.DISABLED, spec, f"The user disabled {what}", hint)
-    if not spec.offers(tool.own_name):
-        return ToolAccess(AccessState.DISABLED, spec, f"The entry of {server} leaves out this tool")
-    if not registry.agreements.holds(spec):
-        version = "this version of " if registry.agreements.is_known(spec) else ""
-        reason = f"The user has not agreed to start {version}{server}"
-        return ToolAccess(
-            AccessState.NOT_AGREED, spec, reason, "`findspot tools index` shows what it runs and asks."
-        )
-    if NESTED_VARIABLE in environ:
-        reason = "This Findspot was started by another one, and starts no servers itself"
-        return ToolAccess(AccessState.NESTED, spec, reason)
-    try:
-        expanded = spec.expanded(environ)
-    except MissingVariableError as error:
-        return ToolAccess(AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}")
-    if expanded.url and expanded.oauth and Logins(registry.home).read(expanded.url) is None:
-        hint = f"`findspot tools login {spec.name}` logs in."
-        return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
-    return ToolAccess(AccessState.READY, spec)
 
 
 def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:

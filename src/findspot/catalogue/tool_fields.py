@@ -57,16 +57,12 @@ def token_counts(text: str) -> Counter[str]:
     return Counter(word for word in parts(text) if word not in STOP_WORDS)
 
 
-def keyword_counts(text: str, server_name: str) -> dict[str, float]:
-    """Count the stems of a tool's words and of its server's name.
-
-    The words are those of this version's tokenizer, whoever wrote the index file.
-    """
+def keyword_counts(counted: Mapping[str, int], server_name: str) -> dict[str, float]:
+    """Count the stems of a tool's words, which are counted already, and of its server's name."""
     known: dict[str, float] = {}
-    for token, count in token_counts(text).items():
-        known[stem(token)] = known.get(stem(token), 0) + count
-    for token in query_terms(server_name):
-        known[token] = known.get(token, 0) + 1
+    stems = [(stem(token), count) for token, count in counted.items()]
+    for term, count in (*stems, *((term, 1) for term in query_terms(server_name))):
+        known[term] = known.get(term, 0) + count
     return known
 
 

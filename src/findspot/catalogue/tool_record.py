@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from findspot.core.errors import FindspotError
+from findspot.core.utc_time import utc_now
 
 SEPARATOR = "__"
 """Between a server's name and its tool's: `filesystem__read_file`."""
@@ -127,6 +128,38 @@ class ToolResults:
         rest = f" and {more} more" if more > 0 else ""
         parts += [f"Servers: {', '.join(listed)}{rest}; try other words, in English."] if listed else []
         return " ".join(parts)
+
+
+class CallEnd(StrEnum):
+    """How a call of another server's tool ended."""
+
+    OK = "ok"
+    TOOL_ERROR = "tool error"
+    """The tool answered that it failed."""
+    REFUSED = "refused"
+    """Nothing was called: invalid arguments, no agreement, a disabled tool, or no confirmation."""
+    TIMED_OUT = "timed out"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    """The server could not be started or reached, or it ended before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call of another server's tool, as it is logged: sizes, but no argument and no answer."""
+
+    server: str
+    tool: str
+    """Its name in the catalogue, such as `filesystem__read_file`."""
+    client: str
+    """Who asked, such as `claude-code`; `command line` for `findspot tools call`."""
+    outcome: str
+    duration_ms: float
+    argument_bytes: int
+    answer_bytes: int
+    """Of the whole answer as JSON, before it was shortened."""
+    time: str = field(default_factory=utc_now)
+    """When it ended."""
 
 
 class CatalogueNotFoundError(FindspotError):

@@ -103,16 +103,7 @@ class BlockScopes:
         """Rename variables and their uses."""
         if not self.written:
             return
-        seen = {}
-        called: dict[_Key, list[int]] = {}
-        for (start, _), reference in references.items():
-            if not reference.on and reference.relation == Relation.CALL:
-                called.setdefault((reference.owner, reference.name), []).append(start)
-        for key, written in self._candidates(called).items():
-            variables = [self._variable(*item) for item in written]
-            names = _names(variables, keep=not _called_before(called.get(key, ()), variables))
-            if len(set(names.values())) > 1 or _is_renamed(names):
-                seen[key] = [(variable, names[_block(variable)]) for variable in variables]
+        seen = self._renamed(references)
         if not seen:
             return
         owners = {owner for owner, _ in seen}
@@ -124,6 +115,20 @@ class BlockScopes:
             if (name, on) != (reference.name, reference.on):
                 references[at] = reference._replace(name=name, on=on)
         self._rename(bindings, seen)
+
+    def _renamed(self, references: References) -> _Seen:
+        """Return the variables that have to be renamed, each with what it is called then."""
+        seen = {}
+        called: dict[_Key, list[int]] = {}
+        for (start, _), reference in references.items():
+            if not reference.on and reference.relation == Relation.CALL:
+                called.setdefault((reference.owner, reference.name), []).append(start)
+        for key, written in self._candidates(called).items():
+            variables = [self._variable(*item) for item in written]
+            names = _names(variables, keep=not _called_before(called.get(key, ()), variables))
+            if len(set(names.values())) > 1 or _is_renamed(names):
+                seen[key] = [(variable, names[_block(variable)]) for variable in variables]
+        return seen
 
     def _candidates(self, called: Container[_Key]) -> dict[_Key, list[tuple[BindingFact, Node]]]:
         """Return the variables with several values, and those whose name is also called."""

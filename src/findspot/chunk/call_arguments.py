@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import expression, iterated_values
+from findspot.chunk.reading import PASSIVE, Reading
 from findspot.core.facts import (
     FIXTURE,
     FIXTURE_DECORATORS,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from findspot.chunk.grammars import Captures
-    from findspot.chunk.references import Reading
 
 OVERLOADING = frozenset({"java", "kotlin", "csharp"})
 """Languages that distinguish functions of one name by their parameters."""
@@ -88,9 +88,6 @@ def _text(node: Node) -> str:
 
 
 SELVES = ("self", "this", "cls")
-PASSIVE = frozenset({"constant", "field", "variable"})
-"""Kinds that run nothing themselves: what stands in them belongs to what is around them."""
-
 _VARIABLES = PASSIVE | {"property"}
 _NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a file defines or imports every name of the project that it uses."""
@@ -106,49 +103,59 @@ def refer_to_values(reading: Reading) -> None:
     """Record the names that are passed and may be functions, methods or types: variables are not."""
     if not reading.passed:
         return
-    bound: dict[tuple[int, str], bool] = {}
-    """By owner and name of a variable: whether something is known of its value."""
-    imported = {each.local for each in reading.imports}
-    for owner, target, value in reading.bindings:
-        if owner >= 0 or target not in imported:
-            bound[owner, target] = bound.get((owner, target), False) or value not in (UNKNOWN, LITERAL)
-    attributes = {target.rpartition(".")[2] for _, target in bound if "." in target}
-    names = imported.union(each.name for each in reading.definitions if each.kind not in _VARIABLES)
-    is_open = reading.language not in _NAMED_IN_FILE or WHOLE in names
+    names = _Names(reading)
     for node in reading.passed:
-        text = reading.text(node)
-        root, dot, member = text.partition(".")
-        if dot:
-            if member in attributes and root in SELVES:
-                continue
-        elif not is_open and root not in names and root.isidentifier():
+        if names.rule_out(reading.text(node)):
             continue
-        chain = reading.expression(node)
-        on, _, name = chain.rpartition(".")
-        root, at = root_of(chain), node.start_byte
+        on, _, name = reading.expression(node).rpartition(".")
+        at = node.start_byte
         if not name.isidentifier() or UNKNOWN in on or LITERAL in on or (at, "") in reading.references:
             continue
         owner = reading.owner(at)
-        if root in SELVES:
-            is_kept = bool(on) and (on != root or name not in attributes)
-        else:
-            known = _value_is_known(reading, bound, owner, root)
-            is_kept = root in names or is_open if known is None else bool(on) and known
-        if is_kept:
+        if names.may_be_passed(owner, on, name):
             fact = ReferenceFact(Relation.VALUE, name, on, reading.row(at) + 1, owner)
             reading.references[at, ""] = fact
 
 
-def _value_is_known(
-    reading: Reading, bound: dict[tuple[int, str], bool], owner: int, name: str
-) -> bool | None:
-    """Return whether the value of a variable is known; None where no definition around binds the name."""
-    while True:
-        if (owner, name) in bound:
-            return bound[owner, name]
-        if owner < 0:
-            return None
-        owner = reading.owner_of(owner)
+class _Names:
+    """What the names of a file may be when they are passed."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._bound: dict[tuple[int, str], bool] = {}
+        """By owner and name of a variable: whether something is known of its value."""
+        imported = {each.local for each in reading.imports}
+        for owner, target, value in reading.bindings:
+            if owner >= 0 or target not in imported:
+                is_known = value not in (UNKNOWN, LITERAL)
+                self._bound[owner, target] = self._bound.get((owner, target), False) or is_known
+        self._attributes = {target.rpartition(".")[2] for _, target in self._bound if "." in target}
+        self._defined = imported.union(d.name for d in reading.definitions if d.kind not in _VARIABLES)
+        self._is_open = reading.language not in _NAMED_IN_FILE or WHOLE in self._defined
+
+    def rule_out(self, text: str) -> bool:
+        """Return whether the text alone says that something is a variable: expressions are slow to read."""
+        root, dot, member = text.partition(".")
+        if dot:
+            return member in self._attributes and root in SELVES
+        return not self._is_open and root not in self._defined and root.isidentifier()
+
+    def may_be_passed(self, owner: int, on: str, name: str) -> bool:
+        root = root_of(on or name)
+        if root in SELVES:
+            return bool(on) and (on != root or name not in self._attributes)
+        known = self._is_known(owner, root)
+        if known is None:
+            return self._is_open or root in self._defined
+        return bool(on) and known
+
+    def _is_known(self, owner: int, name: str) -> bool | None:
+        """Return whether the value of a variable is known; None where nothing around binds the name."""
+        while (owner, name) not in self._bound:
+            if owner < 0:
+                return None
+            owner = self._reading.owner_of(owner)
+        return self._bound[owner, name]
 
 
 def used_bindings(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
@@ -159,16 +166,18 @@ def used_bindings(reading: Reading, references: tuple[ReferenceFact, ...]) -> It
     roots.update(root_of(part) for value in values for part in value.split("|"))
     kinds = {place: d.kind for d, place in reading.places.items()}
     for binding in reading.bindings:
-        head, dot, _ = binding.target.partition(".")
-        known = binding.value not in (UNKNOWN, LITERAL)
-        if dot:
-            wanted = head in SELVES and binding.value != UNKNOWN
-        elif kinds.get(binding.owner) in ("function", "method"):
-            wanted = binding.target[0] in "({[;" or binding.target in roots
-        else:
-            wanted = known or binding.target in roots
-        if wanted:
+        if _is_used(binding, kinds.get(binding.owner), roots):
             yield binding
+
+
+def _is_used(binding: BindingFact, kind: str | None, roots: set[str]) -> bool:
+    _, target, value = binding
+    head, dot, _ = target.partition(".")
+    if dot:
+        return head in SELVES and value != UNKNOWN
+    if kind in ("function", "method"):
+        return target[0] in "({[;" or target in roots
+    return value not in (UNKNOWN, LITERAL) or target in roots
 
 
 _TUPLES = frozenset({"pattern_list", "tuple_pattern"})

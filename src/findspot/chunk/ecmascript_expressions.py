@@ -11,18 +11,14 @@ from findspot.core.facts import (
     FUNCTION,
     GETTER,
     LITERAL,
-    PARAMETERS,
     RETURNED,
     STATIC,
     UNKNOWN,
-    BindingFact,
     split_outside,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from findspot.chunk.references import Reading
 
 LANGUAGES = frozenset({"javascript", "typescript", "tsx"})
 
@@ -165,16 +161,20 @@ def declared_type(node: Node, source: bytes) -> str:
     if node.type in ("type_annotation", "parenthesized_type"):
         return declared_type(node.named_children[0], source)
     if node.type == "function_type":
-        listed, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
-        types = parameter_types(listed, source) if listed is not None else ""
-        returned = declared_type(result, source) if result is not None else UNKNOWN
-        returned = returned if returned.startswith(":") and returned not in _PRIMITIVES else UNKNOWN
-        return f":{FUNCTION}{types};{returned}}}" if types or returned != UNKNOWN else UNKNOWN
+        return _function_type(node, source)
     if node.type == "union_type":
         parts = [declared_type(child, source) for child in node.named_children]
         names = [part[1:] for part in parts if part.startswith(":")]
         return ":" + "|".join(names) if names else UNKNOWN
     return declared(text_of(node, source))
+
+
+def _function_type(node: Node, source: bytes) -> str:
+    listed, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
+    types = parameter_types(listed, source) if listed is not None else ""
+    returned = declared_type(result, source) if result is not None else UNKNOWN
+    returned = returned if returned.startswith(":") and returned not in _PRIMITIVES else UNKNOWN
+    return f":{FUNCTION}{types};{returned}}}" if types or returned != UNKNOWN else UNKNOWN
 
 
 def parameter_types(listed: Node, source: bytes) -> str:
@@ -218,16 +218,18 @@ def expected_types(node: Node, source: bytes, depth: int = 0) -> list[str]:
         return expected_types(around, source, depth + 1)
     if around.type == "array":
         return [f"{each}[]" for each in expected_types(around, source, depth + 1)]
-    if node.type == "method_definition" or around.type == "pair":
-        key = (node if node.type == "method_definition" else around).child_by_field_name(
-            "name" if node.type == "method_definition" else "key"
-        )
-        holder = around if around.type == "object" else around.parent
-        name = text_of(key, source) if key is not None else ""
-        if holder is None or holder.type != "object" or not name.isidentifier():
-            return []
-        return [f"{each}.{name}" for each in expected_types(holder, source, depth + 1)]
+    if node.type == "method_definition":
+        return _property_type(node.child_by_field_name("name"), around, source, depth)
+    if around.type == "pair":
+        return _property_type(around.child_by_field_name("key"), around.parent, source, depth)
     return _written_type(node, around, source)
+
+
+def _property_type(key: Node | None, holder: Node | None, source: bytes, depth: int) -> list[str]:
+    name = text_of(key, source) if key is not None else ""
+    if holder is None or holder.type != "object" or not name.isidentifier():
+        return []
+    return [f"{each}.{name}" for each in expected_types(holder, source, depth + 1)]
 
 
 def _argument_type(node: Node, arguments: Node, source: bytes) -> list[str]:
@@ -259,18 +261,3 @@ def _written_type(node: Node, around: Node, source: bytes) -> list[str]:
         type_ = function.child_by_field_name("return_type") if function is not None else None
     name = declared_type(type_, source) if type_ is not None else UNKNOWN
     return [f"<:{each}>" for each in split_outside(name[1:], "|")] if name.startswith(":") else []
-
-
-def bind_parameters(reading: Reading, function: Node) -> None:
-    """Bind the declared types of a function's parameters; others, to what the place of the function says."""
-    source, body = reading.source, function.child_by_field_name("body")
-    listed = function.child_by_field_name("parameters")
-    types = parameter_types(listed, source) if listed is not None else ""
-    owner = reading.owner(listed.start_byte) if types and listed is not None else -1
-    if owner >= 0 and (body is None or reading.definitions[owner].body_byte == body.start_byte):
-        reading.bindings[BindingFact(owner, PARAMETERS, types)] = None
-    parameters = list(untyped_parameters(function, source)) if body is not None else []
-    for expected in expected_types(function, source) if parameters else ():
-        for node, step in parameters:
-            binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
-            reading.bind(binding, node)

@@ -57,10 +57,12 @@ def expression(text: str, depth: int = 0) -> str:
     if loaded is not None:
         return _chain(loaded_name(loaded[1]), text, loaded.end(), depth)
     root = _ROOT.match(text)
-    if root is None:
-        return UNKNOWN
-    start = f"self.@{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
-    return _chain(start, text, root.end(), depth)
+    return _chain(_start(root), text, root.end(), depth) if root is not None else UNKNOWN
+
+
+def _start(root: re.Match[str]) -> str:
+    """Return the name that a chain starts with; instance variables of Ruby are members of `self`."""
+    return f"self.@{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
 
 
 def loaded_name(module: str) -> str:
@@ -80,12 +82,16 @@ def _bracketed(text: str, depth: int) -> str:
     if start == UNKNOWN:
         return UNKNOWN
     if end < len(text) and "|" in start:
-        rest = _chain("", text, end, depth)
-        is_plain = rest[:1] in (".", "(", "[") and "|" not in rest and start[0] != ":"
-        return "|".join(f"{option}{rest}" for option in start.split("|")) if is_plain else UNKNOWN
+        return _each_then(start, _chain("", text, end, depth))
     if start[0] == ":" and end < len(text):  # what follows belongs to an instance of the type
         start = f"<{start}>"
     return _chain(start, text, end, depth)
+
+
+def _each_then(options: str, rest: str) -> str:
+    """Return alternatives that all have the same steps after them."""
+    is_plain = rest[:1] in (".", "(", "[") and "|" not in rest and options[0] != ":"
+    return "|".join(f"{option}{rest}" for option in options.split("|")) if is_plain else UNKNOWN
 
 
 def _chain(start: str, text: str, at: int, depth: int) -> str:
@@ -231,14 +237,11 @@ def _type(text: str, depth: int, words: Vocabulary) -> list[str]:
         return []
     while (lead := _TYPE_LEAD.match(text)) is not None:
         text = text[lead.end() :]
-    if "..." in text:  # `Foo... names`: any number of them
-        return [f"[]{name}" for name in _type(text.partition("...")[0], depth + 1, words)]
-    options = split(text, "|") if "|" in text else [text]
+    options = split(text, "|") if "|" in text and "..." not in text else [text]
     if len(options) > 1:
         return list(dict.fromkeys(name for option in options for name in _type(option, depth + 1, words)))
-    if text.startswith("[") or text.endswith("[]"):  # `[]Foo`, `[Foo]`, `[String: Foo]`, `Foo[]`
-        inner = text[:-2] if text.endswith("[]") else text[2:] if text.startswith("[]") else text[1:-1]
-        return [f"[]{name}" for name in _type(split(inner, ":")[-1], depth + 1, words)]
+    if (element := _element_type(text)) is not None:
+        return [f"[]{name}" for name in _type(element, depth + 1, words)]
     if text.startswith("(") and closing(text, 0) == len(text):
         return _type(text[1:-1], depth + 1, words)
     found = _TYPE_NAME.match(text)
@@ -248,26 +251,46 @@ def _type(text: str, depth: int, words: Vocabulary) -> list[str]:
     return _generic(name, text[found.end() :], depth, words)
 
 
+def _element_type(text: str) -> str | None:
+    """Return what a container holds whose type is written with marks; None for any other type."""
+    if "..." in text:  # `Foo... names`: any number of them
+        return text.partition("...")[0]
+    if not (text.startswith("[") or text.endswith("[]")):
+        return None
+    inner = (
+        text[:-2] if text.endswith("[]") else text.removeprefix("[]") if text.startswith("[]") else text[1:-1]
+    )
+    return split(inner, ":")[-1]  # `[]Foo`, `[Foo]`, `[String: Foo]`, `Foo[]`
+
+
 def _generic(name: str, rest: str, depth: int, words: Vocabulary) -> list[str]:
     last = name.rpartition(".")[2]
     if last in _NOTHING or rest.startswith(("=>", "(")):
         return []
     arguments = _arguments(rest)
+    held, mark = [], ""
     if last == "typeof" and rest:
-        return [f"type {found}" for found in _type(rest, depth + 1, words)]
-    if last in words.wrappers and arguments:
-        return _type(arguments[0], depth + 1, words)
-    if last in ("Union",):
-        return [found for argument in arguments for found in _type(argument, depth + 1, words)]
-    if last in ("Type", "type") and arguments:
-        return [f"type {found}" for found in _type(arguments[0], depth + 1, words)]
-    if last in words.containers and arguments:
-        return [f"[]{found}" for found in _type(arguments[0], depth + 1, words)]
-    if last == "map" and rest.startswith("[") and not rest.endswith("]"):  # Go
-        return [f"[]{found}" for found in _type(rest[(closing(rest, 0) or 0) :], depth + 1, words)]
-    if last in words.maps and arguments:
-        return [f"[]{found}" for found in _type(arguments[-1], depth + 1, words)]
-    return [name]
+        held, mark = [rest], "type "
+    elif last == "Union":
+        held = arguments
+    elif last == "map" and rest.startswith("[") and not rest.endswith("]"):  # Go
+        held, mark = [rest[(closing(rest, 0) or 0) :]], "[]"
+    elif arguments:
+        held, mark = _held(last, arguments, words)
+    if not held:
+        return [name]
+    return [f"{mark}{found}" for text in held for found in _type(text, depth + 1, words)]
+
+
+def _held(name: str, arguments: list[str], words: Vocabulary) -> tuple[list[str], str]:
+    """Return which arguments of a generic type count, and as what; none where it counts itself."""
+    if name in words.wrappers:
+        return arguments[:1], ""
+    if name in ("Type", "type"):
+        return arguments[:1], "type "
+    if name in words.containers:
+        return arguments[:1], "[]"
+    return (arguments[-1:], "[]") if name in words.maps else ([], "")
 
 
 def _arguments(rest: str) -> list[str]:

@@ -30,17 +30,13 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from findspot.chunk import ecmascript_expressions, go_expressions, rust_expressions
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.call_arguments import (
     OVERLOADING,
-    PASSIVE,
     UNKNOWN_ARITY,
     Requests,
     argument_count,
@@ -50,31 +46,23 @@ from findspot.chunk.call_arguments import (
     refer_to_values,
     used_bindings,
 )
-from findspot.chunk.expressions import (
-    COMMON,
-    CONSTANT_NAMES,
-    JAVA,
-    declared,
-    expression,
-    tuple_parts,
-    type_arguments,
-    type_names,
-)
+from findspot.chunk.expressions import expression, tuple_parts, type_arguments, type_names
 from findspot.chunk.imports import read_imports
-from findspot.chunk.symbols import Definition, FileSymbols, Imported, end_row, insert_definitions, text_of
+from findspot.chunk.reading import PASSIVE, TYPED, Reading
+from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
     DECLARED,
     DEFAULT,
     LITERAL,
     OBJECT,
+    PARAMETERS,
     RETURNED,
     UNKNOWN,
     WHOLE,
     BindingFact,
     DefinitionFact,
     Facts,
-    ImportFact,
     ReferenceFact,
     Relation,
 )
@@ -98,131 +86,8 @@ _RANK: dict[str, int] = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERI
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
-_TYPED = frozenset({"java"})
-"""Languages in which every declared type is the whole truth."""
-_LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehension", "string"})
-"""Types of nodes whose text need not be read."""
 _DECLARING = frozenset({"c", "cpp"})
 """Languages whose functions may be declared in one file and defined in another."""
-
-
-_EXPRESSIONS: dict[str, Callable[[Node, bytes], str]] = {
-    "go": go_expressions.expression,
-    "rust": lambda node, source: rust_expressions.expression(text_of(node, source)),
-    **dict.fromkeys(ecmascript_expressions.LANGUAGES, ecmascript_expressions.expression),
-}
-"""How expressions are read, in languages with a way of their own."""
-
-
-@dataclass(slots=True)
-class Reading:
-    """One file being read."""
-
-    source: bytes
-    definitions: list[Definition]
-    starts: list[int]
-    places: dict[Definition, int]
-    language: str
-    scopes: BlockScopes
-    package: str
-    imported: dict[int, list[Imported]]
-    references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
-    bindings: dict[BindingFact, None] = field(default_factory=dict)
-    passed: list[Node] = field(default_factory=list)
-    imports: list[ImportFact] = field(default_factory=list)
-    types_until: int = -1
-    requests: Requests | None = None
-    """Of a file that may hold tests or fixtures."""
-    ascii: str | None = None
-    """The source, where its bytes are its characters."""
-    line_ends: list[int] = field(default_factory=list)
-    """Where each line but the first starts."""
-    read: Callable[[Node, bytes], str] | None = None
-    """Reads expressions where those of the language are read from the syntax tree."""
-
-    def __post_init__(self) -> None:
-        self.ascii = self.source.decode("ascii") if self.source.isascii() else None
-        self.line_ends = list(accumulate(len(line) + 1 for line in self.source.split(b"\n")))
-        self.read = _EXPRESSIONS.get(self.language)
-
-    def text(self, node: Node) -> str:
-        """Return the text of a node; PHP's mark of variables is no part of their names."""
-        if self.ascii is not None and self.language != "php":
-            return self.ascii[node.start_byte : node.end_byte]
-        text = text_of(node, self.source)
-        return text.replace("$", "") if self.language == "php" else text
-
-    def row(self, at: int) -> int:
-        """Return the row that a byte is on: that of the node which starts there, without asking the node."""
-        return bisect_right(self.line_ends, at)
-
-    def expression(self, node: Node) -> str:
-        """Return a value or receiver in the notation of `core.facts`."""
-        if self.read is not None:
-            return self.read(node, self.source)
-        whole = self.ascii
-        text = text_of(node, self.source) if whole is None else whole[node.start_byte : node.end_byte]
-        if text.isidentifier():
-            return LITERAL if text in CONSTANT_NAMES else text
-        kind = node.type
-        while kind == "assignment" and (right := node.child_by_field_name("right")) is not None:
-            node = right  # `a = b = value`
-            kind = node.type
-        if kind in _LITERALS:
-            return LITERAL
-        if kind == "call" and self.language == "python" and not text.startswith(("type(", "(")):
-            called = node.child_by_field_name("function")  # so that arguments need not be read
-            chain = self.expression(called) if called is not None else UNKNOWN
-            return chain if chain in (UNKNOWN, LITERAL) or "|" in chain else f"{chain}()"
-        return expression(self.text(node))
-
-    def declared(self, node: Node) -> str:
-        """Return a type in the notation of `core.facts`."""
-        if self.language == "go":
-            return go_expressions.declared(node, self.source)
-        if self.language in ecmascript_expressions.LANGUAGES:
-            return ecmascript_expressions.declared_type(node, self.source)
-        if self.language not in _TYPED:
-            return declared(self.text(node))
-        found = declared(self.text(node), words=JAVA if self.language == "java" else COMMON)
-        return LITERAL if found == UNKNOWN else found  # of a type that is not of the project
-
-    def bind(self, binding: BindingFact, node: Node) -> None:
-        """Add a binding that holds around a node."""
-        self.bindings[binding] = None
-        if self.scopes.is_needed:
-            self.scopes.add(binding, node)
-
-    def around(self, at: int) -> Definition | None:
-        """Return the innermost definition that holds a byte."""
-        place = bisect_right(self.starts, at) - 1
-        found = self.definitions[place] if place >= 0 else None
-        while found is not None and found.end_byte <= at:
-            found = found.parent
-        return found
-
-    def owner(self, at: int) -> int:
-        """Return the place of the innermost definition that runs what stands at a byte, or -1."""
-        place = bisect_right(self.starts, at) - 1
-        found = self.definitions[place] if place >= 0 else None
-        while found is not None and (found.end_byte <= at or found.kind in PASSIVE):
-            found = found.parent
-        return self.places[found] if found is not None else -1
-
-    def owner_of(self, place: int) -> int:
-        """Return the place of what encloses a definition, or -1."""
-        parent = self.definitions[place].parent
-        return self.places[parent] if parent is not None else -1
-
-    def decorated(self, node: Node) -> int:
-        """Return the definition that an annotation belongs to: around it, or directly below."""
-        at = node.start_byte
-        found = self.around(at)
-        if found is None or self.row(at) > found.row or found.start_byte == at:
-            place = bisect_right(self.starts, at)
-            below = self.definitions[place] if place < len(self.definitions) else None
-            found = below if below is not None and below.parent is found else found
-        return self.places[found] if found is not None else -1
 
 
 def read_references(
@@ -235,48 +100,44 @@ def read_references(
         matches += grammar.argument_matches(matches, source)
     anonymous = list(_anonymous_types(matches, source)) if "anonymous" in grammar.captures else []
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
-    places = {definition: place for place, definition in enumerate(listed)}
-    starts = [definition.start_byte for definition in listed]
     reading = Reading(
         source,
         listed,
-        starts,
-        places,
+        [definition.start_byte for definition in listed],
+        {definition: place for place, definition in enumerate(listed)},
         grammar.language,
         BlockScopes(grammar.language),
         symbols.package or "",
         symbols.imported,
     )
-    if grammar.language == "python" and may_test(path, source):
-        reading.requests = Requests()
-    for made, base in (each for each in anonymous if each[0] in places):
+    requests = Requests() if grammar.language == "python" and may_test(path, source) else None
+    for made, base in anonymous:
         _inherit(reading, made, base)
     for match in matches:
         if "pass" in match:
             reading.passed += match["pass"]
         else:
-            _read(reading, match, path)
+            _read(reading, match, path, requests)
+    return _settled(reading, requests)
+
+
+def _settled(reading: Reading, requests: Requests | None) -> Facts:
+    """Return the facts of a file once all of its matches are read."""
     refer_to_values(reading)
     reading.scopes.settle(reading.bindings, reading.references)
-    overloading = grammar.language in OVERLOADING
-    definitions = tuple(_definition(reading, each, overloading) for each in listed)
-    if grammar.language in _DECLARING:
-        for place, each in enumerate(listed):
-            if each.body_byte is None and each.kind in ("function", "method"):
+    definitions = tuple(_definition(reading, each) for each in reading.definitions)
+    if reading.language in _DECLARING:
+        for place, each in enumerate(reading.definitions):
+            if each.body_byte is None and each.kind in _CALLED:
                 reading.bindings[BindingFact(place, DECLARED, UNKNOWN)] = None
-    if reading.requests is not None:
-        reading.requests.settle(definitions, reading.references, reading.bindings)
+    if requests is not None:
+        requests.settle(definitions, reading.references, reading.bindings)
     kept = tuple([reading.references[place] for place in sorted(reading.references)])
-    if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
+    if reading.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
         kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
-    return Facts(
-        symbols.package or "",
-        definitions,
-        tuple(dict.fromkeys(reading.imports)),
-        tuple(used_bindings(reading, kept)),
-        kept,
-    )
+    imports = dict.fromkeys(reading.imports)
+    return Facts(reading.package, definitions, imports, used_bindings(reading, kept), kept)
 
 
 def _anonymous_types(matches: list[Captures], source: bytes) -> Iterator[tuple[Definition, Node | None]]:
@@ -295,6 +156,8 @@ def _anonymous_types(matches: list[Captures], source: bytes) -> Iterator[tuple[D
 
 def _inherit(reading: Reading, made: Definition, base: Node | None) -> None:
     """Let a type without a name inherit from its base; that of an enum constant, from the enum."""
+    if made not in reading.places:
+        return
     chain = expression(reading.text(base)) if base is not None else made.parent.name if made.parent else ""
     on, _, name = chain.rpartition(".")
     if name.isidentifier():
@@ -302,10 +165,10 @@ def _inherit(reading: Reading, made: Definition, base: Node | None) -> None:
         reading.references[made.start_byte, "anonymous"] = fact
 
 
-def _definition(reading: Reading, definition: Definition, overloading: bool) -> DefinitionFact:
+def _definition(reading: Reading, definition: Definition) -> DefinitionFact:
     parent = reading.places[definition.parent] if definition.parent is not None else -1
     first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
-    arity = parameter_range(definition.node) if overloading else UNKNOWN_ARITY
+    arity = parameter_range(definition.node) if reading.language in OVERLOADING else UNKNOWN_ARITY
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
@@ -318,7 +181,7 @@ _PARTS = frozenset(
 _BOUND = frozenset({"bind", "member", "field"})
 
 
-def _read(reading: Reading, match: Captures, path: str) -> None:
+def _read(reading: Reading, match: Captures, path: str, requests: Requests | None) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
@@ -337,13 +200,13 @@ def _read(reading: Reading, match: Captures, path: str) -> None:
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "function":
-            ecmascript_expressions.bind_parameters(reading, nodes[0])
+            _bind_parameters(reading, nodes[0])
         elif capture == "import":
             reading.imports += read_imports(
                 reading.language, nodes[0], reading.source, path, reading.imported
             )
-        elif reading.requests is not None:
-            reading.requests.add(reading, capture, nodes[0], match)
+        elif requests is not None:
+            requests.add(reading, capture, nodes[0], match)
 
 
 def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> None:
@@ -364,29 +227,32 @@ def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> Non
 
 
 def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None) -> None:
-    at, language = node.start_byte, reading.language
-    name, receiver = reading.text(node), ""
-    if on:
-        receiver = reading.expression(on[0])
-        if receiver == LITERAL:
-            return
-    if name == "new" and language == "ruby":  # the type is what is called
-        receiver, _, name = (receiver or "class").rpartition(".")
-    is_call = relation is _CALL
-    if not is_call or not (name.isidentifier() or (language == "ruby" and name[:-1].isidentifier())):
-        last = reading.expression(node) if is_call else expression(name)
-        chain = f"{receiver}.{last}".removeprefix(".")
-        receiver, _, name = chain.rpartition(".")
-        name = name.removesuffix("[]").removesuffix("()")
-    owner = reading.owner(at) if is_call or relation is not Relation.DECORATE else reading.decorated(node)
+    at = node.start_byte
+    receiver = reading.expression(on[0]) if on else ""
+    if receiver == LITERAL:
+        return
+    receiver, name = _receiver_and_name(reading, relation, node, receiver)
+    owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
     if relation is _USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, at)):
         return
-    if name and name not in (UNKNOWN, LITERAL):
-        known = reading.references.get((at, ""))
-        if known is None or _RANK[relation] > _RANK[known.relation]:
-            given = argument_count(node) if is_call and language in OVERLOADING else -1
-            fact = ReferenceFact(relation, name, receiver, reading.row(at) + 1, owner, given)
-            reading.references[at, ""] = fact
+    known = reading.references.get((at, ""))
+    if name in ("", UNKNOWN, LITERAL) or (known and _RANK[relation] <= _RANK[known.relation]):
+        return
+    given = argument_count(node) if relation is _CALL and reading.language in OVERLOADING else -1
+    reading.references[at, ""] = ReferenceFact(relation, name, receiver, reading.row(at) + 1, owner, given)
+
+
+def _receiver_and_name(reading: Reading, relation: Relation, node: Node, receiver: str) -> tuple[str, str]:
+    """Return what a reference is asked of, and its name: the last one of what is written there."""
+    name, is_ruby = reading.text(node), reading.language == "ruby"
+    if name == "new" and is_ruby:  # the type is what is called
+        receiver, _, name = (receiver or "class").rpartition(".")
+    is_call = relation is _CALL
+    if is_call and (name.isidentifier() or (is_ruby and name[:-1].isidentifier())):
+        return receiver, name
+    last = reading.expression(node) if is_call else expression(name)
+    receiver, _, name = f"{receiver}.{last}".removeprefix(".").rpartition(".")
+    return receiver, name.removesuffix("[]").removesuffix("()")
 
 
 def _is_name_of(reading: Reading, owner: int, name: str, at: int) -> bool:
@@ -415,24 +281,27 @@ _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements":
 
 def _give(reading: Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
-    is_type = capture in ("returns", "alias", "elements")
-    is_object = capture == "return" and node.type == "object"
-    value = OBJECT if is_object else reading.declared(node) if is_type else reading.expression(node)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
+    value = _given_value(reading, capture, node)
     if capture == "elements" and not value.startswith(":[]"):
         base, given = type_arguments(reading.text(node))
         reading.bindings[BindingFact(owner, f"<{base}>", given)] = None
         return
-    if value == LITERAL and capture == "returns" and reading.language in _TYPED:
-        reading.bindings[BindingFact(owner, RETURNED, value)] = None
     if capture == "return" and not _returns_from(reading, node, owner):
         return
-    if value not in (UNKNOWN, LITERAL):
+    says_type = value == LITERAL and capture == "returns" and reading.language in TYPED
+    if value not in _NOTHING or says_type:
         reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
     if capture in ("return", "returns") and reading.language == "python":
         for place, part in enumerate(tuple_parts(node, reading.source), 1):
-            if part not in (UNKNOWN, LITERAL):
+            if part not in _NOTHING:
                 reading.bindings[BindingFact(owner, f"({place})", part)] = None
+
+
+def _given_value(reading: Reading, capture: str, node: Node) -> str:
+    if capture in ("returns", "alias", "elements"):
+        return reading.declared(node)
+    return OBJECT if capture == "return" and node.type == "object" else reading.expression(node)
 
 
 def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
@@ -449,22 +318,15 @@ def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
 
 _SOURCES = ("declared", "value", "otherwise", "each", "context")
 """What a variable may be made from, the first that is there."""
+_STEPS = {"context": ".__enter__()", "each": "[]"}
+"""How a variable is got from what it is made from."""
+_NOTHING = frozenset({UNKNOWN, LITERAL})
+"""Values that say nothing of the project."""
 
 
 def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) -> None:
-    value = UNKNOWN
-    for source in _SOURCES if len(match) > 1 else ():
-        if source in match:
-            read = reading.declared if source == "declared" else reading.expression
-            value = read(match[source][0])
-            if source == "context" and value not in (UNKNOWN, LITERAL):
-                value = f"{value}.__enter__()" if "|" not in value else UNKNOWN
-            if source == "otherwise" and value == LITERAL:
-                value = UNKNOWN  # a parameter that is `None` by default is mostly something else
-            if source == "each" and value not in (UNKNOWN, LITERAL):
-                value = f"<{value}>" if value[0] == ":" and reading.language == "go" else value
-                value = f"{value}[]" if "|" not in value else UNKNOWN
-            break
+    value = _bound_value(reading, match) if len(match) > 1 else UNKNOWN
+    mark = _holder_mark(capture, match)
     for node in nodes:
         at, text = node.start_byte, reading.text(node)
         owner = reading.owner(at)
@@ -473,17 +335,46 @@ def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) ->
             if reading.definitions[owner].kind != "property":
                 continue
             owner = reading.owner_of(owner)
-        made = value
-        if capture == "member" and value not in (UNKNOWN, LITERAL):
-            keys = [expression(reading.text(key)) for key in match.get("key", ())]
-            if not keys or node.type.startswith("shorthand"):
-                keys.append(target)
-            made = ".".join((value, *keys)) if "|" not in value and UNKNOWN not in keys else UNKNOWN
-        target = f"this.{target}" if capture == "field" else target
-        if "struct" in match and (around := match["struct"][0].parent) and around.type != "type_spec":
-            target = f"{go_expressions.mark_of(match['struct'][0])}{target}"
+        made = _member_of(reading, value, target, node, match) if capture == "member" else value
+        target = mark + target
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
             reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
+
+
+def _holder_mark(capture: str, match: Captures) -> str:
+    """Return what a field is bound with: one of a constructor, or of a struct without a name."""
+    mark = "this." if capture == "field" else ""
+    struct = match["struct"][0] if "struct" in match else None
+    if struct is None or struct.parent is None or struct.parent.type == "type_spec":
+        return mark
+    return go_expressions.mark_of(struct) + mark
+
+
+def _bound_value(reading: Reading, match: Captures) -> str:
+    """Return what variables are made from."""
+    source = next((source for source in _SOURCES if source in match), None)
+    if source is None:
+        return UNKNOWN
+    node = match[source][0]
+    value = reading.declared(node) if source == "declared" else reading.expression(node)
+    if source == "otherwise":  # a parameter that is `None` by default is mostly something else
+        return UNKNOWN if value == LITERAL else value
+    if source not in _STEPS or value in _NOTHING:
+        return value
+    if "|" in value:
+        return UNKNOWN
+    is_type = source == "each" and value[0] == ":" and reading.language == "go"
+    return f"<{value}>{_STEPS[source]}" if is_type else f"{value}{_STEPS[source]}"
+
+
+def _member_of(reading: Reading, value: str, target: str, node: Node, match: Captures) -> str:
+    """Return what a variable is made from that gets a member of a value which is taken apart."""
+    if value in _NOTHING:
+        return value
+    keys = [expression(reading.text(key)) for key in match.get("key", ())]
+    if not keys or node.type.startswith("shorthand"):
+        keys.append(target)
+    return UNKNOWN if "|" in value or UNKNOWN in keys else ".".join((value, *keys))
 
 
 def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> None:
@@ -494,3 +385,18 @@ def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> N
     place, name = reading.places[holder], reading.text(node) if mark in ("", RETURNED) else ""
     if mark != RETURNED or _returns_from(reading, node, place):
         reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
+
+
+def _bind_parameters(reading: Reading, function: Node) -> None:
+    """Bind the declared types of a function's parameters; others, to what the place of the function says."""
+    source, body = reading.source, function.child_by_field_name("body")
+    listed = function.child_by_field_name("parameters")
+    types = ecmascript_expressions.parameter_types(listed, source) if listed is not None else ""
+    owner = reading.owner(listed.start_byte) if types and listed is not None else -1
+    if owner >= 0 and (body is None or reading.definitions[owner].body_byte == body.start_byte):
+        reading.bindings[BindingFact(owner, PARAMETERS, types)] = None
+    parameters = list(ecmascript_expressions.untyped_parameters(function, source)) if body is not None else []
+    for expected in ecmascript_expressions.expected_types(function, source) if parameters else ():
+        for node, step in parameters:
+            binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
+            reading.bind(binding, node)

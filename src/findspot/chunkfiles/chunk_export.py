@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from findspot.chunkfiles.chunk_reader import CONSTANT, CONSTANT_KINDS, FILE_NAMES, FILE_VERSION, ContextChunk
-from findspot.core.denied import is_secret_path
-from findspot.core.files import translated_os_errors
-from findspot.core.folder import Folder
+from findspot.core.files import Folder, translated_os_errors
 from findspot.core.model import ChunkType
+from findspot.core.paths import is_secret_path
 from findspot.core.utc_time import utc_now, utc_time
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredChunk
 from findspot.store.snapshot import Snapshot
@@ -54,8 +53,7 @@ def export_chunks(
     with translated_os_errors(folder), _opened(folder, base) as target:
         _keep_out_of_repository(target)
         with contextlib.ExitStack() as stack:
-            head = _head(snapshot)
-            writers = {kind: stack.enter_context(_Writer(target, kind, head)) for kind in FILE_NAMES}
+            writers = {kind: stack.enter_context(_Writer(target, kind, snapshot)) for kind in FILE_NAMES}
             describer = Describer(snapshot)
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.chunks.vector(chunk.number)
@@ -76,19 +74,6 @@ def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]
             continue
         if skip_under is None or not file.path.startswith(f"{skip_under}/"):
             yield from snapshot.chunks.of_file(file.path)
-
-
-def _head(snapshot: Snapshot) -> Callable[[ChunkType], dict[str, Any]]:
-    model = snapshot.meta().get("model", "")
-    generated = utc_now()
-    dimensions = int(model.rpartition("/")[2] or 0)
-    return lambda kind: {
-        "model": model,
-        "dimensions": dimensions,
-        "chunk_type": str(kind),
-        "generated": generated,
-        "version": FILE_VERSION,
-    }
 
 
 @contextlib.contextmanager
@@ -113,10 +98,18 @@ def _keep_out_of_repository(folder: Folder) -> None:
 class _Writer:
     """One chunk file that is being written."""
 
-    def __init__(self, folder: Folder, kind: ChunkType, head: Callable[[ChunkType], dict[str, Any]]) -> None:
+    def __init__(self, folder: Folder, kind: ChunkType, snapshot: Snapshot) -> None:
         self._new = folder.new_file(FILE_NAMES[kind], _MODE)
         self.count = 0
-        self._write('{"_metadata":' + json.dumps(head(kind)) + ',"chunks":[')
+        model = snapshot.meta().get("model", "")
+        head = {
+            "model": model,
+            "dimensions": int(model.rpartition("/")[2] or 0),
+            "chunk_type": str(kind),
+            "generated": utc_now(),
+            "version": FILE_VERSION,
+        }
+        self._write('{"_metadata":' + json.dumps(head) + ',"chunks":[')
 
     def __enter__(self) -> _Writer:
         return self

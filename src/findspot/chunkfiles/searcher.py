@@ -7,7 +7,7 @@ import stat
 import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,14 +21,10 @@ from findspot.chunkfiles.chunk_reader import (
     SearchOptions,
     SearchResult,
 )
-from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
-from findspot.chunkfiles.served_files import ServedFiles, chunk_files
-from findspot.core.denied import is_secret_path
+from findspot.chunkfiles.collection import DamagedError, Facets, Rows, ServedFiles, chunk_files, cosine
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
-from findspot.core.paths import expanded
-from findspot.core.roots import Roots
-from findspot.core.setting_keys import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE
-from findspot.core.settings import Settings
+from findspot.core.paths import Roots, expanded, is_secret_path
+from findspot.core.settings import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE, Settings
 from findspot.core.utc_time import utc_time
 from findspot.discover.secrets import masked
 from findspot.embed.chunk_vectors import quantise
@@ -42,28 +38,13 @@ from findspot.store.store_protocol import Store
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Results without those of deleted files, and the files that differ."""
+def _compared(
+    roots: Roots, results: list[SearchResult], *, may_be_elsewhere: bool
+) -> tuple[list[SearchResult], str]:
+    """Return results without those of deleted files, and how they differ from the disk.
 
-    results: list[SearchResult]
-    changed: tuple[str, ...]
-    gone: tuple[str, ...]
-
-    def warning(self, made_by: str, remedy: str) -> str | None:
-        """Say what differs from the disk; `made_by` names what is old, and `remedy` how to renew it."""
-        parts = []
-        if self.changed:
-            parts.append(f"changed since then: {_named(self.changed)}")
-        if self.gone:
-            parts.append(f"gone, so left out: {_named(self.gone)}")
-        return f"{made_by} is older than the project ({'; '.join(parts)}). {remedy}" if parts else None
-
-
-def compare(roots: Roots, results: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
-    """Compare the files of results with the disk; a chunk has its file's modification time.
-
-    If no file of any result exists, the project may be elsewhere: then nothing is left out.
+    A chunk has its file's modification time. If no file of any result exists, the project may be elsewhere:
+    then nothing is left out.
     """
     existing: list[SearchResult] = []
     states: dict[str, bool | None] = {}
@@ -74,10 +55,12 @@ def compare(roots: Roots, results: Sequence[SearchResult], *, may_be_elsewhere: 
         if states[path] is not None:
             existing.append(result)
     if may_be_elsewhere and not existing:
-        return Compared(list(results), (), ())
-    changed = tuple(path for path, same in states.items() if same is False)
-    gone = tuple(path for path, same in states.items() if same is None)
-    return Compared(existing, changed, gone)
+        return results, ""
+    changed = [path for path, same in states.items() if same is False]
+    gone = [path for path, same in states.items() if same is None]
+    parts = [f"changed since then: {_named(changed)}"] if changed else []
+    parts += [f"gone, so left out: {_named(gone)}"] if gone else []
+    return existing, "; ".join(parts)
 
 
 def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
@@ -107,7 +90,7 @@ class _Generation:
     """What is derived from one generation of the index: numbers, filters, descriptions."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self.number = snapshot.generation
+        self.generation = snapshot.generation
         self.describer = Describer(snapshot)
         self.facets = Facets()
         numbers = array("q")
@@ -147,7 +130,7 @@ class IndexedChunks:
             chunks = snapshot.chunks.by_number(numbers.tolist())
             scale = float(question.scales[0])
             results = [
-                SearchResult(state.described(chunks[number], options), _cosine(score * scale))
+                SearchResult(state.described(chunks[number], options), cosine(score * scale))
                 for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)
             ]
         near = [result for result in results if result.combined_score >= options.min_score]
@@ -165,13 +148,9 @@ class IndexedChunks:
 
     def _state(self, snapshot: Snapshot) -> _Generation:
         with self._guard:
-            if self._generation is None or self._generation.number != snapshot.generation:
+            if self._generation is None or self._generation.generation != snapshot.generation:
                 self._generation = _Generation(snapshot)
             return self._generation
-
-
-def _cosine(value: float) -> float:
-    return round(max(-1.0, min(1.0, value)), 6)
 
 
 SPARE_RESULTS = 20
@@ -207,26 +186,24 @@ class ProjectChunks:
         wider = replace(options, limit=options.limit + SPARE_RESULTS)
         if served is None:
             embedder = self._embedder(settings.embed.provider)
-            compared = compare(
-                self._roots(), self._indexed.search(embedder, query, wider), may_be_elsewhere=False
-            )
-            outdated = compared.warning("The index", "It is brought up to date in a moment.")
+            found = self._indexed.search(embedder, query, wider)
+            results, differs = _compared(self._roots(), found, may_be_elsewhere=False)
+            made_by, remedy = "The index", "It is brought up to date in a moment."
         else:
             collection = served.collection()
             embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
             vector = embedder.embed([query], EmbedMode.QUERY)[0]
             try:
                 found = collection.search(vector, wider)
-            except SpoolDamagedError:
-                served.renew()
-                found = served.collection().search(vector, wider)
-            ours = _is_own_model(collection.head.model)
-            compared = (
-                compare(self._roots(), found, may_be_elsewhere=True) if ours else Compared(found, (), ())
-            )
-            outdated = compared.warning("The export", "Run `findspot chunks export`.")
+            except DamagedError:
+                found = served.renew().search(vector, wider)
+            results, differs = found, ""
+            if _is_own_model(collection.head.model):
+                results, differs = _compared(self._roots(), found, may_be_elsewhere=True)
+            made_by, remedy = "The export", "Run `findspot chunks export`."
+        outdated = f"{made_by} is older than the project ({differs}). {remedy}" if differs else None
         warnings = (*_about_cortex(settings), served.warning if served else None, outdated)
-        results = compared.results[: options.limit]
+        results = results[: options.limit]
         if settings.discover.secret_scan != "off":
             results = _without_secrets(results)
         return FoundChunks(results, " ".join(filter(None, warnings)) or None)

@@ -1,40 +1,43 @@
-"""Configuration: the order of its sources, and the only reader of settings in the environment.
+"""Configuration: the order of its sources, the files that hold it, and the only reader of settings in the
+environment.
 
 From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json` and
 `.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags.
 A value that is not valid is ignored, with a warning that names key and file. The two files that are
-committed with a project set only what `core/setting_keys.COMMITTED` allows. No warning quotes a file's text.
+committed with a project set only what the table in `core/settings.py` allows. No warning quotes a file's
+text.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from findspot.core.caller import ENVIRONMENT
-from findspot.core.configfiles import (
-    INDEX_FILE,
-    Values,
-    read_cortex_file,
-    read_own_file,
-    read_project_file,
-    set_in_file,
-    unset_in_file,
-)
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import stat_of
+from findspot.core.files import (
+    ContentError,
+    json_bytes,
+    make_private_dir,
+    parse_json,
+    read_below,
+    read_named,
+    reason,
+    write_atomic,
+    write_below,
+)
 from findspot.core.log import get_logger
-from findspot.core.paths import expanded
-from findspot.core.roots import find_roots
-from findspot.core.setting_keys import (
+from findspot.core.paths import Roots, expanded, find_roots, home_folder, stat_of
+from findspot.core.settings import (
     BY_NAME,
     COMMITTED_FILES,
     CORTEX_FILE,
@@ -44,32 +47,22 @@ from findspot.core.setting_keys import (
     SECTIONS,
     InvalidValueError,
     Key,
+    Settings,
 )
-from findspot.core.settings import HubSettings, Settings, TerminalSettings
+from findspot.core.yaml_text import MAX_YAML_BYTES, parse_yaml
 
 _log = get_logger("config")
+
+INDEX_FILE = "config.json"
+MAX_CONFIG_BYTES = 256 * 1024
 
 _SETTLED_NS = 2_000_000_000
 """A file written less than this ago may be written again without a new time: it is read each time."""
 
-_PREFIXES = tuple({entry.variable.partition("_")[0] + "_" for entry in KEYS})
-"""How the variables that hold settings begin: looking at those that are set is quicker than at all."""
-
 _NAMED = 5
 """How many unknown keys of a file are named."""
 
-_Stamp = tuple[int, int, int] | None
-
-
-def home_folder(environ: Mapping[str, str] = ENVIRONMENT) -> Path:
-    """Return where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
-    folder = expanded(environ.get("FINDSPOT_HOME") or "~/.mcp/search")
-    if folder.parts[:1] and folder.parts[0].startswith("~"):
-        raise InvalidArgumentError(
-            f"'{folder}' names the home folder of nobody on this machine. "
-            "Set FINDSPOT_HOME to the folder in which Findspot may keep its files."
-        )
-    return folder.absolute()
+Values = dict[str, Any]
 
 
 def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | None:
@@ -77,6 +70,15 @@ def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | Non
     it.
     """
     return environ.get(variable, "").strip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """Where models that others publish are kept and fetched from; the hub's own variables decide."""
+
+    cache: Path
+    endpoint: str
+    offline: bool
 
 
 def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
@@ -88,6 +90,19 @@ def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
         endpoint=environ.get("HF_ENDPOINT") or "https://huggingface.co",
         offline=environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """How the user's terminal programs behave."""
+
+    colours: bool
+    pager: str
+    editor: str
+    screen: bool
+    """Whether a graphical screen is named, as Linux does it."""
+    line_links: bool
+    """Whether the terminal reads a line number at the end of a file's address."""
 
 
 def terminal_settings(environ: Mapping[str, str] = ENVIRONMENT) -> TerminalSettings:
@@ -124,15 +139,8 @@ def git_configuration(environ: Mapping[str, str] = ENVIRONMENT) -> tuple[tuple[P
 
 
 _BY_VARIABLE = {key.variable: key.name for key in KEYS}
-
-
-def settings_files(
-    root: Path | None, index: Path, environ: Mapping[str, str] = ENVIRONMENT
-) -> tuple[Path, ...]:
-    """Return the files that a project's configuration comes from, whether they are there or not."""
-    home = home_folder(environ) / INDEX_FILE
-    committed = (root / PROJECT_FILE, root / CORTEX_FILE) if root is not None else ()
-    return home, *committed, index / INDEX_FILE
+_PREFIXES = tuple({variable.partition("_")[0] + "_" for variable in _BY_VARIABLE})
+"""How the variables that hold settings begin: looking at those that are set is quicker than at all."""
 
 
 def load_settings(
@@ -144,15 +152,51 @@ def load_settings(
     """Return the configuration in force for a project (or, without one, for the machine)."""
     layers = _Layers(home_folder(environ), root)
     own = layers.home / INDEX_FILE
-    layers.add(str(own), read_own_file(own, layers.warnings))
+    layers.read(str(own), lambda: _own_file(own))
     if root is not None:
-        layers.add(PROJECT_FILE, read_project_file(root, layers.warnings))
-        layers.add(CORTEX_FILE, read_cortex_file(root, layers.warnings))
+        layers.read(PROJECT_FILE, lambda: parse_json(read_below(root, PROJECT_FILE, MAX_CONFIG_BYTES)))
+        layers.read(CORTEX_FILE, lambda: _cortex_file(root))
     if index is not None and index / INDEX_FILE != own:
-        layers.add(str(index / INDEX_FILE), read_own_file(index / INDEX_FILE, layers.warnings))
+        layers.read(str(index / INDEX_FILE), lambda: _own_file(index / INDEX_FILE))
     layers.add("environment", {n: environ[v] for v, n in _BY_VARIABLE.items() if v in environ})
     layers.add("flags", dict(flags or {}))
     return layers.settings()
+
+
+_GENERATED_BY_0_1_0 = "Findspot configuration - edit to customize indexing behavior"
+
+
+def _own_file(path: Path) -> Any:
+    return _without_generated(parse_json(read_named(path, MAX_CONFIG_BYTES)))
+
+
+def _without_generated(content: Any) -> Any:
+    """Return a file's content without the defaults that version 0.1.0 spelled out in it: nobody set them."""
+    if not isinstance(content, dict) or content.get("_comment") != _GENERATED_BY_0_1_0:
+        return content
+    spelled_out = {key.name: key.default for key in KEYS if key.starter} | {"_comment": _GENERATED_BY_0_1_0}
+    return {name: value for name, value in content.items() if spelled_out.get(name) != value}
+
+
+_CORTEX_NAMES = {
+    "cortex.chunksDir": ("server", "chunks_dir"),
+    "cortex.endpoint": ("embedding", "endpoint"),
+    "cortex.dimensions": ("embedding", "dimensions"),
+}
+
+
+def _cortex_file(root: Path) -> Values:
+    """Return the keys of `.cortex/config.yml` that are known here; other programs keep theirs in it too."""
+    try:
+        content = parse_yaml(read_below(root, CORTEX_FILE, MAX_YAML_BYTES))
+    except NotADirectoryError:
+        return {}
+    values: Values = {}
+    for ours, (section, name) in _CORTEX_NAMES.items():
+        part = content.get(section) if isinstance(content, dict) else None
+        if isinstance(part, dict) and part.get(name) is not None:
+            values[ours] = part[name]
+    return values
 
 
 class _Layers:
@@ -165,6 +209,28 @@ class _Layers:
         self._values = {key.name: key.default for key in KEYS}
         self._parsed = {key.name: key.parse(key.default) for key in KEYS}
         self._sources: dict[str, str] = {}
+
+    def read(self, source: str, content: Callable[[], Any]) -> None:
+        """Lay the values of a file over those before it; `{"embedding": {"provider": …}}` and the dotted
+        form both work.
+        """
+        try:
+            found = content()
+        except FileNotFoundError:
+            return
+        except (OSError, ContentError) as error:
+            self.warnings.append(f"{source}: cannot be read ({reason(error)}); using defaults")
+            return
+        if not isinstance(found, dict):
+            self.warnings.append(f"{source}: must hold a JSON object; using defaults")
+            return
+        flat: Values = {}
+        for name, value in found.items():
+            if isinstance(value, dict) and name not in BY_NAME and not name.startswith("_"):
+                flat.update({f"{name}.{inner}": v for inner, v in value.items()})
+            elif not name.startswith("_"):
+                flat[name] = value
+        self.add(source, flat)
 
     def add(self, source: str, layer: Values) -> None:
         """Lay the values of a source over those before it; what it cannot set becomes a warning."""
@@ -262,6 +328,12 @@ def _unknown(source: str, name: str) -> str:
     return f"{source}: unknown key '{name}' is ignored{hint}"
 
 
+def configured_roots(project: Path, settings: Settings) -> Roots:
+    """Return the roots of a project as its settings name them."""
+    committed = settings.sources.get("roots") in COMMITTED_FILES
+    return find_roots(project, settings.discover.roots, inside_only=committed)
+
+
 def agreed_address(settings: Settings) -> str | None:
     """Return where an index of the project may be fetched: the user's own address, or one that they
     agreed to.
@@ -317,12 +389,86 @@ def _known(name: str) -> Key:
 
 def set_value(path: Path, name: str, value: Any) -> None:
     """Set one key in a config file, keeping everything else; the value must be valid."""
-    set_in_file(path, name, typed_value(name, value))
+    value = typed_value(name, value)
+    content = _editable(path)
+    head, _, inner = name.partition(".")
+    section = content.setdefault(head, {}) if inner else content
+    if not isinstance(section, dict):
+        raise ContentError(f"{path}: '{head}' must hold a JSON object")
+    content.pop(name, None)
+    section[inner or name] = value
+    _write(path, content)
 
 
 def unset_value(path: Path, name: str) -> bool:
     """Take one key out of a config file, keeping everything else; False where the file does not set it."""
-    return unset_in_file(path, _known(name).name)
+    content = _editable(path)
+    head, _, inner = _known(name).name.partition(".")
+    section = content.get(head)
+    there = content.pop(name, content) is not content
+    if inner and isinstance(section, dict) and inner in section:
+        there = True
+        del section[inner]
+        if not section:
+            del content[head]
+    if there:
+        _write(path, content)
+    return there
+
+
+def _editable(path: Path) -> Values:
+    """Return a config file as it stands; one that cannot be read is not overwritten."""
+    try:
+        if path.name == PROJECT_FILE:
+            content = parse_json(read_below(path.parent, path.name, MAX_CONFIG_BYTES))
+        else:
+            content = _own_file(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ContentError) as error:
+        raise ContentError(f"{path} cannot be changed: {reason(error)}") from None
+    if not isinstance(content, dict):
+        raise ContentError(f"{path} must hold a JSON object")
+    return content
+
+
+def _write(path: Path, content: Values) -> None:
+    if path.name == PROJECT_FILE:
+        write_below(path.parent, path.name, json_bytes(content), mode=0o666)
+    else:
+        make_private_dir(path.parent)
+        write_atomic(path.resolve(), json_bytes(content))
+
+
+def starter_config() -> Values:
+    """Return the `config.json` that a first index writes: all comments, no key set."""
+    starters = [key for key in KEYS if key.starter]
+    return {
+        "_comment": "Findspot configuration of this index. Nothing is set here. To set something, "
+        "copy its line out of _defaults, to this level, and change it.",
+        "_defaults": {key.name: key.default for key in starters},
+        "_hardcodedExcludes": [
+            "// These patterns are ALWAYS excluded and cannot be overridden:",
+            "// - node_modules/, jspm_packages/, bower_components/  (dependencies)",
+            "// - .git/, .hg/, .svn/  (version control)",
+            "// - dist/, build/, out/, target/  (build artifacts)",
+            "// - .env, .env.*, *.pem, *.key  (secrets)",
+            "// - *.log, *.lock, package-lock.json, yarn.lock  (logs/locks)",
+            "// - .idea/, .vscode/, .DS_Store  (IDE config)",
+            "// - coverage/  (test coverage)",
+            "// - Binary files (images, videos, etc.) are auto-detected and skipped",
+        ],
+        "_availableOptions": {
+            key.name: f"{key.meaning} Default: {json.dumps(key.default)}." for key in starters
+        },
+    }
+
+
+def write_starter(index: Path) -> None:
+    """Write the commented config once; a user's edits are never overwritten."""
+    path = index / INDEX_FILE
+    if not path.exists() and not path.is_symlink():
+        write_atomic(path, json_bytes(starter_config()))
 
 
 def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> None:
@@ -331,26 +477,6 @@ def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> N
     for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
         if flags.get(name, held) != held:
             set_value(index / INDEX_FILE, name, flags[name])
-
-
-class _Moment(threading.local):
-    """The configurations that this thread has read inside `one_moment`; None outside of it."""
-
-    seen: dict[RememberedSettings, Settings] | None = None
-
-
-_moment = _Moment()
-
-
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """Read each configuration at most once in this thread until the block ends."""
-    before = _moment.seen
-    _moment.seen = {} if before is None else before
-    try:
-        yield
-    finally:
-        _moment.seen = before
 
 
 class RememberedSettings:
@@ -362,24 +488,12 @@ class RememberedSettings:
         self._flags = flags
         self._guard = threading.Lock()
         self._kept: tuple[tuple[Any, ...], Settings] | None = None
-        self._files: tuple[Path, tuple[Path, ...]] | None = None
-        """With the home folder that they are of: making paths costs as much as looking at them."""
 
     def now(self) -> Settings:
         """Return the configuration in force."""
-        seen = _moment.seen
-        if seen is None:
-            return self._look()
-        if self not in seen:
-            seen[self] = self._look()
-        return seen[self]
-
-    def _look(self) -> Settings:
         environment = {name: ENVIRONMENT[name] for name in ENVIRONMENT if name.startswith(_PREFIXES)}
-        home, files = home_folder(), self._files
-        if files is None or files[0] != home:
-            files = self._files = home, settings_files(self._root, self._index)
-        stamps = tuple(map(_stamp, files[1]))
+        committed = (self._root / PROJECT_FILE, self._root / CORTEX_FILE) if self._root is not None else ()
+        stamps = tuple(map(_stamp, (home_folder() / INDEX_FILE, *committed, self._index / INDEX_FILE)))
         with self._guard:
             if self._kept is not None and self._kept[0] == (environment, stamps):
                 return self._kept[1]
@@ -398,6 +512,6 @@ def _log_once(root: Path, warning: str) -> None:
     _log.warning("%s: %s", root, warning)
 
 
-def _stamp(path: Path) -> _Stamp:
+def _stamp(path: Path) -> tuple[int, int, int] | None:
     info = stat_of(path)
     return (info.st_mtime_ns, info.st_size, info.st_ino) if info else None

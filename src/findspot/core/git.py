@@ -6,9 +6,10 @@ them may run because somebody searches, so git reads what is there and does noth
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +31,13 @@ _SETTINGS = (
     ("core.quotePath", "false"),
     ("core.sshCommand", "false"),
     ("credential.helper", ""),
+    ("core.bigFileThreshold", "1m"),  # of a larger file, a diff says only that it differs
     ("diff.ignoreSubmodules", "all"),
+    ("diff.interHunkContext", "0"),
+    ("diff.orderFile", os.devnull),
+    ("diff.submodule", "short"),
+    ("i18n.logOutputEncoding", "UTF-8"),
+    ("log.showSignature", "false"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),
 )
@@ -45,11 +52,13 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 
-_UNFILTERED = frozenset({"rev-parse", "ls-files", "cat-file", "log"})
+_UNFILTERED = frozenset({"rev-parse", "rev-list", "ls-files", "cat-file", "log"})
 """Commands that compare no file of the work tree, and so need no filter."""
 
 _FILTER_OFF = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
 _PLAIN_DIFF = ("--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+_ATTRIBUTES = Path(__file__).with_name("git_attributes")
+"""With these, git names the definition around each hunk in the languages that it knows."""
 _MAX_REVISION_CHARS = 200
 _NOTHING_SET = 1
 """The exit status of `git config` where no key matches."""
@@ -125,10 +134,10 @@ def ignored_files(root: Path, names: Iterable[str]) -> list[str]:
     return [name for name in (listed or "").split("\0") if name]
 
 
-def diff_from(root: Path, commit: str) -> str | None:
+def diff_from(root: Path, commit: str, path: str = ".") -> str | None:
     """Return the changed lines below a folder, without any around them, as a unified diff."""
     named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")
-    return run_git(root, "diff", "-U0", *named, "--relative", *_PLAIN_DIFF, commit, "--", ".")
+    return run_git(root, "diff", "-U0", *named, "--relative", *_PLAIN_DIFF, commit, "--", f":(literal){path}")
 
 
 def old_version(root: Path, commit: str, path: str) -> str | None:
@@ -142,10 +151,16 @@ def read_history(root: Path, prefix: str = "") -> History:
     `prefix` is put before each path. Merges and first commits are left out.
     """
     try:
-        head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        head = current_commit(root)
     except InvalidArgumentError:
         return ()
-    return changed_together(root, head.strip(), prefix) if head else ()
+    return changed_together(root, head, prefix) if head else ()
+
+
+def current_commit(root: Path) -> str | None:
+    """Return the commit of HEAD; None where there is none."""
+    head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return head.strip() if head else None
 
 
 @lru_cache(maxsize=8)
@@ -161,6 +176,44 @@ def changed_together(root: Path, commit: str, prefix: str = "", most: int = MOST
     return tuple(
         tuple(prefix + path for path in each.split("\n") if path) for each in commits if each.strip()
     )
+
+
+def read_lines(root: Path, given: str, command: str, *arguments: str) -> Iterator[str]:
+    """Yield the lines that git prints as they come; `given` is its standard input.
+
+    `InvalidArgumentError` at the end if git failed: a clone that has not everything says so late.
+    """
+    settings = [("core.attributesFile", str(_ATTRIBUTES)), ("log.showRoot", "false")]
+    with _started(root, (command, *arguments), settings) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(given.encode())
+        process.stdin.close()
+        for line in process.stdout:
+            yield line.decode("utf-8", "replace")
+    if process.returncode:
+        raise InvalidArgumentError(f"git {command} ended with status {process.returncode}.")
+
+
+@contextlib.contextmanager
+def _started(
+    root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]]
+) -> Iterator[subprocess.Popen[bytes]]:
+    command, environment = _command(root, arguments, settings)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        creationflags=NO_WINDOW,
+    )
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def _filters_off(root: Path) -> list[tuple[str, str]]:
@@ -179,24 +232,33 @@ def _filters_off(root: Path) -> list[tuple[str, str]]:
 
 def _run(root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]] = ()) -> tuple[int, str]:
     """Run git on a folder with settings of ours; return its exit status and what it printed."""
-    program = find_program("git")
-    if program is None:
-        raise GitMissingError
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    switches, counted = _spelled([*_SETTINGS, *settings])
+    command, environment = _command(root, arguments, settings)
     try:
         done = subprocess.run(
-            [program, "--no-pager", *switches, "-C", str(root), *arguments],
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
-            env={**inherited, **counted, **_ENVIRONMENT},
+            env=environment,
             creationflags=NO_WINDOW,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise InvalidArgumentError(f"git did not answer within {TIMEOUT_S:g} seconds.") from None
     return done.returncode, done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _command(
+    root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]] = ()
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command that runs git on a folder with settings of ours, and its environment."""
+    program = find_program("git")
+    if program is None:
+        raise GitMissingError
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    switches, counted = _spelled([*_SETTINGS, *settings])
+    environment = {**inherited, **counted, **_ENVIRONMENT}
+    return [program, "--no-pager", *switches, "-C", str(root), *arguments], environment
 
 
 def _spelled(settings: Iterable[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:

@@ -12,7 +12,6 @@ import errno
 import io
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,10 +39,6 @@ _RETRY_S = 0.01
 _MIN_TRIES = 3
 """Someone who only looks whether the lock is held holds it for microseconds: try again."""
 
-_held: set[Path] = set()
-_held_guard = threading.Lock()
-
-
 _HELD_BY_ANOTHER = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK})
 """What the system says of a lock that is taken; anything else is trouble of its own."""
 
@@ -57,20 +52,15 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
     is the owner's only, whatever the libraries that wrote to it think of that.
     """
     deadline = time.monotonic() + wait_s
-    _claim(path, deadline)
-    try:
-        with translated_os_errors(path), _locked_file(path, deadline, make_folder) as file:
-            file.seek(0)
-            file.truncate()
-            file.write(f"{os.getpid()}\n")
-            file.flush()
-            try:
-                yield
-            finally:
-                restrict_tree(path.parent)
-    finally:
-        with _held_guard:
-            _held.discard(path)
+    with translated_os_errors(path), _locked_file(path, deadline, make_folder) as file:
+        file.seek(0)
+        file.truncate()
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        try:
+            yield
+        finally:
+            restrict_tree(path.parent)
 
 
 def _locked_file(path: Path, deadline: float, make_folder: bool) -> IO[str]:
@@ -113,18 +103,6 @@ def _is_at(path: Path, file: IO[str]) -> bool:
     return os.path.samestat(there, os.fstat(file.fileno()))
 
 
-def _claim(path: Path, deadline: float) -> None:
-    """Take the place among this process's threads, which the file lock does not tell apart."""
-    while True:
-        with _held_guard:
-            if path not in _held:
-                _held.add(path)
-                return
-        if time.monotonic() >= deadline:
-            raise IndexBusyError(f"this process ({os.getpid()})")
-        time.sleep(_RETRY_S)
-
-
 def _try_lock(file: IO[str], path: Path) -> bool:
     try:
         _lock(file)
@@ -145,27 +123,23 @@ def owner(path: Path) -> str | None:
         pid = path.read_text(encoding="utf-8").strip()
     except OSError:
         return None
+    if pid == str(os.getpid()):
+        return f"this process ({pid})"
     return f"process {pid}" if pid else None
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether some process holds the lock right now."""
-    with _held_guard:
-        if path in _held:
-            return True
+    """Return whether somebody holds the lock right now."""
     try:
-        with path.open(encoding="utf-8") as file:  # to read: it may be on a disk that nobody can write to
-            return not _can_share(file)
+        file = path.open(encoding="utf-8")  # to read: it may be on a disk that nobody can write to
     except OSError:
         return False
-
-
-def _can_share(file: IO[str]) -> bool:
-    try:
-        _lock(file, shared=True)
-    except OSError as error:
-        return error.errno not in _HELD_BY_ANOTHER
-    return True
+    with file:
+        try:
+            _lock(file, shared=True)
+        except OSError as error:
+            return error.errno in _HELD_BY_ANOTHER
+    return False
 
 
 LOCK_NAME = "writer.lock"

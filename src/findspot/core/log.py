@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
-from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, stat_of
+from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir
+from findspot.core.paths import stat_of
 
 LOGGER_NAME = "findspot"
 LOG_FILE = "findspot.log"

@@ -346,6 +346,11 @@ def one_of(kind: type[Choice], name: str, given: str) -> Choice:
         raise InvalidArgumentError(f"'{name}' must be one of {', '.join(kind)}.", str(given)) from None
 
 
+def storable(text: str) -> str:
+    """Return a text without the halves of characters that one from a terminal may have."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def words_of(given: str | Iterable[str]) -> list[str]:
     """Return the items of a list: `py, ts`, `py ts` and one item each mean the same."""
     texts = (given,) if isinstance(given, str) else given

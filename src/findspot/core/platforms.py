@@ -233,8 +233,8 @@ _PS = "/bin/ps"
 def _processor_s_by_ps(pid: int) -> float | None:
     """Return what `ps` says: minutes and seconds with hundredths on macOS, hours and days before them."""
     try:
-        told = subprocess.run([_PS, "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
-        days, dash, clock = told.stdout.decode("ascii").strip().rpartition("-")
+        shown = subprocess.run([_PS, "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
+        days, dash, clock = shown.stdout.decode("ascii").strip().rpartition("-")
         seconds = 0.0
         for part in clock.split(":"):
             seconds = seconds * 60 + float(part)

@@ -1,7 +1,6 @@
-"""Small databases in the home folder that every Findspot process adds rows to: counts of use, a log of calls,
-what was asked.
+"""Tables in the home folder that every Findspot process adds rows to: what was asked, counts, calls.
 
-Their files are readable by their owner only. Adding a row never fails the answer that it is about, and the
+Their file is readable by their owner only. Adding a row never fails the answer that it is about, and the
 setting `activity` turns all of them off.
 """
 
@@ -12,23 +11,24 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.config import RememberedSettings, home_folder, one_moment
+from findspot.core.config import RememberedSettings
 from findspot.core.errors import FindspotError
-from findspot.core.files import make_private_dir, stat_of
+from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
+from findspot.core.model import storable
+from findspot.core.paths import home_folder, stat_of
 from findspot.core.sqlite import Connection, translated
 
 _log = get_logger("records")
 
 _WAIT_S = 0.5
 _AFTER_S = 0.25
-"""Between an answer and the notes about it: the answer goes first, and the notes of several are taken
-together."""
+"""Between an answer and the notes about it: the answer goes first."""
 _AT_EXIT_S = 2.0
 _MOST_WAITING = 1_000
 
@@ -68,27 +68,12 @@ class Later:
                 atexit.register(self.finish)
 
     def _work(self) -> None:
+        waits = True
         while (job := self._jobs.get()) is not None:
-            self._ending.wait(_AFTER_S)
-            with one_moment():
-                ends = self._note(job)
-            if ends:
-                return
-
-    def _note(self, first: Callable[[], None]) -> bool:
-        """Do a job and those that wait, and write their rows in one transaction; True at the end of all."""
-        job: Callable[[], None] | None = first
-        held: dict[SharedRecords, list[_Row]] = {}
-        _held.rows = held
-        while job is not None:
+            if waits:
+                self._ending.wait(_AFTER_S)
             self._do(job)
-            if self._jobs.empty():
-                break
-            job = self._jobs.get()
-        _held.rows = None
-        for records, rows in held.items():
-            self._do(partial(records.write, rows))
-        return job is None
+            waits = self._jobs.empty()  # what has come meanwhile is done without a further wait
 
     @staticmethod
     def _do(job: Callable[[], None]) -> None:
@@ -109,21 +94,8 @@ later = Later()
 """The jobs of this process."""
 
 
-_Row = tuple[str, tuple[object, ...], str, int]
-"""A statement, its values, a statement that deletes old rows, and after how many new rows that one is run."""
-
-
-class _Held(threading.local):
-    """The rows that this thread has added and not yet written."""
-
-    rows: dict[SharedRecords, list[_Row]] | None = None
-
-
-_held = _Held()
-
-
 class SharedRecords:
-    """One table in a file of its own. The file stays open: opening costs ten times what adding a row does."""
+    """One table of a file. The file stays open: opening costs ten times what adding a row does."""
 
     def __init__(self, file_name: str, name: str, columns: str, contents: str) -> None:
         """`name` and `columns` are those of the table; `contents` names the rows in errors."""
@@ -145,14 +117,6 @@ class SharedRecords:
 
         `tidy` is run after every so many new rows.
         """
-        added = (statement, row, tidy, every)
-        if _held.rows is not None:
-            _held.rows.setdefault(self, []).append(added)
-        else:
-            self.write([added])
-
-    def write(self, rows: Iterable[_Row]) -> None:
-        """Add rows in one transaction, unless use is not recorded; ignore failures."""
         with contextlib.suppress(FindspotError, sqlite.Error, OSError), self._guard:
             if not recording():
                 return
@@ -160,11 +124,9 @@ class SharedRecords:
             if self._db is None or self._identity != _identity(path):
                 self._open(path)
             assert self._db is not None
-            with sqlite.transaction(self._db):
-                for statement, row, tidy, every in rows:
-                    number = self._db.execute(statement, tuple(map(_storable, row))).lastrowid
-                    if every and number is not None and number % every == 0:
-                        self._db.execute(tidy)
+            number = self._db.execute(statement, tuple(map(_storable, row))).lastrowid
+            if every and number is not None and number % every == 0:
+                self._db.execute(tidy)
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; none if nothing was ever added."""
@@ -213,7 +175,7 @@ class SharedRecords:
 
 def _storable(value: object) -> object:
     """Return a value, without the halves of characters that a question from a terminal may have."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    return storable(value) if isinstance(value, str) else value
 
 
 def _identity(path: Path) -> tuple[Path, int] | None:

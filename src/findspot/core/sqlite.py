@@ -209,7 +209,7 @@ def connect_logged(path: Path, *, synchronous: Synchronous = "FULL", wait_s: flo
 
 def connect_in_memory() -> Connection:
     """Open an empty database that is gone with its connection."""
-    return sqlite3.connect(":memory:", isolation_level=None)
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 class _Connection(sqlite3.Connection):

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
     folder_bytes,
@@ -21,7 +20,7 @@ from findspot.core.files import (
     write_below,
 )
 from findspot.core.languages import language_of, row
-from findspot.core.paths import PACKAGE_SOURCES
+from findspot.core.paths import PACKAGE_SOURCES, home_folder
 from findspot.dependencies.package import NPM, PYPI, Dependency
 
 MAX_PACKAGE_FILES = 20_000

@@ -10,12 +10,12 @@ from functools import lru_cache
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from findspot.core.denied import BUILD_FOLDERS, is_denied
 from findspot.core.errors import FileNotIndexedError, FindspotError, PermissionDeniedError, SymlinkError
-from findspot.core.folder import is_strangers
+from findspot.core.files import is_strangers
 from findspot.core.globs import Globs
 from findspot.core.languages import BY_NAME, PLAIN, language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
+from findspot.core.paths import BUILD_FOLDERS, is_denied
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.file_content import BINARY_EXTENSIONS, extension, is_minified_name
 from findspot.discover.ignore import Ignored

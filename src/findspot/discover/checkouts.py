@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
-from findspot.core.folder import Folder
+from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources, read_below
 from findspot.discover.root_folder import spelled_out
 
 GIT = ".git"

@@ -16,10 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.config import git_configuration
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason, stat_of
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason
 from findspot.core.git import tracked_files
-from findspot.core.paths import GITIGNORE, expanded
-from findspot.core.roots import Roots
+from findspot.core.paths import GITIGNORE, Roots, expanded, stat_of
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
-from findspot.core.folder import BY_HANDLE, Folder, NotRegularError, TooLargeError
+from findspot.core.files import BY_HANDLE, Folder, NotRegularError, TooLargeError
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, zero-width and direction marks, undecodable bytes, and line separators."""

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
-from findspot.core.config import home_folder
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources
-from findspot.core.folder import Folder
+from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.paths import GITIGNORE, own_paths
-from findspot.core.roots import Roots
+from findspot.core.paths import GITIGNORE, Roots, home_folder, own_paths
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.admission import FINDSPOTS_OWN, Judge
 from findspot.discover.checkouts import GIT, checkout_notes

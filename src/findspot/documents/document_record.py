@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from findspot.core.denied import is_secret_path
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import read_named, reason
-from findspot.core.folder import TooLargeError
+from findspot.core.files import TooLargeError, read_named, reason
 from findspot.core.model import Skip, SkipReason
+from findspot.core.paths import is_secret_path
 from findspot.core.settings import Settings
 from findspot.discover.file_content import document_text
 from findspot.discover.root_folder import read_file
@@ -177,16 +176,11 @@ class SearchAnswer:
 
 
 def answer(
-    ranked: Sequence[tuple[str, float]],
-    total: int,
-    stored: Mapping[str, tuple[str, str]],
-    query: ParsedQuery,
-    tokenizer: Tokenizer,
+    ranked: Sequence[tuple[str, float, str, str]], total: int, query: ParsedQuery, tokenizer: Tokenizer
 ) -> SearchAnswer:
-    """Return the ranked documents with their highlights; `stored` has each one's content and metadata."""
+    """Return the ranked documents with their highlights; each has its score, content and metadata."""
     results = []
-    for doc_id, score in ranked:
-        content, metadata = stored[doc_id]
+    for doc_id, score, content, metadata in ranked:
         shown = highlights(content, query.shown, tokenizer)
         results.append(FoundDocument(doc_id, score, shown, json.loads(metadata)))
     return SearchAnswer(tuple(results), total, query)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from findspot.core.files import make_private_dir
-from findspot.documents.disk_index import DiskIndex, name_in
-from findspot.documents.document_query import Tokenizer, parse
+from findspot.documents.document_index import DocumentIndex, name_in
+from findspot.documents.document_query import Tokenizer
 from findspot.documents.document_record import (
     AddedDocument,
     Document,
@@ -23,73 +22,7 @@ from findspot.documents.document_record import (
     SearchAnswer,
     UnknownBackendError,
     UnknownIndexError,
-    answer,
 )
-from findspot.documents.postings import DOCUMENT_BYTES, SLOT_BYTES, TERM_BYTES, Postings, rank
-
-
-class MemoryIndex:
-    """Documents, their metadata and their postings, under one lock; gone when the process ends."""
-
-    backend = "memory"
-
-    def __init__(self, name: str, tokenizer: Tokenizer, reserve: Callable[[int], None]) -> None:
-        self.name = name
-        self.tokenizer = tokenizer
-        self._reserve = reserve
-        """Raises an error if this number of additional bytes exceeds the limit."""
-        self._postings = Postings()
-        self._stored: dict[str, tuple[str, str]] = {}
-        self._stored_bytes = 0
-        self._lock = threading.Lock()
-
-    @property
-    def memory_bytes(self) -> int:
-        return self._stored_bytes + self._postings.memory_bytes
-
-    def info(self) -> IndexInfo:
-        with self._lock:
-            return IndexInfo(self.name, self.backend, len(self._postings), self.memory_bytes)
-
-    def add(self, documents: Iterable[Document]) -> list[AddedDocument]:
-        """Add documents, or replace those with the same id."""
-        return [self._add(document) for document in documents]
-
-    def remove(self, doc_id: str) -> bool:
-        with self._lock:
-            self._forget(doc_id)
-            return self._postings.remove(doc_id)
-
-    def search(self, query: str, k: int) -> SearchAnswer:
-        """Return the best `k` documents for a query."""
-        parsed = parse(query, self.tokenizer)
-        with self._lock:
-            ranked, total = rank(self._postings, parsed, k)
-            stored = {doc_id: self._stored[doc_id] for doc_id, _ in ranked}
-        return answer(ranked, total, stored, parsed, self.tokenizer)
-
-    def _add(self, document: Document) -> AddedDocument:
-        words = self.tokenizer.words(document.content)
-        entry = (document.content, document.metadata_json)
-        size = _size(entry)
-        with self._lock:
-            new = len(set(words).difference(self._postings.vocabulary.numbers))
-            self._reserve(size + len(words) * SLOT_BYTES + new * TERM_BYTES + DOCUMENT_BYTES)
-            self._forget(document.doc_id)
-            encoded, _ = self._postings.vocabulary.encode(words)
-            replaced = self._postings.add(document.doc_id, encoded)
-            self._stored[document.doc_id] = entry
-            self._stored_bytes += size
-        return AddedDocument(document.doc_id, self.tokenizer.count(words), replaced)
-
-    def _forget(self, doc_id: str) -> None:
-        if doc_id in self._stored:
-            self._stored_bytes -= _size(self._stored.pop(doc_id))
-
-
-def _size(entry: tuple[str, str]) -> int:
-    return sum(map(sys.getsizeof, entry))
-
 
 DEFAULT_INDEX = "default"
 BACKENDS = ("memory", "disk")
@@ -97,8 +30,6 @@ MAX_MEMORY_INDEXES = 1_000
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FILES = "docs-*.sqlite"
-
-Index = MemoryIndex | DiskIndex
 
 
 class NamedIndexes:
@@ -108,8 +39,8 @@ class NamedIndexes:
         self._folder = folder
         self._max_memory_bytes = max_memory_bytes
         self._guard = threading.Lock()
-        self._memory = {DEFAULT_INDEX: self._in_memory(DEFAULT_INDEX, Tokenizer())}
-        self._disk: dict[str, DiskIndex] = {}
+        self._memory = {DEFAULT_INDEX: DocumentIndex.in_memory(DEFAULT_INDEX, Tokenizer())}
+        self._disk: dict[str, DocumentIndex] = {}
 
     def create(
         self, name: str, backend: str = "memory", tokenizer_config: Mapping[str, Any] | None = None
@@ -125,16 +56,17 @@ class NamedIndexes:
                 raise IndexExistsError(name)
             if backend == "disk":
                 make_private_dir(self._folder)
-                self._disk[name] = DiskIndex.create(name, self._file(name), tokenizer)
+                self._disk[name] = DocumentIndex.create(name, self._file(name), tokenizer)
                 return self._disk[name].info()
             if len(self._memory) >= MAX_MEMORY_INDEXES:
                 raise LimitReachedError(f"There are {MAX_MEMORY_INDEXES:,} indexes in memory already")
-            self._memory[name] = self._in_memory(name, tokenizer)
+            self._memory[name] = DocumentIndex.in_memory(name, tokenizer)
             return self._memory[name].info()
 
     def add(self, documents: Iterable[Document], index_name: str = DEFAULT_INDEX) -> list[AddedDocument]:
         """Add or replace documents."""
-        return self._find(index_name).add(documents)
+        index = self._find(index_name)
+        return index.add(documents, self._check_memory if index.backend == "memory" else lambda: None)
 
     def search(self, query: str, k: int = 10, index_name: str = DEFAULT_INDEX) -> SearchAnswer:
         """Return the best documents of an index for a query."""
@@ -148,13 +80,11 @@ class NamedIndexes:
         """Delete an index with all its documents; the default one is emptied."""
         index = self._find(name)
         with self._guard:
-            if isinstance(index, DiskIndex):
-                self._disk.pop(name, None)
-                index.drop()
-            elif name == DEFAULT_INDEX:
-                self._memory[name] = self._in_memory(name, Tokenizer())
-            else:
-                del self._memory[name]
+            self._disk.pop(name, None)
+            self._memory.pop(name, None)
+            index.drop()
+            if name == DEFAULT_INDEX:
+                self._memory[name] = DocumentIndex.in_memory(name, Tokenizer())
 
     def info(self, name: str) -> IndexInfo:
         """Return the figures of one index."""
@@ -165,7 +95,7 @@ class NamedIndexes:
         with self._guard:
             names = [name for path in self._folder.glob(_FILES) if (name := name_in(path)) is not None]
             on_disk = [index for name in names if (index := self._on_disk(name)) is not None]
-            indexes: list[Index] = [*self._memory.values(), *on_disk]
+            indexes = [*self._memory.values(), *on_disk]
         return sorted((index.info() for index in indexes), key=lambda info: info.name)
 
     def close(self) -> None:
@@ -175,21 +105,21 @@ class NamedIndexes:
                 index.close()
             self._disk.clear()
 
-    def _find(self, name: str) -> Index:
+    def _find(self, name: str) -> DocumentIndex:
         with self._guard:
             index = self._memory.get(name) or (self._on_disk(name) if _NAME.fullmatch(name) else None)
         if index is None:
             raise UnknownIndexError(name, [info.name for info in self.listing()])
         return index
 
-    def _on_disk(self, name: str) -> DiskIndex | None:
+    def _on_disk(self, name: str) -> DocumentIndex | None:
         """Return the index of that name on disk, whichever process created it."""
         if not self._file(name).is_file():
             self._disk.pop(name, None)
             return None
         if name not in self._disk:
             try:
-                self._disk[name] = DiskIndex(name, self._file(name))
+                self._disk[name] = DocumentIndex.open(name, self._file(name))
             except UnknownIndexError:  # only begun
                 return None
         return self._disk[name]
@@ -199,13 +129,10 @@ class NamedIndexes:
         mark = "" if name == name.lower() else "." + hashlib.sha256(name.encode()).hexdigest()[:8]
         return self._folder / f"docs-{name.lower()}{mark}.sqlite"
 
-    def _in_memory(self, name: str, tokenizer: Tokenizer) -> MemoryIndex:
-        return MemoryIndex(name, tokenizer, self._reserve)
-
-    def _reserve(self, more_bytes: int) -> None:
+    def _check_memory(self) -> None:
         held = sum(index.memory_bytes for index in list(self._memory.values()))
-        if held + more_bytes > self._max_memory_bytes:
+        if held > self._max_memory_bytes:
             raise LimitReachedError(
-                f"Memory limit reached: the indexes in memory hold {held >> 20} of at most "
-                f"{self._max_memory_bytes >> 20} MB. Use the backend 'disk', or set documents.maxMemory."
+                f"Memory limit reached: all indexes in memory may take {self._max_memory_bytes >> 20} MB "
+                "together. Use the backend 'disk', or set documents.maxMemory."
             )

@@ -40,7 +40,7 @@ _PAUSE_S = 0.05
 class InProcessError(Exception):
     """No resident process answers here, and why: the caller answers by itself.
 
-    Where that is usual, nobody has to be told.
+    The user gets a line about it unless `is_usual`, as in a CI job.
     """
 
     def __init__(self, why: str, *, is_usual: bool = False) -> None:
@@ -112,7 +112,7 @@ def reach(home: str) -> socket.socket | None:
 
 
 def _is_own(connection: socket.socket, path: str) -> bool:
-    """Return whether whoever listens is a process of this user: it is told what is in the environment."""
+    """Return whether whoever listens is a process of this user: it is about to receive the environment."""
     if hasattr(socket, "SO_PEERCRED"):
         about = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
@@ -203,11 +203,12 @@ def _start(home: str) -> None:
     folder = service_folder(home)
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
-        log = open(os.path.join(folder, "start.log"), "wb", opener=_private)  # noqa: SIM115
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        log = os.open(os.path.join(folder, "start.log"), flags, 0o600)
     except OSError as error:
         raise InProcessError(f"its folder cannot be written ({error.strerror})") from None
     paths = [path for path in sys.path if os.path.isabs(path)]
-    with log:
+    try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "findspot.resident", home],
             stdin=subprocess.DEVNULL,
@@ -218,6 +219,8 @@ def _start(home: str) -> None:
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
+    finally:
+        os.close(log)
     assert process.stdout is not None
     with process.stdout as output:
         said = _first_line(output.fileno())
@@ -245,7 +248,3 @@ def _first_line(descriptor: int) -> bytes:
             return b""
         said += more
     return said
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -9,6 +9,7 @@ happened.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -36,7 +37,7 @@ _DIED = (
 _CALL = "tools/call"
 _CANCELLED = "notifications/cancelled"
 LEAVING, LEFT = "leaving", "left"
-"""What a session says that takes no more requests, and what it is told once it gets no more."""
+"""What a session says when it takes no more requests, and what the pipe answers once it sends none."""
 
 _KEPT = ("initialize", "notifications/initialized", "logging/setLevel")
 """Messages that a new session has to get before any other."""
@@ -119,7 +120,7 @@ class Pipe:
                 if line is not None and line not in waiting:
                     identity = json.loads(line).get("id")
                     if identity is not None:
-                        self._repeated.add(_key(identity))
+                        self._repeated.add(key_of(identity))
                     _send(self._session, line)
             self._listen(self._session)
         return self._session
@@ -141,7 +142,11 @@ class Pipe:
                 if not reason.is_usual:
                     _say(f"Answering in this process: {reason}.")
         ours, its = socket.socketpair()
-        self._local = import_module("findspot.resident.in_process").start(its, self._arguments)
+        gc.disable()  # nothing that is imported is garbage
+        in_process = import_module("findspot.resident.in_process")
+        gc.freeze()
+        gc.enable()
+        self._local = in_process.InProcess(its, self._arguments)
         return Greeted(ours, {"again": self._local.reading_tools}, b"")
 
     def _pass_on(self, line: bytes) -> None:
@@ -163,17 +168,17 @@ class Pipe:
                 continue
             method, identity = message.get("method"), message.get("id")
             if method is None and ("result" in message or "error" in message):
-                if _key(identity) not in self._asked:
+                if key_of(identity) not in self._asked:
                     return None
-                session = self._asked.pop(_key(identity))
+                session = self._asked.pop(key_of(identity))
             elif method == _CANCELLED and isinstance(message.get("params"), dict):
-                request = self._requests.pop(_key(message["params"].get("requestId")), None)
+                request = self._requests.pop(key_of(message["params"].get("requestId")), None)
                 session = request.session if request is not None else session
             elif isinstance(method, str):
                 session = self._present()
                 if isinstance(identity, str | int):
                     sent = line if message is said else json.dumps(message).encode()
-                    self._requests[_key(identity)] = _Request(sent, message, session)
+                    self._requests[key_of(identity)] = _Request(sent, message, session)
                 if method in _KEPT:
                     self._kept[method] = line
         return session or self._present()
@@ -215,7 +220,7 @@ class Pipe:
             return True
         with self._guard:
             for message in said if isinstance(said, list) else [said]:
-                key = _key(message.get("id"))
+                key = key_of(message.get("id"))
                 if message.get("findspot") == LEAVING:
                     self._leave(session)
                     return False
@@ -255,7 +260,7 @@ class Pipe:
                 request.session = session
                 _send(session, request.line)
             else:
-                del self._requests[_key(request.identity)]
+                del self._requests[key_of(request.identity)]
                 error = {"code": _INTERNAL_ERROR, "message": _DIED}
                 answer = {"jsonrpc": "2.0", "id": request.identity, "error": error}
                 _write(self._sink, json.dumps(answer).encode() + b"\n")
@@ -263,7 +268,7 @@ class Pipe:
             self._close_input(session)
 
     def _end(self, code: int = 0) -> NoReturn:
-        """End this process, whatever the client still sends; the session is told by the closed connection."""
+        """End this process, whatever the client still sends; the closed connection ends the session."""
         self._is_ending = True
         if self._session is not None:
             with contextlib.suppress(OSError):
@@ -281,7 +286,7 @@ class Pipe:
         self._end()
 
 
-def _key(identity: Any) -> str:
+def key_of(identity: Any) -> str:
     """Return the same for `1` and `"1"`, which clients confuse."""
     return str(identity)
 

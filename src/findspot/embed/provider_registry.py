@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from findspot.core.config import home_folder, hub_settings, secret
+from findspot.core.config import hub_settings, secret
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
-from findspot.core.setting_keys import DTYPES
-from findspot.core.settings import EmbedSettings
+from findspot.core.paths import home_folder
+from findspot.core.settings import DTYPES, EmbedSettings
 from findspot.embed.embedder import Embedder
 
 _log = get_logger("embed")

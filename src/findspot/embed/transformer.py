@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core.config import HubSettings
 from findspot.core.errors import ModelUnavailableError, ProviderError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
-from findspot.core.setting_keys import DTYPES
-from findspot.core.settings import HubSettings
+from findspot.core.settings import DTYPES
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors
 from findspot.embed.weights import ModelFiles, Tell, get_weights, read_config

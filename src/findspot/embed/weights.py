@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from findspot.core.config import HubSettings
 from findspot.core.errors import FindspotError, InvalidArgumentError, ModelUnavailableError
 from findspot.core.files import translated_os_errors, write_atomic
 from findspot.core.http_client import Address, RequestFailedError
-from findspot.core.settings import HubSettings
 
 TIMEOUT_S = 600.0
 """Time limit per file; 90 MB take some minutes on a slow line."""

@@ -7,17 +7,16 @@ modules, and they when they are first used.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.errors import FindspotError
 from findspot.core.facts import Relation
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 
 if TYPE_CHECKING:
     from findspot.graph.edges import Edge, Node, Outline, Unresolved
     from findspot.graph.graph import Graph
-    from findspot.graph.second_resolver import SecondResolver
     from findspot.store.snapshot import Snapshot
     from findspot.store.store_protocol import Store
     from findspot.store.writer import Writer
@@ -35,16 +34,39 @@ def store_edges(
     *,
     few: bool = False,
     progress: ProgressSink = ignore_progress,
-    second: SecondResolver | None = None,
 ) -> None:
-    """Resolve what an update made pending, or a few files of it; `second` is a process that helps with it."""
+    """Resolve what an update made pending, or a few files of it."""
     with store.snapshot() as snapshot:
         if not snapshot.edges.pending():
             return
     from findspot.graph import stored_edges
 
-    limit = stored_edges.FEW if few else None
-    stored_edges.store_edges(store, writer, cancel, limit, progress, second=second)
+    stored_edges.store_edges(store, writer, cancel, stored_edges.FEW if few else None, progress)
+
+
+def resolve_waiting(store: Store, progress: ProgressSink, cancel: CancelToken) -> bool:
+    """Resolve what is pending, where nobody else is at it; return whether there is more to do.
+
+    Of an index that is kept fresh only a few files are resolved, those that were written last first: edits
+    must not wait for long. A copy of a published index comes without edges, and changes seldom.
+    """
+    before = _pending(store)
+    if before:
+        with contextlib.suppress(FindspotError), store.local.writer(create=False) as writer:
+            store_edges(store.local, writer, cancel, few=not store.read_only, progress=progress)
+    return before > 0 and 0 < _pending(store) < before
+
+
+def _pending(store: Store) -> int:
+    with store.snapshot() as snapshot:
+        return len(snapshot.edges.pending())
+
+
+def pending_note(snapshot: Snapshot) -> str | None:
+    """Return how many files have references that are not resolved yet; None where none has."""
+    count = len(snapshot.edges.pending())
+    files = f"{count:,} files" if count > 1 else "1 file"
+    return f"{files} pending: what they refer to may be missing or out of date." if count else None
 
 
 def given_up_note(snapshot: Snapshot) -> str | None:
@@ -59,19 +81,6 @@ def given_up_note(snapshot: Snapshot) -> str | None:
     count = sum(by_path.values())
     said = f"{count:,} references were" if count > 1 else "1 reference was"
     return f"{said} too involved to follow: in {files}{more}."
-
-
-@contextlib.contextmanager
-def starting_second(store: Store, files: int) -> Iterator[SecondResolver | None]:
-    """Start the process that helps to resolve the references of many files before they are all stored."""
-    from findspot.graph.second_resolver import start_second
-
-    second = start_second(store, files)
-    try:
-        yield second
-    finally:
-        if second is not None:
-            second.close()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,41 +1,88 @@
-"""Expressions into values: names through scopes and imports, members through types."""
+"""The meaning of expressions: names through scopes and imports, members through types.
+
+`Evaluator` reads an expression, which starts with a name (`Names`) that may be imported (`Exports`) and goes
+on with members, calls and elements of values (`Members`). Each may lead back to any other: all work goes
+through `Memo`, which keeps answers and gives up where a question goes on for too long.
+"""
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
-from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, root_of, split_outside, steps_of
-from findspot.graph.members import Members
+from findspot.core.facts import (
+    ALIASED,
+    DEFAULT,
+    FIXTURE,
+    FUNCTION,
+    GETTER,
+    LITERAL,
+    OBJECT,
+    PARAMETERS,
+    RETURNED,
+    STATIC,
+    UNKNOWN,
+    WHOLE,
+    ImportFact,
+    root_of,
+    split_outside,
+    steps_of,
+)
+from findspot.graph.fixtures import Fixtures
+from findspot.graph.languages.go import Go
 from findspot.graph.memo import Memo
 from findspot.graph.modules import Modules, Packages
-from findspot.graph.names import Exports, Names
-from findspot.graph.source_view import Def, SourceView, is_top
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, is_top
 from findspot.graph.sources import Sources
-from findspot.graph.types import Types
+from findspot.graph.types import Types, bodies, static_member
 from findspot.graph.values import (
+    DISPATCHED,
     EXTERNAL,
     IMPORTED,
+    INFERRED,
     MEMBER,
     SCOPE,
     SHARED,
     TYPED,
     UNIQUE,
+    VARIANT,
+    Kind,
     Record,
     Value,
     Values,
     What,
 )
 
+MAX_PLACES = 100
+"""Values that one expression may have, and places that define one type, which are looked into."""
+
+MAX_RETURNS = 4
+"""`return` statements looked at where no type is declared."""
+
+MAX_GIVEN = 4
+"""Types that hand the argument of a type parameter on to their supertypes."""
+
+_CLASS_OF = frozenset({"__class__", "constructor"})
+_PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
+_ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
+"""What a function says that returns the object it was called on."""
+_MADE = frozenset({"cls()", "self.__class__()", "static()"})
+"""What a function says that returns a new object of the type it was called on."""
+_GIVING_ALL = frozenset(
+    {"copy", "values", "filter", "slice", "concat", "sort", "reverse", "splice", "toSorted", "toReversed"}
+)
+_GIVING_ONE = frozenset(
+    {"get", "pop", "popleft", "setdefault", "__enter__", "find", "findLast", "shift", "at"}
+)
+_OF_TYPES = (What.INSTANCE, What.TYPE)
+_CALLED_AS_IS = (What.PARENT, What.EXTERNAL)
+_NOTHING: Values = []
+_ROOT = re.compile(r"[.(\[|]")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
 """A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
-
-
-MAX_PLACES = 100
-"""Values that one expression may have, and places that define one type, which are looked into."""
 
 
 class Evaluator:
@@ -72,19 +119,24 @@ class Evaluator:
         if text[0] == FIXTURE:
             fixture = self.fixtures.find(text[1:], view, owner)
             return self.members.called(fixture) if fixture is not None else []
+        root, values = self._root(text, view, owner)
+        if len(text) == len(root):
+            return values
+        values = self.reopened(values) if view.language.reopens else values
+        return self.follow(values, text[len(root) :])
+
+    def _root(self, text: str, view: SourceView, owner: Def | None) -> tuple[str, Values]:
+        """Return what a chain starts with, and what that may be."""
         if text[0] == "<":  # a value of a type that is written out
             root = text[: text.index(">") + 1]
-            values = self._declared(root[2:-1], view, owner)
-        else:
-            root = root_of(text)
-            values = self.names.root(root, view, owner)
-            if values == [EXTERNAL] and view.language.parameters_are_types:
-                values = self._constraint(root, owner) or values
-            if values == [EXTERNAL] and root != text and view.language.imports_packages:
-                root, values = self._in_package(text, root, view)
-        if view.language.reopens and len(text) > len(root):
-            values = self.reopened(values)
-        return self.follow(values, text[len(root) :]) if len(text) > len(root) else values
+            return root, self._declared(root[2:-1], view, owner)
+        root = root_of(text)
+        values = self.names.root(root, view, owner)
+        if values == [EXTERNAL] and view.language.parameters_are_types:
+            values = self._constraint(root, owner) or values
+        if values == [EXTERNAL] and root != text and view.language.imports_packages:
+            return self._in_package(text, root, view)
+        return root, values
 
     def follow(self, values: Values, steps: str) -> Values:
         """Return what attributes, calls and subscripts of values may be, such as `.name()[]`."""
@@ -152,11 +204,10 @@ class Evaluator:
         if "." in name:
             found = self._chain(name, view, owner)
         else:
-            nested = self._nested_type(name, owner)
-            if not nested and self._constraint(name, owner) is not None:
+            found = self._nested_type(name, owner)
+            if not found and self._constraint(name, owner) is not None:
                 return [EXTERNAL]  # a type parameter
-            outside = None if nested else self.names.lookup(name, view, None)
-            found = nested or ([EXTERNAL] if outside is None else outside)
+            found = found or self.names.outside(name, view)
         if view.language.exports_default:  # `const Base = require("./base")`
             found = [each for value in found for each in self._exported_by(value)]
         kinds = _TYPES_OR_MAKERS if view.language.functions_make_types else _TYPES
@@ -213,75 +264,650 @@ class Evaluator:
         return next((each for each in added if parameter in each.bindings), None)
 
 
-Lookup = Callable[[str, SourceView, Def | None], list[Value] | None]
+class Names:
+    """What bare names mean where they are written."""
 
-_SHARED = "conftest.py"
-_PRIVATE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
-"""Files whose fixtures no file elsewhere sees unsaid; all others with fixtures are plugins, or imported."""
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
 
+    def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """Return the value of a bare name, `self` and its like included; nothing where it is unknown."""
+        language = view.language
+        if language.module_roots(name):
+            modules = [
+                self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
+            ]
+            return [Value(What.MODULE, module) for module in modules if module is not None]
+        if name in language.own_names:
+            around = self._evaluator.types.around(owner)
+            if around is not None:
+                return [self._own(name, view, owner, around)]
+            if name in language.self_names:
+                return []
+        found = self.lookup(name, view, owner)
+        if found is None and name in language.own_module_names:
+            return [Value(What.MODULE, view)]
+        return [EXTERNAL] if found is None else found
 
-class Fixtures:
-    """Finds fixtures by name, from where they are asked for."""
+    def _own(self, name: str, view: SourceView, owner: Def | None, around: Def) -> Value:
+        """Return what code calls its object, the type of that, or the supertype."""
+        is_self = name in view.language.self_names
+        if name in view.language.own_type_names or (is_self and is_static(owner)):
+            return Value(What.TYPE, around, MEMBER)
+        return Value(What.INSTANCE if is_self else What.PARENT, around, MEMBER)
 
-    def __init__(self, sources: Sources, types: Types, lookup: Lookup) -> None:
-        self._sources = sources
-        self._types = types
-        self._lookup = lookup
-        self._plugins: dict[str, list[Def]] = sources.tables.table("plugin fixtures")
+    def outside(self, name: str, view: SourceView) -> Values:
+        """Return what a name means outside of all definitions of a file."""
+        found = self.lookup(name, view, None)
+        return [EXTERNAL] if found is None else found
 
-    def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
-        """Return the nearest fixture of a name; one that asks for its own name means the one that it
-        hides.
-        """
-        if asking is None:
+    def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        """Return a name by the rules of scope and import: None where nothing says what it is."""
+        known = view.names.all
+        if known is not None and name not in known:
             return None
-        candidates = self._candidates(name, view, asking)
-        return next((fixture for fixture in candidates if fixture.of is not asking), None)
+        if owner is not None and view.names.is_global(name):
+            owner = None
+        key = ("name", view.id, owner.place if owner is not None else -1, name)
+        cut_short: Values | None = []
+        return self._evaluator.memo.once(key, cut_short, self._lookup, name, view, owner)
 
-    def _candidates(self, name: str, view: SourceView, asking: Def) -> Iterator[Value]:
-        around = self._types.around(asking)
-        for place, of in enumerate((around, *self._types.ancestors(around)) if around is not None else ()):
-            member = of.file.fixtures.get((of.place, name))
-            if member is not None:
-                yield Value(What.FUNCTION, member, MEMBER if place else SCOPE)
-        yield from self._of_file(name, view)
-        folder = posixpath.dirname(view.path)
-        for above in (folder, *_above(folder)):
-            shared = self._sources.at(posixpath.join(above, _SHARED))
-            if shared is not None:
-                yield from (fixture.through(SHARED) for fixture in self._of_file(name, shared))
-        plugins = [fixture for fixture in self._in_plugins(name) if fixture is not asking]
-        if len(plugins) == 1:
-            yield Value(What.FUNCTION, plugins[0], UNIQUE)
+    def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        for scope in (owner, *owner.around) if owner is not None else ():
+            found = self._in_scope(name, scope, scope is owner)
+            if found is not None:
+                return found
+        found = self.in_module(name, view)
+        return found if found is not None else self._shared(name, view)
 
-    def _of_file(self, name: str, view: SourceView) -> Iterator[Value]:
-        """Yield a fixture of a module: its own, or one that it imports."""
-        own = view.fixtures.get((-1, name))
-        if own is not None:
-            yield Value(What.FUNCTION, own)
-        elif name in view.imports or WHOLE in view.imports:
-            for value in self._lookup(name, view, None) or ():
-                if isinstance(value.of, Def) and value.of.file.fixtures.get((-1, name)) is value.of:
-                    yield value
+    def callee(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """Return what a call by a bare name means where variables have names of their own."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            found = (self._in_scope(name, scope, innermost=False) if scope.is_type else None) or []
+            inside = [d for d in scope.children.get(name, ()) if d.is_type]
+            found = [v for v in found if v.what in (What.FUNCTION, What.TYPE)]
+            if found or inside:
+                return found or self.of_definition(inside[0])
+        return self.root(name, view, None)
 
-    def _in_plugins(self, name: str) -> list[Def]:
-        """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
-        if name not in self._plugins:
-            named = self._sources.defining(name, at=lambda path: not _PRIVATE.search(path))
-            self._plugins[name] = [d for d in named if _is_of_plugin(d)]
-        return self._plugins[name]
+    def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
+        if scope.is_object:
+            return None  # what it has is no name to its code
+        if scope.is_type and scope.kind != "module":
+            if not scope.file.language.bare_members:
+                if not innermost or not scope.file.language.class_scope:
+                    return None
+                return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+            found = self._evaluator.members.attribute(
+                Value(What.INSTANCE, self._evaluator.types.home(scope)), name
+            )
+            return found if found and found != [EXTERNAL] else None
+        return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+
+    def _local(
+        self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
+    ) -> Values | None:
+        named = _nameable(name, definitions, view) if definitions is not None else []
+        if named:
+            return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
+        return self.bound(bindings[name], view, name) if name in bindings else None
+
+    def bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
+        """Return what any of the assignments makes of it; literals count only where there is nothing else."""
+        found: Values = []
+        for place, value in bindings:
+            owner = view.owner(place)
+            from_itself = value.startswith(name) if name else False
+            if owner is not None and from_itself and _ROOT.split(value, maxsplit=1)[0] == name:
+                owner = owner.parent  # a name made from itself is made from that of the scope around
+            made = self._evaluator.value_of(value, view, owner)
+            if view.language.calls_bare:
+                made = [
+                    v
+                    for m in made
+                    for v in (self._evaluator.members.called(m) if m.what is What.FUNCTION else [m])
+                ]
+            found += made
+        known = [value for value in found if value.what is not What.EXTERNAL]
+        return list(dict.fromkeys(known or found))
+
+    def of_definition(self, definition: Def) -> Values:
+        """Return a definition as a value."""
+        if definition.is_type:
+            return [Value(What.TYPE, self._evaluator.types.home(definition))]
+        if definition.kind in VALUE_KINDS:
+            if definition.is_object:
+                return [Value(What.INSTANCE, definition)]
+            parent = definition.parent
+            bindings = parent.bindings if parent is not None else definition.file.bindings
+            return self.bound(bindings.get(definition.name, []), definition.file)
+        if definition.is_declaration and is_top(definition):
+            definition = self._evaluator.packages.definition_of(definition)
+        return [Value(What.FUNCTION, definition)]
+
+    def in_module(self, name: str, view: SourceView) -> Values | None:
+        """Return a name that a file defines, binds or imports outside of its definitions."""
+        found = self._local(name, view.tops.get(name), view.bindings, view)
+        imported = view.imports.get(name)
+        if imported is None and found is None and view.language.folders_are_packages:
+            imported = self._evaluator.packages.imports_called(view, name)
+        if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
+            return list(dict.fromkeys([*(found or []), *self._imported(imported, view)]))
+        if found is not None:
+            return found
+        brought = (self._brought_in(name, fact, view) for fact in view.imports.get(WHOLE, ()))
+        return next(filter(None, brought), None)
+
+    def _imported(self, facts: list[ImportFact], view: SourceView) -> Values:
+        values = [value for fact in facts for value in self._evaluator.exports.imported(fact, view)]
+        if view.language.imports_packages and EXTERNAL in values:  # one of two functions of a name
+            return [value.through(DISPATCHED) for value in values]
+        return values
+
+    def _brought_in(self, name: str, fact: ImportFact, view: SourceView) -> Values:
+        """Return a name that an import of all names of a module or package brings in."""
+        evaluator, language = self._evaluator, view.language
+        if language.imports_packages:
+            types = evaluator.packages.types(fact.module, view)
+            inside = [v for t in types for v in evaluator.members.attribute(Value(What.TYPE, t), name)]
+            if inside and inside != [EXTERNAL]:
+                return [value.through(IMPORTED) for value in inside]
+        for target in evaluator.modules.resolve(view, fact.module):
+            there = evaluator.exports.exported(target, name)
+            if there:
+                return [value.through(IMPORTED) for value in there]
+        folder = evaluator.modules.folder(view, fact) if language.folders_are_packages else None
+        return evaluator.members.attribute(Value(What.PACKAGE, folder), name) if folder is not None else []
+
+    def _shared(self, name: str, view: SourceView) -> Values | None:
+        """Return names that other files share with this one unsaid; Python and JavaScript have none."""
+        found = self._evaluator.packages.visible(name, view)
+        return self._evaluator.members.variants(found, SHARED) if found else None
+
+    def holder(self, name: str, view: SourceView, owner: Def | None) -> Def | None:
+        """Return the constant of a name, here or where it is imported from; a local variable hides it."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            inside = scope.children.get(name)
+            if inside and not scope.is_type and not scope.is_object and inside[-1].kind != "field":
+                return inside[-1]
+            if name in scope.bindings and not scope.is_type:
+                return None
+        return self._evaluator.memo.once(("holder", view.id, name), None, self._holder, name, view)
+
+    def _holder(self, name: str, view: SourceView) -> Def | None:
+        if name in view.tops and name not in view.imports and not view.language.is_library_name(name):
+            return view.tops[name][-1]
+        if name == DEFAULT and name in view.bindings:
+            return self.holder(view.bindings[name][0][1], view, None)
+        for fact in view.imports.get(name, ()):
+            for path in self._evaluator.modules.resolve(view, fact.module):
+                other = self._evaluator.sources.at(path)
+                original = DEFAULT if fact.original == WHOLE else fact.original
+                found = self.holder(original, other, None) if other is not None else None
+                if found is not None:
+                    return found
+        return None
 
 
-def _is_of_plugin(fixture: Def) -> bool:
-    """Return whether a definition is a fixture that tests elsewhere may be given; a class of tests keeps its
-    own.
-    """
-    if fixture not in fixture.file.fixtures.values():
-        return False
-    return fixture.parent is None or not fixture.parent.name.startswith("Test")
+def _nameable(name: str, definitions: list[Def], view: SourceView) -> list[Def]:
+    """Return the definitions of a name that the name alone means; what adds to a type is none."""
+    left_out = SATELLITE_KINDS
+    if view.language.objects_are_types:
+        left_out = left_out | {"method", "field"}  # of something without a name
+    if view.language.is_library_name(name):
+        left_out = left_out | {"macro"}
+    named = [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
+    if view.language.includes:
+        return [d for d in named if not d.is_declaration][:1] or named[:1]
+    return named
 
 
-def _above(folder: str) -> Iterator[str]:
-    while folder:
-        folder = posixpath.dirname(folder)
-        yield folder
+def is_static(owner: Def | None) -> bool:
+    """Return whether code is that of a static method, whose `this` is the class."""
+    while owner is not None and owner.parent is not None and not owner.parent.is_type:
+        owner = owner.parent
+    return owner is not None and STATIC in owner.bindings
+
+
+class Exports:
+    """What imports bring in, and what modules offer to them."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def imported(self, fact: ImportFact, view: SourceView) -> Values:
+        """Return what an import brings in: `EXTERNAL` where its module is not of the project."""
+        evaluator = self._evaluator
+        if view.language.imports_packages:
+            named = evaluator.packages.named(fact, view)
+            values = [v.through(IMPORTED) for d in named for v in evaluator.names.of_definition(d)]
+            return values or [EXTERNAL]
+        targets = evaluator.modules.resolve(view, fact.module)
+        if targets:
+            return [value for target in targets for value in self._from_file(fact.original, target)]
+        if fact.original != WHOLE and (path := evaluator.modules.inner(view, fact)) is not None:
+            return self._module_at(path, IMPORTED)
+        folder = evaluator.modules.folder(view, fact)
+        what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
+        return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
+
+    def _from_file(self, name: str, path: str) -> Values:
+        """Return what an import of a name brings in from a file, which may export itself as a whole."""
+        if name == WHOLE:
+            return self._module_at(path, IMPORTED)
+        there = self.exported(path, name)
+        if not there and name == DEFAULT:
+            there = self._module_at(path, IMPORTED)
+        return [value.through(IMPORTED) for value in there or ()]
+
+    def _module_at(self, path: str | None, trust: float = SCOPE) -> Values:
+        module = self._evaluator.sources.at(path) if path else None
+        return [Value(What.MODULE, module, trust)] if module is not None else []
+
+    def definers(
+        self, fact: ImportFact, view: SourceView, *, handed_on: bool = False
+    ) -> list[Def | SourceView]:
+        """Return what defines an imported name: definitions, or the file that binds it."""
+        modules, sources = self._evaluator.modules, self._evaluator.sources
+        found: list[Def | SourceView] = []
+        for path in modules.resolve(view, fact.module):
+            other = sources.at(path)
+            if other is not None:
+                found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other)
+        inner = modules.inner(view, fact) if not found and fact.original != WHOLE else None
+        module = sources.at(inner) if inner else None
+        if module is not None:
+            return [module]
+        if not found and handed_on and fact.local != WHOLE:  # bound in a way that facts do not tell
+            paths = modules.resolve(view, fact.module)
+            return [other for path in paths if (other := sources.at(path)) is not None]
+        return found
+
+    def _definers_in(self, name: str, view: SourceView) -> list[Def | SourceView]:
+        nothing: list[Def | SourceView] = []
+        return self._evaluator.memo.once(
+            ("definers", view.id, name), nothing, self._find_definers, name, view
+        )
+
+    def _find_definers(self, name: str, view: SourceView) -> list[Def | SourceView]:
+        named = [d for d in view.tops.get(name, ()) if d.kind not in SATELLITE_KINDS]
+        if named:
+            return list(bodies(named)[-2:])
+        if name == DEFAULT and name in view.bindings:
+            value = view.bindings[name][0][1]
+            known = value in view.tops or value in view.imports
+            return self._definers_in(value, view) if known else [view]
+        if name in view.bindings:
+            return [view]
+        for fact in (*view.imports.get(name, ()), *view.imports.get(WHOLE, ())):
+            wanted = fact._replace(original=name) if fact.local == WHOLE else fact
+            found = self.definers(wanted, view, handed_on=True)
+            if found:
+                return found
+        inside = self._evaluator.modules.submodule(view, name)
+        module = self._evaluator.sources.at(inside) if inside else None
+        return [module] if module is not None else []
+
+    def exported(self, path: str, name: str) -> Values | None:
+        """Return a top-level name of a file, re-exports followed."""
+        return self._evaluator.memo.once(("export", path, name), None, self._exported, path, name)
+
+    def _exported(self, path: str, name: str) -> Values | None:
+        view = self._evaluator.sources.at(path)
+        if view is None:
+            return None
+        found = self._evaluator.names.in_module(name, view)
+        found = found or self._module_at(self._evaluator.modules.submodule(view, name)) or found
+        if not found and view.language.exports_default and name != DEFAULT:
+            members = self._evaluator.members
+            whole = [v for value in self.whole(view) for v in members.attribute(value, name)]
+            return whole or _given_to_exports(view, name) or found
+        return found
+
+    def whole(self, view: SourceView) -> Values:
+        """Return what a module exports as a whole, other modules apart from itself included."""
+        exported = self.exported(view.path, DEFAULT) if view.language.exports_default else None
+        return [value for value in exported or () if value.of is not view]
+
+
+def _given_to_exports(view: SourceView, name: str) -> Values:
+    """Return a function that is assigned to a variable for the exports: `var api = exports`."""
+    return [
+        Value(What.FUNCTION, definition)
+        for definition in view.tops.get(name, ())
+        for _, value in view.bindings.get(definition.scope, ())
+        if value in ("exports", "module.exports")
+    ]
+
+
+class Members:
+    """What values have, return and contain."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._readers: dict[Kind, Callable[[Value, Any, str], Values]] = {
+            What.MODULE: self._of_module,
+            What.PACKAGE: self._of_package,
+            What.FOLDER: self._of_folder,
+            What.FUNCTION: self._of_function,
+            What.PARENT: self._of_parent,
+            What.RECORD: self._of_record,
+            What.WRAPPED: _of_wrapped,
+            What.EXTERNAL: lambda *_: [EXTERNAL],
+        }
+        """How members of values are found that are no types or instances; each kind has its own `of`."""
+
+    def attribute(self, value: Value, name: str) -> Values:
+        """Return a member of a value."""
+        if value.what in _OF_TYPES and isinstance(value.of, Def):
+            if self._evaluator.types.opening:
+                return self._evaluator.memo.step(_NOTHING, self._of_type, value, value.of, name)
+            return self._evaluator.memo.kept((value, name), _NOTHING, self._of_type, value, value.of, name)
+        read = self._readers.get(value.what)
+        return read(value, value.of, name) if read is not None else []
+
+    def _of_function(self, value: Value, of: Any, name: str) -> Values:
+        if of.file.language.calls_bare:
+            of_result = ("result", value, name)
+            return self._evaluator.memo.once(of_result, _NOTHING, self._of_result, value, name)
+        given = self._evaluator.types.satellites(of)  # functions assigned to its properties
+        member = next((part for part in given if part.name == name), None)
+        return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
+
+    def _of_result(self, value: Value, name: str) -> Values:
+        """Return a member of what a function gives that is called by its name alone."""
+        return [v for made in self.called(value) for v in self.attribute(made, name)]
+
+    def _of_record(self, value: Value, record: Record, name: str) -> Values:
+        key = ("record", record.view.id, record.owner, record.mark, name)
+        return self._evaluator.memo.once(key, _NOTHING, self._find_in_record, record, name)
+
+    def _find_in_record(self, record: Record, name: str) -> Values:
+        """Return a field; of an object literal also a method, which stands in the function around it."""
+        bindings = record.view.scope(record.owner).get(record.mark + name, [])
+        found = self._evaluator.names.bound(bindings, record.view)
+        function = record.view.owner(record.owner) if not found else None
+        methods = function.children.get(name, ()) if function is not None else ()
+        return found or [Value(What.FUNCTION, m, INFERRED) for m in methods if m.kind == "method"]
+
+    def variants(self, definitions: list[Def], trust: float) -> Values:
+        """Return definitions of one name as values; those for special systems only if there are no others."""
+        values = []
+        for definition in definitions:
+            special = definition.file.language.is_variant(definition.file.path)
+            for value in self._evaluator.names.of_definition(definition):
+                values.append((value, special))
+        usual = any(not special for _, special in values)
+        return [value.through(VARIANT if special and usual else trust) for value, special in values]
+
+    def _of_module(self, value: Value, view: SourceView, name: str) -> Values:
+        if name == "exports" and view.language.exports_default:
+            return [value]
+        return _through(self._evaluator.exports.exported(view.path, name) or [], value.trust)
+
+    def _of_package(self, value: Value, folder: str, name: str) -> Values:
+        """Return a definition of a package that is a folder."""
+        here = self._evaluator.sources.definers.tops(name, Go.family, folder)
+        return self.variants([d for d in here if not d.file.package.endswith("_test")], IMPORTED)
+
+    def _of_folder(self, value: Value, folder: str, name: str) -> Values:
+        path, below = self._evaluator.modules.member(folder, name)
+        module = self._evaluator.sources.at(path) if path else None
+        if module is not None:
+            return [Value(What.MODULE, module, IMPORTED)]
+        return [Value(What.FOLDER, below, IMPORTED)] if below else []
+
+    def _of_parent(self, value: Value, of: Def, name: str) -> Values:
+        parents, external = self._evaluator.types.parents(of)
+        for parent in parents:
+            found = self._evaluator.types.member(parent, name)
+            if found is not None:
+                return [Value(What.FUNCTION, found, MEMBER, of)]
+        return [EXTERNAL] if external or not parents else []
+
+    def _of_type(self, value: Value, of: Def, name: str) -> Values:
+        said = _said_by_language(value, of, name)
+        if said is not None:
+            return [said]
+        types = self._evaluator.types
+        static = static_member(types, of, name) if value.what is What.TYPE else None
+        member = static or types.member(of, name)
+        if name == "__enter__" and member is None:  # most objects give themselves
+            member = types.member(of, "__aenter__")
+            if member is None and value.what is What.INSTANCE:
+                return [value.wrapped(RETURNED)]
+        if member is not None and member.kind not in VALUE_KINDS:
+            return self._of_definition(value, of, member)
+        fields = self._fields(value, of, name) or self._written_inside(value, of, name)
+        if fields or member is not None:
+            return fields + _component_methods(fields) if of.kind == "record" else fields
+        return [EXTERNAL] if types.opaque(of) else self._combined(value, of, name)
+
+    def _of_definition(self, value: Value, of: Def, member: Def) -> Values:
+        """Return a member that is no variable: a type, a function, or what a property returns."""
+        if member.is_type:
+            return [Value(What.TYPE, member, value.trust)]
+        function = Value(What.FUNCTION, member, value.trust, of)
+        if of.file.language.bare_members:  # a field and a method may have one name
+            return [function, *self._fields(value, of, member.name)]
+        if value.what is What.INSTANCE and is_property(member):
+            return self.called(function)
+        return [function]
+
+    def _combined(self, value: Value, of: Def, name: str) -> Values:
+        """Return the methods that types built on this one have."""
+        combined = self._evaluator.types.combined(of, name) if value.what is What.INSTANCE else []
+        functions = [member for member in combined if member.kind not in VALUE_KINDS and not member.is_type]
+        return [Value(What.FUNCTION, member, UNIQUE, member.parent) for member in functions]
+
+    def _written_inside(self, value: Value, of: Def, name: str) -> Values:
+        """Return the type that is defined by its path elsewhere: `class Shop::Order`."""
+        if not of.file.language.reopens or value.what is not What.TYPE:
+            return []
+        found = self._evaluator.sources.defining(f"{of.name}::{name}", of.file.language.family)
+        return [Value(What.TYPE, d, value.trust) for d in found if d.is_type][:1]
+
+    def _fields(self, value: Value, of: Def, name: str) -> Values:
+        """Return what the nearest of its types binds an attribute to."""
+        found = self._evaluator.memo.once(("field", of, name), _NOTHING, self._find_fields, of, name)
+        return _through(found, value.trust)
+
+    def _find_fields(self, of: Def, name: str) -> Values:
+        for owner in (of, *self._evaluator.types.ancestors(of)):
+            scope = owner.bindings
+            bindings = scope.get(f"@{name}")
+            if not bindings and owner.kind != "function":  # whose variables are no members of its objects
+                bindings = scope.get(name)
+            if bindings:
+                typed = [binding for binding in bindings if binding[1][:1] == ":"]
+                bindings = typed or bindings
+                in_type = all(place == owner.place for place, _ in bindings)
+                return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
+        return []
+
+    def called(self, value: Value, result: str = RETURNED) -> Values:
+        """Return what calling a value gives; with a result such as `(2)`, a later one of several."""
+        what, of = value.what, value.of
+        if what in _CALLED_AS_IS:
+            return [EXTERNAL] if what is What.EXTERNAL else [value]
+        if what is What.TYPE:
+            return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
+        if what is What.MODULE and isinstance(of, SourceView):
+            return self._evaluator.memo.once(("called", value), _NOTHING, self._called_whole, of)
+        if what is What.WRAPPED:
+            return self._unwrapped(value, RETURNED) if result == RETURNED else []
+        if isinstance(of, Record) and of.mark.startswith(FUNCTION):
+            text = split_outside(of.mark[len(FUNCTION) : -1], ";")[-1]
+            return self._evaluator.value_of(text, of.view, of.view.owner(of.owner))
+        if what is What.FUNCTION and isinstance(of, Def):
+            if of.file.language.functions_make_types and self._evaluator.types.satellites(of):
+                return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
+            return self._returned(of, value, result)
+        return self._called_instance(value, of, result) if isinstance(of, Def) else []
+
+    def _called_instance(self, value: Value, of: Def, result: str) -> Values:
+        if of.file.language.calls_bare:
+            return [value]
+        method = self._evaluator.types.member(of, "__call__")
+        if method is None and of.kind == "interface" and RETURNED in of.bindings:
+            method = of
+        if method is not None:
+            return self._returned(method, value)
+        return self._unwrapped(value, RETURNED) if result == RETURNED else []
+
+    def _called_whole(self, view: SourceView) -> Values:
+        """Return what calling gives that which a module exports as a whole."""
+        return [v for each in self._evaluator.exports.whole(view) for v in self.called(each)]
+
+    def parameter(self, value: Value, place: int, hops: int = 0) -> Values:
+        """Return what a function is given for a parameter, by its declared type."""
+        if isinstance(value.of, Record) and value.of.mark.startswith(FUNCTION):
+            record = value.of
+            types = split_outside(record.mark[len(FUNCTION) : -1], ";")[0]
+            return self._given(types, place, record.view, record.view.owner(record.owner))
+        of = value.of if isinstance(value.of, Def) else None
+        if of is not None and value.what is What.TYPE:
+            of = self._evaluator.types.constructor(of)
+        if of is None or value.what is What.WRAPPED or hops > MAX_GIVEN:
+            return []
+        above = self._evaluator.types.ancestors(of) if value.what is What.INSTANCE else ()
+        found = [v for each in (of, *above) for v in self._declared_parameter(each, place, hops)]
+        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in dict.fromkeys(found)]
+
+    def _declared_parameter(self, of: Def, place: int, hops: int) -> Values:
+        found: Values = []
+        for at, types in of.bindings.get(PARAMETERS, ()):
+            found += self._given(types, place, of.file, of.file.owner(at))
+        for at, alias in of.bindings.get(ALIASED, ()):
+            functions = self._evaluator.value_of(alias, of.file, of.file.owner(at))
+            found += [v for f in functions for v in self.parameter(f, place, hops + 1)]
+        return found
+
+    def _given(self, types: str, place: int, view: SourceView, owner: Def | None) -> Values:
+        """Return a value of one of several declared types; the last one may hold for all that follow."""
+        listed = split_outside(types, ",")
+        text = listed[place] if place < len(listed) else ""
+        if place >= len(listed) - 1 and listed[-1].startswith("*"):
+            text = listed[-1][1:].replace("[]", "", 1)
+        return self._evaluator.value_of(text, view, owner) if text else []
+
+    def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
+        key = ("return", function, value.on, result)
+        found = self._evaluator.memo.once(key, _NOTHING, self._find_returned, function, value.on, result)
+        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
+
+    def _find_returned(self, function: Def, on: Def | None, result: str) -> Values:
+        returned = function.bindings.get(result, [])
+        types = [item for item in returned if item[1][:1] == ":"]
+        found: Values = []
+        for place, text in types or returned[:MAX_RETURNS]:
+            argument = self._type_argument(text, function.parent, on)
+            if argument is not None:
+                found += argument
+            elif on is not None and (text in _ITSELF or _makes_own_type(function, text)):
+                found.append(Value(What.INSTANCE, on))
+            elif text == OBJECT:
+                found.append(Value(What.RECORD, Record(function.file, function.place, RETURNED)))
+            else:
+                found += self._evaluator.value_of(text, function.file, function.file.owner(place))
+        trust = TYPED if types else INFERRED
+        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
+
+    def _type_argument(self, text: str, generic: Def | None, on: Def | None, hops: int = 0) -> Values | None:
+        """Return what a type gives its supertype for a type parameter, such as `:T` or `:[]T`."""
+        name = text.lstrip(":[]()")
+        if generic is None or on is None or generic is on or hops > MAX_GIVEN:
+            return None
+        parameters = _type_parameters(generic)
+        if name not in parameters:
+            return None
+        for of in (on, *self._evaluator.types.ancestors(on)):
+            for place, given in of.bindings.get(f"<{generic.name}>", ()):
+                arguments = given.split(",")
+                if len(arguments) == len(parameters):
+                    argument = arguments[parameters.index(name)]
+                    deeper = self._type_argument(argument, of, on, hops + 1)
+                    found = deeper or self._evaluator.value_of(argument, of.file, of.file.owner(place))
+                    shape = text[1 : len(text) - len(name)]
+                    return [v if v.what is What.EXTERNAL else v.wrapped(shape + v.shape) for v in found]
+        return None
+
+    def element(self, value: Value) -> Values:
+        """Return an element of a container; of something generic, the same with its type arguments."""
+        if value.what in (What.TYPE, What.FUNCTION):
+            return [value]
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            method = self._evaluator.types.member(value.of, "__getitem__")
+            if method is not None:
+                return self._returned(method, value)
+            given = self._evaluator.types.member(value.of, value.of.file.language.item_type)
+            if given is not None and ALIASED in given.bindings:
+                place, alias = given.bindings[ALIASED][0]
+                return self._evaluator.value_of(alias, given.file, given.file.owner(place))
+        return self._unwrapped(value, "[]")
+
+    def _unwrapped(self, value: Value, step: str) -> Values:
+        """Return what is in a container or returned by a function, or by an instance of a type of those."""
+        if value.what is not What.INSTANCE or not isinstance(value.of, Def):
+            inner = value.unwrapped(step)
+            return [inner] if inner is not None else []
+        types = self._evaluator.types
+        for of in (value.of, *types.ancestors(value.of)):
+            for place, alias in of.bindings.get(ALIASED, ()):
+                behind = self._evaluator.value_of(alias, of.file, of.file.owner(place))
+                found = [inner for v in behind if (inner := v.unwrapped(step)) is not None]
+                if step == RETURNED:
+                    found += [inner for v in behind if v.what is What.RECORD for inner in self.called(v)]
+                if found:
+                    return [v.through(value.trust) for v in found]
+        return []
+
+
+def _through(values: Values, trust: float) -> Values:
+    """Return values reached by a step that is to be trusted so far."""
+    return [value if trust >= value.trust else value.through(trust) for value in values]
+
+
+def _said_by_language(value: Value, of: Def, name: str) -> Value | None:
+    """Return a member that every type, or every object, of a language has."""
+    if value.what is What.INSTANCE:
+        return Value(What.TYPE, of, value.trust) if name in _CLASS_OF else None
+    if name == "new" and of.file.language.new_makes_instances:
+        return Value(What.INSTANCE, of, value.trust)
+    if name not in ("this", "super"):  # `Outer.this`, `Interface.super`
+        return None
+    is_inside = name == "this" or of.kind == "interface"
+    return Value(What.INSTANCE if is_inside else What.PARENT, of, value.trust)
+
+
+def _component_methods(fields: Values) -> Values:
+    """Return the methods that a record has for its components."""
+    return [v.wrapped(f"(){v.shape}") for v in fields if v.what in (What.INSTANCE, What.WRAPPED)]
+
+
+def _type_parameters(generic: Def) -> list[str]:
+    return [name[1:-1] for name in generic.bindings if name[0] == "[" and name[-1] == "]"]
+
+
+def _of_wrapped(value: Value, of: Any, name: str) -> Values:
+    """Return a method of a container, which may give one of its elements, or all of them."""
+    if not value.shape.startswith("[]"):
+        return [EXTERNAL]
+    language = value.of.file.language if isinstance(value.of, Def) else None
+    if name in _GIVING_ALL or (language and name in language.container_methods):
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape}")]
+    if name in _GIVING_ONE or (language and name in language.element_methods):
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
+    if name == "entrySet":
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}[]{value.shape}")]
+    return [EXTERNAL]
+
+
+def _makes_own_type(function: Def, text: str) -> bool:
+    """Return whether what is returned is made by `cls()`, also by way of a variable."""
+    return text in _MADE or any(value in _MADE for _, value in function.bindings.get(text, ()))
+
+
+def is_property(method: Def) -> bool:
+    """Return whether a method is called by reading an attribute."""
+    return GETTER in method.bindings or method.file.references.decorate(method, _PROPERTIES)

@@ -90,12 +90,8 @@ class Memo:
 
     def fill(self, table: dict[K, T], key: K, otherwise: T, work: Callable[..., T], *given: Any) -> T:
         """Put into a table what `work` makes of what is given, unless that had to be given up."""
-        return self.gather(table, key, self.step, otherwise, work, *given)
-
-    def gather(self, table: dict[K, T], key: K, work: Callable[..., T], *given: Any) -> T:
-        """Put into a table what `work` makes of several questions, unless one had to be given up."""
         given_up = self.given_up
-        answer = work(*given)
+        answer = self.step(otherwise, work, *given)
         if self.given_up == given_up:
             table[key] = answer
         return answer

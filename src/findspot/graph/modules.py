@@ -15,7 +15,7 @@ class Modules:
     """The modules of one generation of a project, found by the rules of each language."""
 
     def __init__(self, sources: Sources) -> None:
-        self._finders = {kind: kind(sources) for kind in FINDERS}
+        self._finders = {kind: kind(sources.project) for kind in FINDERS}
         self._files: dict[tuple[tuple[str, str], str], tuple[str, ...]] = sources.tables.table("module files")
         self._folders: dict[tuple[tuple[str, str], str, str], str | None] = sources.tables.table(
             "module folders"
@@ -37,16 +37,12 @@ class Modules:
         """Return the folder that a module without a file of its own is."""
         key = (view.module_scope, fact.module, fact.original)
         if key not in self._folders:
-            self._folders[key] = self._finder(view).folder(view, fact)
+            self._folders[key] = self._finder(view).folder(view.path, fact)
         return self._folders[key]
 
     def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
         """Return the files of a package that is a folder, without its tests."""
         return self._finder(view).files_in(folder)
-
-    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
-        """Return the imports of packages whose own name this is."""
-        return self._finder(view).imports_called(view, name)
 
     def submodule(self, view: SourceView, name: str) -> str | None:
         """Return the file of a module inside of the package that a file is."""
@@ -78,6 +74,7 @@ class Packages:
         self._definitions: dict[Def, Def] = sources.tables.table("definitions of declarations")
         self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
         self._named: dict[tuple[str, str, str], list[Def]] = sources.tables.table("imports by package")
+        self._called: dict[int, dict[str, list[ImportFact]]] = sources.tables.table("imports by package name")
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
@@ -166,6 +163,19 @@ class Packages:
                 found.append(definition)
         return found
 
+    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
+        """Return the imports of folders whose package has this name, whatever their paths end in."""
+        if view.id not in self._called:
+            found: dict[str, list[ImportFact]] = {}
+            for fact in view.facts.imports:
+                folder = self._modules.folder(view, fact)
+                for path in self._modules.files_in(view, folder)[:1] if folder is not None else ():
+                    package = self._sources.at(path)
+                    if package is not None:
+                        found.setdefault(package.package, []).append(fact)
+            self._called[view.id] = found
+        return self._called[view.id].get(name, [])
+
     def types(self, path: str, view: SourceView) -> list[Def]:
         """Return the types that a package and a name are the path of."""
         module, _, name = path.rpartition(".")
@@ -176,16 +186,19 @@ class Packages:
         if folder is not None or view.language.folders_are_packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             names = view.references.names_on(fact.local) if by_package else view.references.names
-            paths = self._sources.folders.paths.get(folder, ()) if folder is not None else ()
-            inside = self._sources.definers.with_tops(names, paths, view.language.family)
-            others = (v for v in inside if v is not view and not v.package.endswith("_test"))
-            return [v for v in others if _defines_one(v, names)]
+            return self._used_in(folder, names, view)
         found = {}
-        for name in view.references.names:
-            for d in self._sources.definers.tops(name, view.language.family) if name.isidentifier() else ():
+        for name in filter(str.isidentifier, view.references.names):
+            for d in self._sources.definers.tops(name, view.language.family):
                 if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
+
+    def _used_in(self, folder: str | None, names: set[str], view: SourceView) -> list[SourceView]:
+        paths = self._sources.project.by_folder.get(folder, ()) if folder is not None else ()
+        inside = self._sources.definers.with_tops(names, paths, view.language.family)
+        others = (v for v in inside if v is not view and not v.package.endswith("_test"))
+        return [v for v in others if _defines_one(v, names)]
 
 
 def _defines_one(view: SourceView, names: set[str]) -> bool:

@@ -13,10 +13,8 @@ from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, GIVEN_UP, Resolution, Resolver, Target, is_method
 from findspot.graph.source_view import SATELLITE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
-from findspot.graph.structural import Structural
+from findspot.graph.structural_interfaces import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL
-
-_RELATIONS = {str(relation): relation for relation in Relation}
 
 
 class Outgoing:
@@ -30,14 +28,10 @@ class Outgoing:
         self.conformance = Structural(sources, self.types, self.evaluator.memo)
 
     def edges(self, view: SourceView, reference: ReferenceFact) -> Iterator[Edge]:
-        yield from (edge for _, edge in self.resolved(view, reference))
-
-    def resolved(self, view: SourceView, reference: ReferenceFact) -> Iterator[tuple[Target, Edge]]:
-        targets = self.resolver.resolve(view, reference).targets
-        if targets:
-            source, relation = view.node_at(reference.owner), _RELATIONS[reference.relation]
-            for target, confidence in targets:
-                yield target, Edge(source, target.node, relation, view.path, reference.line, confidence)
+        """Yield what a reference refers to."""
+        source, relation = view.node_at(reference.owner), Relation(reference.relation)
+        for target, confidence in self.resolver.resolve(view, reference).targets:
+            yield Edge(source, target.node, relation, view.path, reference.line, confidence)
 
     def structural(self, of: Def) -> Iterator[Edge]:
         """Yield the interfaces that a type satisfies without naming them."""
@@ -52,15 +46,10 @@ class Outgoing:
 
     def overriding(self, method: Def) -> Iterator[Edge]:
         """Yield the edges from a method to the nearest one that it overrides, and to those it implements."""
-        yield from (edge for edge in self.all_overridden(method) if edge.mark != FAR)
-
-    def all_overridden(self, method: Def) -> list[Edge]:
-        """Return the edges from a method to all that it overrides, the nearest first."""
         place = Relation.OVERRIDE, method.file.path, method.line
-        return [
-            Edge(method.node, other.node, *place, confidence, mark)
-            for other, confidence, mark in self.overridden(method)
-        ]
+        for other, confidence, mark in self.overridden(method):
+            if mark != FAR:
+                yield Edge(method.node, other.node, *place, confidence, mark)
 
     def overridden(self, method: Def) -> list[tuple[Def, float, str]]:
         """Return all that a method overrides, the nearest first, each with a confidence and a mark."""

@@ -20,9 +20,9 @@ from findspot.core.facts import (
     module_name,
 )
 from findspot.graph.edges import Node, Unresolved
+from findspot.graph.evaluate import is_property
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
-from findspot.graph.members import is_property
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, foreign_modules
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
 from findspot.graph.source_view import Def, SourceView
@@ -33,8 +33,6 @@ from findspot.rank.roles import Role, reading_order, role_of
 MOST_PLACES = 100
 MOST_NAMED = 20
 """References to other projects of which it is said what they are imported from."""
-MOST_HEIRS = 50
-"""Subtypes that are looked at for interfaces of their own."""
 MOST_FILES = 500
 """Files that are looked through; a name that more files have is one of everyday use."""
 
@@ -156,27 +154,6 @@ class Doubts:
                     for edge in self._incoming.to(base, Relation.VALUE):
                         passed = f"passed as a value {reason}"
                         yield PossibleUse(edge.source, edge.path, edge.line, passed, DISPATCHED)
-            for heir, declared in self._declared_for_heirs(target):
-                reason = f"through {declared.qualified}, for which {heir.qualified} inherits it"
-                for edge in self._incoming.to(declared, Relation.CALL) if declared not in targets else ():
-                    yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
-
-    def _declared_for_heirs(self, method: Def) -> Iterator[tuple[Def, Def]]:
-        """Yield the methods of other supertypes for which a subtype inherits this one."""
-        types, around = self._incoming.types, self._incoming.types.around(method)
-        if around is None or around is method:
-            return
-        above = {around, *types.ancestors(around)}
-        same = self._sources.defining(method.name, method.file.language.family)
-        if all(each is method or types.around(each) in (None, *above) for each in same):
-            return
-        for edge in self._incoming.to(around, Relation.INHERIT)[:MOST_HEIRS]:
-            heir = self._incoming.type_of(edge.source)
-            if heir is not None and types.member(heir, method.name) is method:
-                for other in types.ancestors(heir):
-                    declared = types.own(other, method.name) if other not in above else None
-                    if declared is not None and declared is not method:
-                        yield heir, declared
 
     def _made_by_heirs(self, targets: list[Def]) -> Iterator[PossibleUse]:
         """Yield where types are made that inherit the constructor of one of the targets."""
@@ -198,7 +175,7 @@ class Doubts:
         for name in sorted({target.name for target in targets if target.name not in _MAKERS}):
             families = {target.file.language.family for target in targets if target.name == name}
             by_path: dict[str, str] = {}
-            for use in self._incoming.doubtful(name):
+            for use in self._incoming.stored.doubtful(name):
                 path = use.source.path
                 if path not in by_path:
                     file = self._sources.files.find(path)

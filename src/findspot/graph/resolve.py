@@ -7,14 +7,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.evaluate import Evaluator
-from findspot.graph.members import is_property
-from findspot.graph.names import is_static
+from findspot.graph.evaluate import Evaluator, is_property, is_static
 from findspot.graph.shared_tables import MEMBERS, OWNERS, RECEIVERS, RESOLVED
 from findspot.graph.source_view import (
     SAME_IN_DEFINITION,
     SAME_IN_FILE,
     SAME_IN_TYPE,
+    SATELLITE_KINDS,
     VALUE_KINDS,
     Def,
     SourceView,
@@ -66,6 +65,7 @@ _EXTERNAL, _UNKNOWN, _GIVEN_UP = (Resolution(reason=each) for each in (EXTERNAL,
 _OUTSIDE = (NOTHING,)
 """The receivers of a chain that leads out of the project."""
 _CALL, _VALUE, _DECORATE = Relation.CALL, Relation.VALUE, Relation.DECORATE
+_CALLS = frozenset({Relation.CALL, Relation.VALUE})
 _OF_TYPES = frozenset({Relation.TYPE_USE, Relation.INHERIT})
 _LOOKED_UP_AROUND = frozenset({Relation.INHERIT, Relation.DECORATE})
 """What stands above a definition is looked up around it."""
@@ -99,6 +99,8 @@ class Resolver:
         return self.evaluator.memo.step(_GIVEN_UP, self._resolve_at, view, reference, scope)
 
     def _resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
+        if view.language.calls_by_name and reference.relation in _CALLS:
+            return self._only_one(view, reference)
         owner = view.owner(reference.owner) if scope != -1 else None
         if owner is not None and reference.relation in _LOOKED_UP_AROUND:
             owner = owner.parent
@@ -161,8 +163,7 @@ class Resolver:
             values = self.evaluator.value_of(on, view, owner)
             values = self.evaluator.reopened(values) if view.language.reopens else values
             receivers = self._receivers[place] = tuple(values)
-        language = view.language
-        if receivers == _OUTSIDE and not (language.extension_functions or language.imports_packages):
+        if receivers == _OUTSIDE and not view.language.imports_packages:
             return _EXTERNAL
         key = (view.id, receivers, name, on if receivers == _OUTSIDE else "", relation, arguments)
         known = self._members.get(key)
@@ -181,17 +182,13 @@ class Resolver:
         if reference.relation == _VALUE and (read := self._properties(receivers, name)):
             return Resolution(tuple(read.items()))
         values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
-        extends = view.language.extension_functions
-        if (not values or (extends and values == [NOTHING])) and not self._held(receivers, name):
-            extension = self.evaluator.names.lookup(name, view, None) if extends else None
-            if extension or view.language.knows_all_members:
-                return self._targets(extension or [NOTHING])
-            return self._by_name(view, reference)
+        if not values and self._held(receivers, name) is None:
+            return _EXTERNAL if view.language.knows_all_members else self._by_name(view, reference)
         found = self._chosen(values, reference)
-        if not found.targets and reference.relation == _CALL:
-            held = self._held(receivers, name)
-            return Resolution(((held, IMPORTED),)) if held is not None else found
-        return found
+        if found.targets or reference.relation != _CALL:
+            return found
+        held = self._held(receivers, name)
+        return Resolution(((held, IMPORTED),)) if held is not None else found
 
     def _properties(self, receivers: tuple[Value, ...], name: str) -> dict[Target, float]:
         """Return the properties that reading an attribute calls."""
@@ -233,14 +230,14 @@ class Resolver:
             return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
+        names = self.evaluator.names
         if reference.relation == _CALL and language.methods_apart and name not in language.parent_names:
-            return self.evaluator.names.callee(name, view, owner)
-        values = self.evaluator.names.root(name, view, owner)
+            return names.callee(name, view, owner)
+        values = names.root(name, view, owner)
         if name == "super" and language.super_calls_same_method and owner is not None:
             return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
-        if reference.relation == _DECORATE and language.attribute_suffix and NOTHING in values:
-            return self.evaluator.names.root(f"{name}{language.attribute_suffix}", view, owner)
-        return values
+        is_short = reference.relation == _DECORATE and language.attribute_suffix and NOTHING in values
+        return names.root(f"{name}{language.attribute_suffix}", view, owner) if is_short else values
 
     def _targets(self, values: list[Value]) -> Resolution:
         if len(values) == 1:
@@ -275,6 +272,18 @@ class Resolver:
         exported = self.evaluator.exports.whole(view)
         return next((found for each in exported if (found := self._target(each)) is not None), None)
 
+    def _only_one(self, view: SourceView, reference: ReferenceFact) -> Resolution:
+        """Return the only function, method or type of a name; overrides count as what they override."""
+        name = reference.name
+        if reference.on and name in COMMON_METHODS:
+            return _UNKNOWN
+        named = (d for d in self.evaluator.sources.defining(name, view.language.family) if _is_called(d))
+        candidates = tuple(islice(named, MAX_CANDIDATES + 1))
+        roots = {self.methods.root(d) for d in candidates[:MAX_CANDIDATES]}
+        if len(roots) == 1:
+            return Resolution(((roots.pop(), UNIQUE),))
+        return Resolution(reason=AMBIGUOUS if candidates else EXTERNAL, candidates=candidates)
+
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
@@ -285,6 +294,11 @@ class Resolver:
         if only is not None:
             return Resolution(((only, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
+
+
+def _is_called(definition: Def) -> bool:
+    """Return whether a call may mean a definition by its name: a constructor has that of its type."""
+    return definition.kind not in VALUE_KINDS | SATELLITE_KINDS and not definition.makes_its_type
 
 
 def _taking(values: list[Value], arguments: int) -> list[Value]:
@@ -332,10 +346,10 @@ class Methods:
         methods = list(islice(defined, MAX_CANDIDATES + 1))  # of a common name, few files are read
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
-        roots = {self._root(method) for method in methods}
+        roots = {self.root(method) for method in methods}
         return (roots.pop() if len(roots) == 1 else None), tuple(methods)
 
-    def _root(self, method: Def) -> Def:
+    def root(self, method: Def) -> Def:
         """Return the method that it overrides and that overrides nothing itself."""
         overridden = self.overridden(method)
         return overridden[-1] if overridden else method

@@ -11,7 +11,6 @@ from findspot.core.facts import (
     DECLARED,
     FIXTURE,
     FIXTURE_DECORATORS,
-    RETURNED,
     WHOLE,
     DefinitionFact,
     Facts,
@@ -414,27 +413,6 @@ class SourceView:
     @cached_property
     def by_id(self) -> dict[str, Def]:
         return dict(zip(self.ids, self.definitions, strict=True))
-
-    @cached_property
-    def renamed(self) -> dict[str, set[str]]:
-        """What is called something else here, by what it is called elsewhere."""
-        found: dict[str, set[str]] = {}
-        for local, _, original, *_ in self.facts.imports:
-            if local != original:
-                found.setdefault(original, set()).add(local)
-        for place, target, value in self.facts.bindings if self.language.exports_default else ():
-            if place == -1 and "." not in target:
-                found.setdefault(value, set()).add(target)
-            elif target.startswith(RETURNED) or (place >= 0 and self.definitions[place].kind in VALUE_KINDS):
-                name, original = target.removeprefix(RETURNED), value.rpartition(".")[2]
-                if name != original:  # a property under another name
-                    found.setdefault(original, set()).add(name)
-        if any("fixture" in fact.original or "pytest" in fact.module for fact in self.facts.imports):
-            for (_, name), fixture in self.fixtures.items():  # what they return is called by their names
-                returned = (value for _, value in fixture.bindings.get(RETURNED, ()) if value.isidentifier())
-                for other in {fixture.name, *returned} - {name}:
-                    found.setdefault(other, set()).add(name)
-        return found
 
     @cached_property
     def fixtures(self) -> dict[tuple[int, str], Def]:

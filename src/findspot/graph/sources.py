@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
 
 from findspot.core.facts import Facts
-from findspot.core.model import SkipReason
 from findspot.graph.languages import language_of
+from findspot.graph.project_paths import ProjectPaths
 from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, bases_of, summary_of
-from findspot.store.fact_rows import ALL_NUMBERS
 from findspot.store.snapshot import Snapshot
-
-T = TypeVar("T")
 
 
 def _named(view: SourceView, name: str) -> list[Def]:
@@ -32,26 +27,12 @@ class Sources:
     """The files of one snapshot, each decoded when it is first asked for."""
 
     def __init__(self, snapshot: Snapshot, tables: Tables | None = None) -> None:
-        self._snapshot = snapshot
         self.tables = tables or tables_of(snapshot)
+        self.project = ProjectPaths(snapshot, self.tables.table(OF_PROJECT))
         self.files = snapshot.files
         self.stored_facts = snapshot.facts
         self.symbols, self.chunks = snapshot.symbols, snapshot.chunks
-        self.folders = Folders(self)
         self.definers = Definers(self)
-
-    def once(self, name: str, work: Callable[[], T]) -> T:
-        """Return what `work` gave when it was first asked for under this name in this generation."""
-        table = self.tables.table(OF_PROJECT)
-        if name not in table:
-            table[name] = work()
-        return cast(T, table[name])
-
-    @property
-    def empty(self) -> list[str]:
-        """The files that hold nothing, and so are not in the index: they still make a folder a package."""
-        skips = self._snapshot.skips.all(SkipReason.EMPTY)
-        return [skip.path for skip in skips]
 
     def view(self, file_id: int) -> SourceView | None:
         """Return a file's facts, the same object to every thread; None where it is no code."""
@@ -70,11 +51,9 @@ class Sources:
         file_id = self.files.by_path.get(path)
         return self.view(file_id) if file_id is not None else None
 
-    def naming(self, name: str, among: Container[int] | None = None) -> list[SourceView]:
-        """Return the files that define, import or refer to a name: all, or those of these numbers."""
-        views = (
-            self.view(number) for number in self.numbers_naming(name) if among is None or number in among
-        )
+    def naming(self, name: str) -> list[SourceView]:
+        """Return the files that define, import or refer to a name."""
+        views = (self.view(number) for number in self.numbers_naming(name))
         return [view for view in views if view is not None]
 
     def defining(
@@ -92,15 +71,15 @@ class Sources:
         self, name: str, at: Callable[[str], bool] = _anywhere, folder: str | None = None
     ) -> list[int]:
         """Return the numbers of the files at some paths that define a name; in one folder if one is given."""
-        files, (first, last) = self.files.by_id, self.folders.range_of(folder)
-        here = files if folder is None else self.folders.numbers_in(folder)
+        files, (first, last) = self.files.by_id, self.project.range_of(folder)
+        here = files if folder is None else self.project.numbers_in(folder)
         numbers = self.stored_facts.files_defining(name, first, last)
         return self.files.sorted_by_path(n for n in numbers if n in here and at(files[n].path))
 
     def numbers_naming(self, name: str, folder: str | None = None) -> list[int]:
         """Return the numbers of the files that define, import or refer to a name; in one folder if given."""
-        first, last = self.folders.range_of(folder)
-        here = self.files.by_id if folder is None else self.folders.numbers_in(folder)
+        first, last = self.project.range_of(folder)
+        here = self.files.by_id if folder is None else self.project.numbers_in(folder)
         naming = self.stored_facts.files_naming(name, first, last)
         return self.files.sorted_by_path(number for number, _, _ in naming if number in here)
 
@@ -121,52 +100,12 @@ class Sources:
         """Return every name that something in the project has."""
         return self.stored_facts.defined_names()
 
-    def text(self, path: str) -> str:
-        """Return what the chunks of a file hold, for the settings that say where modules are."""
-        chunks = self._snapshot.chunks.of_file(path)
-        return "\n".join(chunk.text for chunk in chunks if chunk.chunk_type != "symbols")
-
     def all_views(self) -> Iterator[SourceView]:
         """Yield every file that the graph knows."""
         for file in self.files.files:
             view = self.view(file.id)
             if view is not None:
                 yield view
-
-
-class Folders:
-    """The files that each folder holds itself."""
-
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-
-    @property
-    def paths(self) -> dict[str, list[str]]:
-        """Their paths, by folder."""
-
-        def read() -> dict[str, list[str]]:
-            folders: dict[str, list[str]] = {}
-            for path in self._sources.files.by_path:
-                folders.setdefault(posixpath.dirname(path), []).append(path)
-            return folders
-
-        return self._sources.once("files by folder", read)
-
-    def numbers_in(self, folder: str) -> frozenset[int]:
-        """Return the numbers of the files of a folder."""
-        table: dict[str, frozenset[int]] = self._sources.tables.table("numbers by folder")
-        known = table.get(folder)
-        if known is None:
-            numbers = self._sources.files.by_path
-            known = table[folder] = frozenset(numbers[path] for path in self.paths.get(folder, ()))
-        return known
-
-    def range_of(self, folder: str | None) -> tuple[int, int]:
-        """Return the first and the last of them, or of all: those of a folder are mostly in a row."""
-        if folder is None:
-            return ALL_NUMBERS
-        numbers = self.numbers_in(folder)
-        return min(numbers, default=0), max(numbers, default=-1)
 
 
 class Definers:

@@ -9,7 +9,7 @@ import json
 import logging
 import zlib
 from array import array
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
@@ -24,7 +24,6 @@ from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.memo import NOT_OURS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.resolve import GIVEN_UP, Target
-from findspot.graph.second_resolver import SecondResolver, few_collections, start_second
 from findspot.graph.shared_tables import (
     MEMBERS,
     MOST_ANSWERS,
@@ -39,7 +38,6 @@ from findspot.graph.sources import Sources
 from findspot.graph.values import IMPORTED, STRUCTURAL
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
-from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.vector_segments import VectorReader
 from findspot.store.writer import Writer
@@ -61,6 +59,8 @@ _COLUMNS, _VALUE = 4, 2
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
+_YOUNG_OBJECTS = 1_000_000
+"""Made between two collections while references are resolved."""
 _LOOK = 1_000
 """References of one file after which it is checked that the tables are not crowded."""
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
@@ -79,24 +79,22 @@ def _key(text: str) -> int:
 
 
 class StoredEdges:
-    """The edges that an index has stored, and which files have none yet."""
+    """The edges that an index has stored. Those of pending files are missing, or of an earlier time."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._rows = snapshot.edges
         self._files = snapshot.files.by_id
         self._sources: dict[int, list[list[Any]]] = {}
         self._nodes: dict[tuple[int, int], Node] = {}
-        self.pending = frozenset(self._rows.pending())
-        """The numbers of the files whose references have to be resolved by whoever asks."""
 
     def to(self, target: Node, relation: Relation) -> Iterator[Edge]:
-        """Yield the edges of one relation to a node that start in files which are not pending."""
+        """Yield the edges of one relation to a node."""
         codes = {code for code, kind in enumerate(_KINDS) if kind[0] is relation}
         for (_, mark), line, confidence, node in self._stored(target.id, codes):
             yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
 
     def doubtful(self, name: str) -> Iterator[Doubtful]:
-        """Yield the references to a name that lead nowhere known, of files which are not pending."""
+        """Yield the references to a name that lead nowhere known."""
         for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}", _ALL_CODES):
             yield Doubtful(node, relation, line, _DOUBTS[doubt])
 
@@ -105,12 +103,12 @@ class StoredEdges:
         return {
             self._files[file_id].path: sum(array("i", data)[_VALUE::_COLUMNS])
             for file_id, data in self._rows.to(_key(_GIVEN_UP))
-            if file_id in self._files and file_id not in self.pending
+            if file_id in self._files
         }
 
     def _stored(self, target: str, codes: Container[int]) -> Iterator[tuple[Kind, int, int, Node]]:
         for file_id, data in self._rows.to(_key(target)):
-            if file_id in self._files and file_id not in self.pending:
+            if file_id in self._files:
                 numbers = array("i", data)
                 for at in range(0, len(numbers), _COLUMNS):
                     if numbers[at] in codes:
@@ -127,29 +125,30 @@ class StoredEdges:
         return node
 
 
+@contextlib.contextmanager
+def few_collections() -> Iterator[None]:
+    """Let the collector look for cycles less often: what is decoded is kept, so that it finds none."""
+    young, *older = gc.get_threshold()
+    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
+
+
 def store_edges(
     store: Store,
     writer: Writer,
     cancel: CancelToken,
     limit: int | None = None,
     progress: ProgressSink = ignore_progress,
-    *,
-    second: SecondResolver | None = None,
 ) -> None:
-    """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
+    """Resolve what an update made pending. Stopping is no failure: the next update goes on."""
     with store.snapshot() as snapshot:
         files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
     with contextlib.suppress(CancelledError), few_collections(), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
-        resolve_pending(
-            Snapshot(edges.db, files_alone),
-            edges,
-            cancel,
-            limit,
-            beside=store,
-            second=second,
-            progress=progress,
-        )
+        resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit, progress)
 
 
 def resolve_pending(
@@ -157,52 +156,24 @@ def resolve_pending(
     rows: EdgeRows,
     cancel: CancelToken,
     limit: int | None = None,
-    *,
-    beside: Store | None = None,
-    second: SecondResolver | None = None,
     progress: ProgressSink = ignore_progress,
 ) -> int:
     """Resolve the references of pending files and store the edges; return how many files that were.
 
-    Of many files, a second process, which may have been started before, begins with the last ones, if it can
-    read the store that is `beside`.
-    Of more than a few, progress is reported.
+    With a limit, those that were written last are resolved. Of more than a few, progress is reported.
     """
     known = snapshot.files.by_id
-    waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
-    done: set[int] = set()
+    newest = sorted(rows.pending() & known.keys(), key=lambda number: -known[number].mtime_ns)[:limit]
+    waiting = sorted(newest, key=lambda number: known[number].path)  # since neighbours refer to each other
     resolver = FileResolver(snapshot)
-    with _helping(second, beside, waiting) as helper:
-        for number, file_id in enumerate(waiting):  # by path, since neighbours refer to each other
-            cancel.check()
-            for answer in helper.resolved() if helper else ():
-                rows.put(*answer)
-                done.add(answer.file_id)
-            if file_id in done:  # those after it are done, too
-                break
-            if len(waiting) > FEW:
-                progress(Progress(number + len(done), len(waiting), LINKING))
-            rows.put(file_id, *resolver.edges_of(file_id))
-            rows.save_many()
+    for done, file_id in enumerate(waiting):
+        cancel.check()
+        if len(waiting) > FEW:
+            progress(Progress(done, len(waiting), LINKING))
+        rows.put(file_id, *resolver.edges_of(file_id))
+        rows.save_many()
     resolver.hand_on()
     return len(waiting)
-
-
-@contextlib.contextmanager
-def _helping(
-    second: SecondResolver | None, store: Store | None, waiting: Sequence[int]
-) -> Iterator[SecondResolver | None]:
-    """Have a second process resolve many files, and end it with the block."""
-    if second is None and store is not None:
-        second = start_second(store, len(waiting))
-    if second is None or not isinstance(store, SqliteStore):
-        yield None
-        return
-    try:
-        second.begin(store.folder, waiting[::-1])
-        yield second
-    finally:
-        second.close()
 
 
 class FileResolver:

@@ -10,6 +10,7 @@ from heapq import nlargest
 from itertools import combinations
 
 from findspot.core.facts import dotted
+from findspot.core.model import storable
 from findspot.graph.edges import Node
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
@@ -48,6 +49,7 @@ class Symbols:
         However it is written, a name that the index shows is found: names with dots, brackets or spaces in
         them before they are taken apart, titles of tests and other spellings if nothing else fits.
         """
+        name = storable(name)
         plain = name.strip().strip("`").removesuffix("()")
         last = _parts(plain)[-1]
         whole = (ending for ending in _endings(name) if ending != last)
@@ -177,7 +179,7 @@ class Symbols:
                 found.setdefault((module_parts(path) or [""])[-1], []).append(path)
             return found
 
-        return self._sources.once("modules by name", gather)
+        return self._sources.project.once("modules by name", gather)
 
 
 def importance(node: Node) -> tuple[bool, bool, str, int]:

@@ -113,11 +113,7 @@ class Types:
         kinds = (What.TYPE, What.FUNCTION) if view.language.functions_are_types else (What.TYPE,)
         types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
         home = next((t for t in types if t.kind not in SATELLITE_KINDS), None)
-        if home is None and view.language.objects_are_types:
-            scopes = [outer.children.get(name, []) for outer in inside.around]
-            named = (d for group in (*scopes, view.tops.get(name, ())) for d in group)
-            home = next((d for d in named if d.is_object), None)
-        return home
+        return home or (_object_named(name, view, inside) if view.language.objects_are_types else None)
 
     def satellites(self, of: Def) -> list[Def]:
         """Return what adds members to a type from outside: extensions, implementations, methods with a
@@ -166,16 +162,19 @@ class Types:
         for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
             for reference in part.file.references.inherited_by(part.place):
                 types = self.supertype(reference, part)
-                found += [t for t in types if t not in found and t is not of]
+                found += types
                 external = external or not (types or reference.name in MEMBERLESS)
+        found += self._aliased(of)
+        return [each for each in dict.fromkeys(found) if each is not of], external
+
+    def _aliased(self, of: Def) -> list[Def]:
+        """Return the types that a type is another name of; of containers and functions of them it is none."""
+        found: list[Def] = []
         for place, alias in of.bindings.get(ALIASED, ()):
-            for name in split_outside(alias.removeprefix(":"), "|"):
-                if name[:1] in _WRAPPED:  # a container or function of a type is not the type
-                    continue
-                values = self._lookup(name, of.file, of.file.owner(place))
-                types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
-                found += [t for t in types if t not in found and t is not of]
-        return found, external
+            names = (n for n in split_outside(alias.removeprefix(":"), "|") if n[:1] not in _WRAPPED)
+            values = (v for name in names for v in self._lookup(name, of.file, of.file.owner(place)))
+            found += [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
+        return found
 
     def _is_settled(self, given_up: int) -> bool:
         """Return whether all parents asked for since `given_up` was read are known."""
@@ -263,30 +262,22 @@ class Types:
     def own(self, of: Def, name: str) -> Def | None:
         """Return a member that the type itself, or an extension of it, defines."""
         language = of.file.language
-        if language.members_inside and name not in of.children:
-            return None
+        if language.members_inside:
+            return _inside(of, name)
         if language.defined_outside:
             outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
             if outside is not None:
                 return outside
-        found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
-        if found:
-            callable_ = [d for d in found if d.kind not in VALUE_KINDS] or found
-            if len(callable_) > 1:
-                callable_ = [d for d in callable_ if STATIC not in d.bindings] or callable_
-            return bodies(callable_)[-1] if language.last_definition_wins else callable_[0]
+        return _inside(of, name) or self._added(of, name) or _given_inside(of, name)
+
+    def _added(self, of: Def, name: str) -> Def | None:
+        """Return a member that an extension or an implementation adds."""
         for part in self.satellites(of):
             if part.scope and part.name == name:
                 return part
             if part.kind in SATELLITE_KINDS and name in part.children:
                 return part.children[name][0]
-        if language.functions_are_types:  # `this.name = () => …` in a constructor or method
-            inside = [of, *(d for group in of.children.values() for d in group)]
-            given = (d for outer in inside for d in outer.children.get(name, ()) if d.scope == "this")
-            if (first := next(given, None)) is not None:
-                return first
-        companion = of.children.get("companion") if language.companions else None
-        return companion[0].children.get(name, [None])[0] if companion else None
+        return None
 
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
@@ -323,11 +314,38 @@ class Types:
         return self._constructors[of]
 
 
+def _inside(of: Def, name: str) -> Def | None:
+    """Return a member that is written inside of a type: a function before a variable of the same name."""
+    found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
+    if not found:
+        return None
+    found = [d for d in found if d.kind not in VALUE_KINDS] or found
+    if len(found) > 1:
+        found = [d for d in found if STATIC not in d.bindings] or found
+    return bodies(found)[-1] if of.file.language.last_definition_wins else found[0]
+
+
+def _given_inside(of: Def, name: str) -> Def | None:
+    """Return a member that code of a type gives to its objects: `this.name = () => …`."""
+    if not of.file.language.functions_are_types:
+        return None
+    inside = [of, *(d for group in of.children.values() for d in group)]
+    given = (d for outer in inside for d in outer.children.get(name, ()) if d.scope == "this")
+    return next(given, None)
+
+
 def _naming(sources: Sources, of: Def, number: int) -> Iterator[Def]:
     """Yield the types of one file that name a type as a supertype."""
     for view in sources.definers.inheriting(of.name, of.file.language.family, (number,)):
         owners = map(view.owner, view.references.heirs_of(of.name))
         yield from (owner for owner in owners if owner is not None and owner.is_type)
+
+
+def _object_named(name: str, view: SourceView, inside: Def) -> Def | None:
+    """Return the object of a name that code sees."""
+    scopes = [outer.children.get(name, []) for outer in inside.around]
+    named = (d for group in (*scopes, view.tops.get(name, ())) for d in group)
+    return next((d for d in named if d.is_object), None)
 
 
 def _makes_objects(types: Types, function: Def) -> bool:

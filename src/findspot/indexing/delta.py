@@ -9,7 +9,7 @@ from pathlib import Path
 
 from findspot.core.files import content_hash
 from findspot.core.model import SourceFile
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.core.settings import Settings
 from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import table_revision

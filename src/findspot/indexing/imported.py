@@ -19,7 +19,7 @@ from findspot.core.facts import LOCAL, TYPING, Facts, names_of, unpack
 from findspot.core.files import content_hash
 from findspot.core.languages import row as language_row
 from findspot.core.model import ChunkType, Skip, SourceFile, Stamp
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
 from findspot.discover.file_content import masked_part, readable_text

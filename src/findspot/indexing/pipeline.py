@@ -24,16 +24,16 @@ from findspot.core.files import disk_full
 from findspot.core.locks import REBUILT
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
+from findspot.core.paths import Roots
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
 from findspot.discover.admission import left_out_notes
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
-from findspot.graph import given_up_note, starting_second, store_edges
+from findspot.graph import given_up_note, store_edges
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import (
     Delta,
@@ -105,7 +105,7 @@ class Run:
     force: bool = False
     allow_large: bool = False
     gives_way: bool = False  # nobody waits for it, although it was asked for
-    edges: bool = True  # otherwise references are resolved when somebody asks for them
+    edges: bool = True  # whether references are resolved
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings given for this run alone; what catches up with it keeps to them."""
     seed: Callable[[Sequence[SourceFile]], str | None] | None = None
@@ -173,10 +173,9 @@ def _apply(run: Run) -> IndexReport:
         run.needed_bytes = disk_bytes(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
-        with starting_second(run.store, run.indexed if run.edges else 0) as second:
-            _finish(run, writer, found, delta, full=force or run.created)
-            if run.edges:
-                store_edges(run.store, writer, run.cancel, progress=run.progress, second=second)
+        _finish(run, writer, found, delta, full=force or run.created)
+        if run.edges:
+            store_edges(run.store, writer, run.cancel, progress=run.progress)
         if run.asked:
             run.cancel.check()
         return _report(run, writer, found, delta)

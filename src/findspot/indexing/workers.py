@@ -19,9 +19,9 @@ from typing import IO, Protocol
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.paths import Roots
 from findspot.core.platforms import last_words, processor_s, start_python
 from findspot.core.progress import CancelToken
-from findspot.core.roots import Roots
 from findspot.store.records import FileRecord
 
 _log = get_logger("pool")

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError
-from findspot.core.files import make_private_dir, stat_of
+from findspot.core.files import make_private_dir
 from findspot.core.model import Progress, SourceFile
+from findspot.core.paths import stat_of
 from findspot.core.sqlite import Connection, remove_database
 from findspot.indexing.delta import pipeline_name
 from findspot.indexing.imported import keep_checked

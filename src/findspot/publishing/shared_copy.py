@@ -25,9 +25,9 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.core.files import remove_folder, stat_of
+from findspot.core.files import remove_folder
 from findspot.core.log import get_logger
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots, stat_of
 from findspot.core.sqlite import remove_database
 from findspot.publishing.choosing import nearest, read_checkout
 from findspot.publishing.published import PublishedIndex, Version
@@ -105,11 +105,6 @@ class CopyFiller:
             self._refresh_patiently()
         else:
             self._bring()
-
-    def look_again(self) -> None:
-        """Let the next use ask the address, however long ago the last look was."""
-        (self.copy.folder / _LOOKED).unlink(missing_ok=True)
-        self._ask_at = float("-inf")
 
     def _is_due(self, filled: bool) -> bool:
         if time.monotonic() < self._ask_at:
@@ -209,6 +204,10 @@ class SharedCopy:
         if not versions:
             self._empty_until = time.monotonic() + LEAVE_ALONE_S
         return bool(versions)
+
+    @property
+    def local(self) -> SqliteStore:
+        return self.copy
 
     @property
     def being_written(self) -> bool:

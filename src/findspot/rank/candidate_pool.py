@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.platforms import native
 from findspot.rank.signals import COHERENCE, ENOUGH_REST, SAME_FILE_DECAY
 
 Column = NDArray[np.float64]
@@ -203,16 +202,8 @@ class Ranking:
 
 def fuse(pool: Pool, weight: float) -> None:
     """Scale both kinds of score to 0..1 over the pool, and mix them."""
-    _fuse((pool.words, pool.cosine), weight, (pool.keyword, pool.semantic, pool.fused))
-
-
-def fuse_in_python(
-    scores: tuple[Column, Column], weight: float, found: tuple[Column, Column, Column]
-) -> None:
-    """Write the scaled scores of words and of meaning, and both of them mixed."""
-    (words, cosine), (keyword, semantic, fused) = scores, found
-    keyword[:], semantic[:] = _scaled(words, floor=0.0), _scaled(cosine)
-    fused[:] = (1 - weight) * keyword + weight * semantic
+    pool.keyword[:], pool.semantic[:] = _scaled(pool.words, floor=0.0), _scaled(pool.cosine)
+    pool.fused[:] = (1 - weight) * pool.keyword + weight * pool.semantic
 
 
 def _scaled(scores: Column, floor: float | None = None) -> Column:
@@ -227,36 +218,26 @@ def _scaled(scores: Column, floor: float | None = None) -> Column:
 
 
 def add_coherence(pool: Pool) -> None:
-    """Lift the best chunk of each file by what the file's other chunks found."""
-    _coherence(pool.fused, pool.starts, COHERENCE, ENOUGH_REST, pool.coherence)
-
-
-def coherence_in_python(fused: Column, starts: Order, share: float, enough: float, coherence: Column) -> None:
-    """Write what the best row of each file gains by the next three; `enough` of them gives all of it."""
-    order, places = _within_files(fused, starts)
-    values = np.append(fused[order], (0.0, 0.0, 0.0))
+    """Lift the best chunk of each file by what the next three found; enough of them gives all of it."""
+    order, places = _within_files(pool.fused, pool.starts)
+    values = np.append(pool.fused[order], (0.0, 0.0, 0.0))
     after = np.append(places, (0, 0, 0))
     rest = np.zeros(order.size)
     for step in (1, 2, 3):  # the next ones of the file, in order: sums depend on it
         here = slice(step, step + order.size)
         rest += np.where(after[here] == places + step, values[here], 0.0)
     crowded = (places == 0) & (after[1 : order.size + 1] == 1)
-    coherence[:] = 0.0
-    coherence[order[crowded]] = share * np.minimum(1.0, rest[crowded] / enough)
+    pool.coherence[:] = 0.0
+    pool.coherence[order[crowded]] = COHERENCE * np.minimum(1.0, rest[crowded] / ENOUGH_REST)
 
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
+    order, placed = _within_files(pool.score, pool.starts)
     places = np.empty(pool.numbers.size, np.int64)
-    _places_in_files(pool.score, pool.starts, places)
+    places[order] = placed
     worth = np.array([decay**place for place in range(int(places.max(initial=0)) + 1)])
     pool.repeat = worth[places]
-
-
-def places_in_files_in_python(scores: Column, starts: Order, places: NDArray[np.int64]) -> None:
-    """Write the place of each row among those of its file, the best one first."""
-    order, placed = _within_files(scores, starts)
-    places[order] = placed
 
 
 def _within_files(values: Column, starts: Order) -> tuple[Order, Order]:
@@ -264,9 +245,3 @@ def _within_files(values: Column, starts: Order) -> tuple[Order, Order]:
     rows = np.arange(values.size)
     homes = np.searchsorted(starts, rows, side="right") - 1
     return np.lexsort((-values, homes)), rows - starts[homes]
-
-
-_native = native()
-_fuse: Callable[..., None] = _native.fuse if _native else fuse_in_python
-_coherence: Callable[..., None] = _native.coherence if _native else coherence_in_python
-_places_in_files: Callable[..., None] = _native.places_in_files if _native else places_in_files_in_python

@@ -16,8 +16,8 @@ from findspot.core.facts import Facts, unpack
 from findspot.core.git import diff_from, find_commit, old_version, untracked
 from findspot.core.languages import language_of, row
 from findspot.core.model import Corpus
+from findspot.core.paths import Roots
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
-from findspot.core.roots import Roots
 from findspot.graph import Graph, Node
 from findspot.graph.source_view import SourceView
 from findspot.research.research_view import flat

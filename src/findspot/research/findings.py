@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests, one_of
+from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests, one_of, storable
 from findspot.text.snippet import CUT_MARK
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
@@ -85,8 +85,9 @@ class Inquiry:
         values = {
             "focus": one_of(Focus, "focus", self.focus) if self.focus else None,
             "relation": one_of(Aim, "relation", self.relation) if self.relation else None,
-            "symbol": self.symbol or "",
-            "to": self.to or "",
+            "question": storable(self.question or ""),
+            "symbol": storable(self.symbol or ""),
+            "to": storable(self.to or ""),
             "include_tests": include_tests(self.include_tests) is not IncludeTests.NO,
         }
         for name, value in values.items():

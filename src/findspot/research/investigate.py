@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from findspot.core.model import Progress, Query
 from findspot.core.progress import CancelToken, ProgressSink
-from findspot.graph import Edge, Graph, Node, Relation
+from findspot.graph import Edge, Graph, Node, Relation, pending_note
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
@@ -112,7 +112,11 @@ def investigate(
         unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
     )
-    return replace(findings, warning=reader.warning_about(findings.files, Query(query, under=inquiry.under)))
+    warnings = (
+        reader.warning_about(findings.files, Query(query, under=inquiry.under)),
+        pending_note(reader.snapshot),
+    )
+    return replace(findings, warning=" ".join(filter(None, warnings)) or None)
 
 
 def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Focus | None) -> WalkAnswer:

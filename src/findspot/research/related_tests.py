@@ -51,7 +51,7 @@ WEIGHTS: dict[str, float] = {
     "mentions": 1.2,
     "text": 2.2,
 }
-"""What each signal adds at its strongest: about what benchmarks/related_tests.py fits."""
+"""What each signal adds at its strongest: fitted on which tests 514 patches changed."""
 
 
 @dataclass(slots=True)

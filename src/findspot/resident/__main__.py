@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from findspot.core.platforms import remote_kind
+from findspot.core.platforms import importing, remote_kind
 from findspot.resident.place import listening, only_one
 
 
@@ -34,9 +34,8 @@ def main(home: Path) -> None:
             say("taken")
             return
         with listening(home) as (listener, token):
-            from findspot.resident.host import (
-                run,  # only now: whoever finds the place taken need not wait for it
-            )
+            with importing():  # only now: whoever finds the place taken need not wait for it
+                from findspot.resident.host import run
 
             host = run(home, listener, token, lambda: say("ready"))
     host.finish()  # another one may take the place meanwhile

@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING, Any
 from findspot import __file__ as package_file
 from findspot import __version__
 from findspot.core.caller import Caller, on_behalf_of
-from findspot.core.config import home_folder, load_settings
+from findspot.core.config import load_settings
 from findspot.core.log import get_logger, keep_log
-from findspot.core.setting_keys import KEYS
+from findspot.core.paths import home_folder
+from findspot.core.platforms import importing
+from findspot.core.settings import KEYS
 from findspot.core.utc_time import utc_now
 from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
 from findspot.door.connection import RefusedError, ask
@@ -69,7 +71,7 @@ class Host:
         self._sandbox = sandbox()
         self._sessions: Sessions | None = None
         self._opening = threading.Lock()
-        self._guard = threading.Lock()
+        self._guard = threading.Condition()
         self._clients: dict[int, dict[str, Any]] = {}
         self._alone_since = time.monotonic()
         self._retired = threading.Event()
@@ -77,10 +79,11 @@ class Host:
 
     def _open_sessions(self) -> Sessions:
         """Return those of assistants; a process that only runs commands does without the protocol."""
-        from findspot.resident.sessions import Sessions
-
         with self._opening:
             if self._sessions is None:
+                with importing():
+                    from findspot.resident.sessions import Sessions
+
                 self._sessions = Sessions(self.library)
             return self._sessions
 
@@ -100,9 +103,8 @@ class Host:
         """Let the calls that run end, and close everything."""
         if self._sessions is not None:
             self._sessions.leave()
-        deadline = time.monotonic() + _DRAIN_S
-        while self._clients and time.monotonic() < deadline:
-            time.sleep(_LOOK_S / 10)
+        with self._guard:
+            self._guard.wait_for(lambda: not self._clients, _DRAIN_S)
         if self._sessions is not None:
             self._sessions.close()
         if not self._serves_others:
@@ -144,14 +146,14 @@ class Host:
     def _reply(self, greeting: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
         """Return what ends the conversation with a client; None for one that is let in."""
         kind = greeting["kind"]
+        if self._token and not secrets.compare_digest(str(greeting.get("token")), self._token):
+            return {"apart": "this process does not know the token of the resident one"}
         if kind == "status":
             return self._status()
         if kind == "stop":
             self.retire()
             return {"retired": True, "pid": os.getpid()}
         its_rank = rank(str(greeting["version"]), float(greeting["stamp"]))
-        if self._token and not secrets.compare_digest(str(greeting.get("token")), self._token):
-            return {"apart": "this process does not know the token of the resident one"}
         if its_rank > self._own_rank or kind == "replace" or self._retired.is_set():
             self.retire()
             return {"retired": True}
@@ -197,13 +199,14 @@ class Host:
             with self._guard:
                 del self._clients[id(about)]
                 self._alone_since = time.monotonic()
+                self._guard.notify_all()
 
     def _open_session(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
-        from findspot.resident.sessions import reading_tools
-        from findspot.resident.terms import terms_of
-
         caller = _caller(greeting)
         with self._present(greeting):
+            sessions = self._open_sessions()
+            from findspot.resident.terms import terms_of
+
             try:
                 with on_behalf_of(caller):
                     terms = terms_of(list(greeting["arguments"]), self.library)
@@ -212,9 +215,9 @@ class Host:
             except RefusedError as error:
                 _say(connection, {"refused": str(error), "code": error.code})
                 return
-            _say(connection, {"pid": os.getpid(), "again": reading_tools()})
+            _say(connection, {"pid": os.getpid(), "again": sessions.reading_tools})
             with contextlib.suppress(CancelledError):  # this process ends
-                self._open_sessions().open(connection, terms, caller).result()
+                sessions.open(connection, terms, caller).result()
 
     def _run_command(self, connection: socket.socket, greeting: dict[str, Any]) -> None:
         with self._present(greeting):
@@ -239,7 +242,7 @@ class Host:
 def _caller(greeting: dict[str, Any]) -> Caller:
     folder = greeting.get("folder")
     environ = {str(name): str(value) for name, value in dict(greeting["environ"]).items()}
-    return Caller(Path(folder or os.path.abspath(os.sep)), environ)  # noqa: PTH100
+    return Caller(Path(folder or os.sep), environ)
 
 
 def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -269,7 +272,7 @@ def _sees(folder: Any, descriptors: list[int]) -> bool:
     if folder is None or not descriptors:
         return folder is None or not hasattr(socket, "recv_fds")
     try:
-        return os.path.samestat(os.fstat(descriptors[0]), os.stat(folder))  # noqa: PTH116
+        return os.path.samestat(os.fstat(descriptors[0]), Path(folder).stat())
     except OSError:
         return False
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import socket
 from concurrent.futures import wait
-from functools import cached_property
 
-from findspot.core.config import home_folder
 from findspot.core.log import keep_log
-from findspot.resident.sessions import Sessions, reading_tools
+from findspot.core.paths import home_folder
+from findspot.resident.sessions import Sessions
 from findspot.resident.terms import terms_of
 from findspot.serve.library import Library
 from findspot.serve.mcp.server import settings_here
@@ -23,20 +22,12 @@ class InProcess:
         terms = terms_of(arguments, self._library)
         self._sessions = Sessions(self._library)
         self._session = self._sessions.open(connection, terms)
+        self.reading_tools = self._sessions.reading_tools
         if terms.asks_projects:
             self._library.prepare_soon()
-
-    @cached_property
-    def reading_tools(self) -> list[str]:
-        return reading_tools()
 
     def join(self) -> None:
         """Wait for the end of the session, and close everything."""
         wait([self._session])
         self._sessions.close()
         self._library.close()
-
-
-def start(connection: socket.socket, arguments: list[str]) -> InProcess:
-    """Begin to answer the client at the other end of a connection."""
-    return InProcess(connection, arguments)

@@ -21,16 +21,13 @@ _log = get_logger("mcp")
 _CLOSE_S = 10.0
 
 
-def reading_tools() -> list[str]:
-    """Return the names of the tools that only read: a call of one may be repeated."""
-    return [tool.name for tool in all_tools() if tool.annotations["readOnlyHint"]]
-
-
 class Sessions:
     """Answers clients that speak MCP over connected sockets."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self.reading_tools = [tool.name for tool in all_tools() if tool.annotations["readOnlyHint"]]
+        """Tools of which a call may be repeated."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sessions", daemon=True)
         self._thread.start()
@@ -41,8 +38,10 @@ class Sessions:
         return asyncio.run_coroutine_threadsafe(self._serve(connection, terms, caller), self._loop)
 
     def leave(self) -> None:
-        """Have the pipes of all clients turn to another process."""
-        asyncio.run_coroutine_threadsafe(self._leave(), self._loop).result()
+        """Have the pipes of all clients turn to another process; one that does not read is not waited for."""
+        leaving = asyncio.run_coroutine_threadsafe(self._leave(), self._loop)
+        with contextlib.suppress(TimeoutError):
+            leaving.result(_CLOSE_S)
 
     async def _leave(self) -> None:
         await asyncio.gather(*(connection.leave() for connection in self._connections))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from findspot.core.errors import FindspotError
-from findspot.core.setting_keys import CATALOGUE_TOOLSET
+from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.door.connection import RefusedError
 from findspot.serve.cli.failure import USAGE, exit_code
 from findspot.serve.cli.server_commands import gateway, serve

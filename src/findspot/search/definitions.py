@@ -9,7 +9,6 @@ from functools import lru_cache
 from itertools import takewhile
 
 from findspot.core.model import Span, Symbol
-from findspot.core.platforms import native
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
 from findspot.store.snapshot import Snapshot
@@ -235,10 +234,8 @@ def _held_in_words(text: str, terms: QueryTerms) -> dict[int, int]:
 _SPACED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 """Turns each ASCII character that is not part of a word into a space."""
 
-MOST_PARTS = 256
 
-
-def words_with_in_python(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
+def words_with(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the words of an ASCII text that hold one of some parts in any case, with their lines.
 
     The parts are in lower case, and none is empty.
@@ -253,17 +250,6 @@ def words_with_in_python(text: str, parts: tuple[str, ...]) -> list[tuple[int, s
                 found.add((start, end))
             at = lowered.find(part, max(end, at + 1))
     return [(text.count("\n", 0, start), text[start:end]) for start, end in sorted(found)]
-
-
-_native = native()
-
-
-def words_with(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Return the same, by the compiled part where there is one."""
-    if _native is None or len(parts) > MOST_PARTS:
-        return words_with_in_python(text, parts)
-    found: list[tuple[int, str]] = _native.words_with(text, parts)
-    return found
 
 
 def _held_in_lines(text: str, terms: QueryTerms) -> dict[int, int]:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from findspot.core.denied import is_secret_path
 from findspot.core.files import content_hash
 from findspot.core.model import Corpus, Hit, Skip, SkipReason, SourceFile, Span, Stamp
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots, is_secret_path
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.store.records import StoredFile

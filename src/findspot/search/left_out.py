@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
-from findspot.core.denied import is_secret_path
 from findspot.core.languages import PLAIN, language_of
 from findspot.core.model import Query, Skip, SkipReason
+from findspot.core.paths import is_secret_path
 from findspot.rank.intent import read_query
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, stem
@@ -25,7 +26,7 @@ def fitting_question(snapshot: Snapshot, query: Query) -> str | None:
     under = f"{query.under.rstrip('/')}/" if query.under else ""
 
     def fits(skip: Skip) -> bool:
-        return skip.path.startswith(under) and (_is_named(skip.path, text) or _has_words(skip, asked))
+        return skip.path.startswith(under) and (_is_named(skip.path, text) or _has_name(skip, asked))
 
     return _note(snapshot, fits, "the question by its name")
 
@@ -48,21 +49,26 @@ def _is_named(path: str, text: str) -> bool:
     return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text))
 
 
-def _has_words(skip: Skip, asked: frozenset[str]) -> bool:
+def _has_name(skip: Skip, asked: frozenset[str]) -> bool:
     """Return whether a question has all words of a file's name.
 
     One word is enough for a file of credentials, since few others are called so. Other names have several
     words, or make up half of the question.
     """
-    is_secret = _holds_credentials(skip)
-    if skip.reason is SkipReason.DENIED and not is_secret:  # lock files, logs, dependencies
-        return False
+    words = _words_of_name(skip)
+    enough = len(words) > 1 or len(asked) <= 2 or _holds_credentials(skip)
+    return bool(words) and asked.issuperset(words) and enough
+
+
+@functools.lru_cache(maxsize=10_000)  # the same files are left out at the next question
+def _words_of_name(skip: Skip) -> frozenset[str]:
+    """Return the words by which a question may ask for a file; none for lock files, logs, dependencies."""
+    if skip.reason is SkipReason.DENIED and not _holds_credentials(skip):
+        return frozenset()
     name = skip.path.rstrip("/").rpartition("/")[2]
     bare, dot, ending = name.rpartition(".")
     tells = language_of(name) == PLAIN or is_secret_path(f"x{dot}{ending}")  # as in `server.key`
-    said = [stem(part) for part in parts(name if tells else bare)]
-    enough = is_secret or len(said) > 1 or len(asked) <= 2
-    return bool(said) and enough and asked.issuperset(said)
+    return frozenset(stem(part) for part in parts(name if tells else bare))
 
 
 def _holds_credentials(skip: Skip) -> bool:

@@ -12,7 +12,7 @@ from findspot.core.git import GitMissingError, differing, find_commit, untracked
 from findspot.core.globs import compile_glob
 from findspot.core.languages import unknown_language
 from findspot.core.model import Corpus, IncludeTests, Query
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.rank.roles import Role, role_of
 from findspot.store.derived import Selection
 from findspot.store.records import StoredFile

@@ -20,8 +20,8 @@ from typing import IO, NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import GroupBy, Hit, Query, Results, Skip, Span
+from findspot.core.paths import Roots
 from findspot.core.platforms import NO_WINDOW
-from findspot.core.roots import Roots
 from findspot.search.freshness import Disk
 from findspot.search.hits import by_file
 from findspot.search.query_filters import allowed_files, nothing_to_search

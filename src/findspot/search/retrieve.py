@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from findspot.core.model import Corpus
-from findspot.core.platforms import native
 from findspot.rank.candidate_pool import Column
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role, re_exports, role_of
@@ -97,22 +96,13 @@ def _fitting(numbers: Numbers, question: Question, files: Selection) -> Numbers:
 
 
 def _column(numbers: Numbers, found: Numbers, values: Column) -> Column:
-    """Return the values of some chunks as a column of these."""
+    """Return the values of some chunks as a column of these, which are in order."""
     column = np.full(numbers.size, np.nan)
-    _put_column(numbers, np.ascontiguousarray(found), np.ascontiguousarray(values), column)
-    return column
-
-
-def put_column_in_python(numbers: Numbers, found: Numbers, values: Column, column: Column) -> None:
-    """Write the values of some chunks into a column of these, which are in order."""
     if numbers.size and found.size:
         rows = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)
         here = numbers[rows] == found
         column[rows[here]] = values[here]
-
-
-_native = native()
-_put_column: Callable[..., None] = _native.put_column if _native else put_column_in_python
+    return column
 
 
 _NOTHING = np.empty(0, np.int64), np.empty(0)

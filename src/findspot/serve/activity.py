@@ -1,18 +1,22 @@
-"""What was asked on this machine, and which answers it got: the newest questions, in one private file.
+"""What Findspot records on this machine, in one private file: questions, counts of use, calls of other tools.
 
-A question is stored with its secrets masked; of an answer, only the places that it names. The setting
-`activity` turns this off, together with the counts of use and the log of calls.
+A question is stored with its secrets masked; of an answer, only the places that it names. The counts hold no
+query, path or text, and the log of calls no argument or answer, only sizes. The setting `activity` turns all
+of it off.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from findspot.catalogue.tool_record import CallRecord
+from findspot.core.model import Hit
+from findspot.core.paths import SCHEME, Roots, stat_of
 from findspot.core.shared_records import SharedRecords
 from findspot.core.utc_time import utc_day, utc_now
 
@@ -21,11 +25,16 @@ FILE_NAME = "activity.sqlite"
 MAX_ENTRIES = 5_000
 """Questions that are stored: about 2 MB."""
 MAX_DAYS = 90
+MAX_CALLS = 10_000
+"""Calls that are stored: about 1 MB."""
 
 COMMAND_LINE = "command line"
 UNNAMED = "unnamed client"
 
 CHARS_PER_TOKEN = 4
+LINES_READ = 40
+"""What a reader with grep reads around each match."""
+
 _ASSIGNED = re.compile(r"(?i)(\b\w*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key)\s*[=:]\s*)\S+")
 """A password that somebody typed into a question looks like any other word; its name gives it away."""
 
@@ -173,3 +182,113 @@ def summary(of: Iterable[Entry]) -> Summary:
 def clear() -> None:
     """Delete all entries."""
     _RECORDS.change("DELETE FROM activity")
+
+
+_COUNTS = SharedRecords(
+    FILE_NAME,
+    "searches",
+    "(day TEXT, surface TEXT, searches INTEGER, answered INTEGER, "
+    "shown INTEGER, baseline INTEGER, PRIMARY KEY (day, surface)) WITHOUT ROWID",
+    "The counts of use",
+)
+_COUNT = (
+    "INSERT INTO searches VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET searches = searches + 1, "
+    "answered = answered + excluded.answered, shown = shown + excluded.shown, "
+    "baseline = baseline + excluded.baseline"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The searches of some days through one surface; `shown` and `baseline` are in tokens."""
+
+    surface: str
+    searches: int
+    answered: int
+    """Searches that found something."""
+    shown: int
+    """Tokens of the answers …"""
+    baseline: int
+    """… and of 40 lines around each place that they name, which a reader with grep would have read."""
+
+    @property
+    def saved(self) -> int:
+        return max(0, self.baseline - self.shown)
+
+
+def count_search(surface: str, roots: Roots, hits: Iterable[Hit], shown_chars: int) -> None:
+    """Count one search; counting never fails an answer."""
+    by_path: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_path.setdefault(hit.path, []).append(hit)
+    baseline = sum(_chars_around(roots, path, listed) for path, listed in by_path.items())
+    figures = shown_chars // CHARS_PER_TOKEN, baseline // CHARS_PER_TOKEN
+    _COUNTS.add(_COUNT, (utc_day(), surface, bool(by_path), *figures))
+
+
+def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
+    """Return about how long the lines around the hits of a file are; nothing if the file is gone.
+
+    They are taken to be as long as the hits' own lines: reading files would cost more than a search.
+    """
+    near: set[int] = set()
+    for hit in hits:
+        line = hit.focus or hit.span.start
+        near.update(range(max(1, line - LINES_READ // 2), line + LINES_READ // 2))
+    lines = sum(hit.text.count("\n") + 1 for hit in hits)
+    chars = sum(len(hit.text) + 1 for hit in hits) - lines
+    around = len(near) * chars // lines
+    if path.startswith(SCHEME):  # of a package, and not below the roots
+        return around
+    folder, inside = roots.holding(path)
+    info = stat_of(f"{folder}/{inside}")  # building a Path takes longer than the call itself
+    return min(around, info.st_size) if info else 0
+
+
+def usage(since: str = "") -> list[Usage]:
+    """Return what was counted from a day on (`2026-01-15`), by surface."""
+    rows = _COUNTS.rows(
+        "SELECT surface, SUM(searches), SUM(answered), SUM(shown), SUM(baseline) FROM searches "
+        "WHERE day >= ? GROUP BY surface ORDER BY surface",
+        (since,),
+    )
+    return [Usage(*row) for row in rows]
+
+
+def clear_usage() -> None:
+    """Forget everything that was counted."""
+    _COUNTS.change("DELETE FROM searches")
+
+
+_CALL_COLUMNS = "server, tool, client, outcome, duration_ms, argument_bytes, answer_bytes, time"
+_CALLS = SharedRecords(
+    FILE_NAME,
+    "calls",
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, server TEXT, "
+    "tool TEXT, client TEXT, outcome TEXT, duration_ms REAL, argument_bytes INTEGER, answer_bytes INTEGER)",
+    "The log of calls",
+)
+_ADD_CALL = f"INSERT INTO calls ({_CALL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_TIDY_CALLS = f"DELETE FROM calls WHERE id <= (SELECT MAX(id) FROM calls) - {MAX_CALLS}"
+
+
+def log_call(record: CallRecord) -> None:
+    """Store a call of another server's tool; this never fails."""
+    names = [name[:_NAME_CHARS] for name in (record.server, record.tool, record.client)]
+    sizes = record.argument_bytes, record.answer_bytes
+    row = (*names, str(record.outcome), record.duration_ms, *sizes, record.time)
+    _CALLS.add(_ADD_CALL, row, tidy=_TIDY_CALLS, every=_TIDY_EVERY)
+
+
+def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
+    """Return the newest calls, the newest first; only those to one server if it is named."""
+    rows = _CALLS.rows(
+        f"SELECT {_CALL_COLUMNS} FROM calls WHERE ? IN ('', server) ORDER BY id DESC LIMIT ?",
+        (of_server or "", min(limit, MAX_CALLS)),
+    )
+    return [CallRecord(*row) for row in rows]
+
+
+def clear_calls() -> None:
+    """Delete all calls from the log."""
+    _CALLS.change("DELETE FROM calls")

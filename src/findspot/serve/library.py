@@ -9,10 +9,9 @@ from functools import cached_property
 
 from findspot.catalogue.call_results import StoredResults
 from findspot.core.caller import working_folder
-from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.model import Query
-from findspot.core.paths import index_folder
+from findspot.core.paths import home_folder, index_folder
 from findspot.discover.checkouts import folders_around
 from findspot.engine import Engine
 from findspot.project import Project

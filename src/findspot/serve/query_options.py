@@ -25,8 +25,8 @@ _OPTIONS = (
 def query_of(given: Mapping[str, Any], **decided: Any) -> Query:
     """Return the search that options ask for; `decided` is what no option says.
 
-    Options have the names of the tools' arguments. None and an empty text stand for no value, and a number
-    may be text.
+    Options are named like the tools' arguments. None or an empty text means that an option was not given;
+    a number may be text.
     """
     values = {name: given[name] for name in _OPTIONS if given.get(name) not in (None, "")}
     top_k = number(given, "top_k", DEFAULT_LIMIT, 1, MAX_TOP_K)

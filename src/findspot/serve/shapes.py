@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import IndexReport, IndexStatus, Skip
-from findspot.core.setting_keys import COMMITTED_FILES
-from findspot.core.settings import Settings
+from findspot.core.settings import COMMITTED_FILES, Settings
 
 if TYPE_CHECKING:
-    from findspot.catalogue.call_log import CallRecord
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_pool import ServerRun
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
-    from findspot.catalogue.tool_calls import ToolAccess
-    from findspot.catalogue.tool_record import ToolDefinition, ToolResults
+    from findspot.catalogue.tool_access import ToolAccess
+    from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
     from findspot.serve.activity import Entry, Summary
 

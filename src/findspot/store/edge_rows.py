@@ -1,7 +1,7 @@
 """The resolved references of files: derived from their facts, and stored so that a question need not resolve.
 
 A file is `pending` while its references are not resolved: it is new, or something that it mentions
-means something else since. Questions resolve the references of pending files themselves.
+means something else since. Its edges are missing until then, or those of an earlier time.
 """
 
 from __future__ import annotations

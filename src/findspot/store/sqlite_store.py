@@ -16,9 +16,10 @@ from typing import NamedTuple, TypeVar
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
-from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
+from findspot.core.files import folder_bytes, make_private_dir, remove_folder
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.core.model import Corpus
+from findspot.core.paths import stat_of
 from findspot.core.sqlite import (
     Connection,
     keeps_others_out,
@@ -196,6 +197,10 @@ class SqliteStore:
     @property
     def damaged(self) -> bool:
         return is_marked(self.folder)
+
+    @property
+    def local(self) -> SqliteStore:
+        return self
 
     @property
     def being_written(self) -> bool:

@@ -66,6 +66,10 @@ class Store(Protocol):
         """Whether some process of this machine has the writer."""
 
     @property
+    def local(self) -> Store:
+        """The store of this machine that answers: the index itself, or a copy of it."""
+
+    @property
     def notice(self) -> str:
         """What every answer says about where it comes from; empty for an index of the files that are here."""
 

@@ -8,14 +8,11 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from findspot.core.config import home_folder
-from findspot.core.denied import is_denied
 from findspot.core.errors import FindspotError
 from findspot.core.files import read_json, write_json
 from findspot.core.log import get_logger
-from findspot.core.paths import GITIGNORE, own_paths
-from findspot.core.roots import Roots
-from findspot.core.setting_keys import PROJECT_FILE
+from findspot.core.paths import GITIGNORE, Roots, home_folder, is_denied, own_paths
+from findspot.core.settings import PROJECT_FILE
 from findspot.discover.checkouts import GIT
 from findspot.discover.ignore import OWN_IGNORE
 from findspot.discover.root_folder import nfc

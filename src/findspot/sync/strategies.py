@@ -22,11 +22,11 @@ from findspot.core.errors import (
     IndexCorruptError,
 )
 from findspot.core.files import read_below
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
-from findspot.graph import given_up_note
+from findspot.graph import given_up_note, pending_note
 from findspot.store.database import JOURNAL_NOTE
 from findspot.store.index_meta import COMPLETE
 from findspot.store.snapshot import Snapshot
@@ -397,8 +397,9 @@ def status_notes(
     """Return what a user should know of the last full run, of what is left out, and of the strategy."""
     meta = snapshot.meta()
     left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
-    more = strategy_note(settings.sync.strategy, roots), meta.get(JOURNAL_NOTE), given_up_note(snapshot)
-    notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *others)
+    more = strategy_note(settings.sync.strategy, roots), meta.get(JOURNAL_NOTE)
+    of_graph = pending_note(snapshot) if meta.get("build") == COMPLETE else None, given_up_note(snapshot)
+    notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *of_graph, *others)
     return tuple(dict.fromkeys(filter(None, notes)))
 
 

@@ -17,11 +17,10 @@ from findspot.core.errors import (
     IndexNotFoundError,
     IndexStoppedError,
 )
-from findspot.core.files import stat_of
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
+from findspot.core.paths import Roots, stat_of
 from findspot.core.progress import CancelToken
-from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.discover.outer_rules import state_above
 from findspot.store.store_protocol import Store
@@ -68,6 +67,9 @@ class Watched(Protocol):
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
         """Bring paths, or the whole project, up to date; raises `_UNWANTED` where there is nothing to do."""
 
+    def resolve_some(self, cancel: CancelToken) -> bool:
+        """Resolve the references of some files that an update left pending; return whether more are."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatcherStatus:
@@ -97,6 +99,8 @@ class Supervisor:
         self._strategy: Strategy | None = None
         self._check_at = time.monotonic()
         """When the whole index is compared with the disk: at the start, now and then, after damage."""
+        self._references_wait = True
+        """Whether files may be pending whose references an update did not resolve."""
         self._working = threading.Lock()
         self._cancel = CancelToken()
         self._others = 0
@@ -209,8 +213,13 @@ class Supervisor:
                 if time.monotonic() >= self._check_at:
                     self._watched.refresh(None, self._cancel)
                     self._check_at = time.monotonic() + settings.sync.integrity_interval_hours * 3_600
-                if strategy.run_due() or self._pause.seconds:
+                ran = strategy.run_due()
+                if ran or self._pause.seconds:
                     self._set(last_error="")
+                if ran:
+                    self._references_wait = True
+                elif self._references_wait:  # a few at a time: what is saved meanwhile comes first
+                    self._references_wait = self._watched.resolve_some(self._cancel)
                 self._pause.end()
             except _UNWANTED:
                 raise

@@ -10,8 +10,8 @@ from pathlib import Path
 from findspot.core.file_events import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.model import Stamp
+from findspot.core.paths import Roots
 from findspot.core.platforms import remote_kind
-from findspot.core.roots import Roots
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.walk import walk
 from findspot.sync.changed_paths import EVERYTHING, changed_path

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from findspot.catalogue import call_results
 from findspot.catalogue.call_results import StoredResults, fit_result, page_ends, written_chars
 
 BLOB = "A" * 4_000
@@ -112,23 +113,25 @@ def test_pictures_are_bounded_together_and_can_still_be_read() -> None:
     assert page.blob == picture["data"]
 
 
-def test_stored_results_are_bounded_and_belong_to_somebody() -> None:
+def test_stored_results_are_bounded_and_belong_to_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, limit in (("MAX_RESULTS", 3), ("MAX_CHARS", 100), ("MAX_AGE_S", 10)):
+        monkeypatch.setattr(call_results, name, limit)
     now = [0.0]
-    results = StoredResults(max_results=3, max_chars=100, max_age_s=10, clock=lambda: now[0])
-    first = results.store("a" * 10, (10,), "me", "text/plain")
+    results = StoredResults(lambda: now[0])
+    first = results.store("a" * 10, "me", "text/plain", (10,))
     assert first is not None
     assert joined(results, first) == "a" * 10
     for address, owner in ((f"{first}/1", "you"), (f"{first}/1", None), (f"{first}/2", "me"), (first, "me")):
         assert results.read(address, owner) is None
-    assert results.store("a" * 101, (101,), "me", "text/plain") is None, "larger than all may be together"
+    assert results.store("a" * 101, "me", "text/plain", (101,)) is None, "larger than all may be together"
     for _ in range(3):
-        results.store("b", (1,), "me", "text/plain")
+        results.store("b", "me", "text/plain", (1,))
     assert results.read(f"{first}/1", "me") is None, "too many"
-    second = results.store("c" * 100, (100,), "me", "text/plain")
-    third = results.store("d", (1,), "me", "text/plain")
+    second = results.store("c" * 100, "me", "text/plain", (100,))
+    third = results.store("d", "me", "text/plain", (1,))
     assert results.read(f"{second}/1", "me") is None, "too large together"
     now[0] = 10.5
     assert results.read(f"{third}/1", "me") is None, "too old"
-    fourth = results.store("e", (1,), "me", "text/plain")
+    fourth = results.store("e", "me", "text/plain", (1,))
     results.forget("me")
     assert results.read(f"{fourth}/1", "me") is None

@@ -76,7 +76,6 @@ class TestModels:
         assert opened.search("read", ToolSearchOptions(SearchMode.BM25)).tools
         assert opened.search("read", ToolSearchOptions(SearchMode.REGEX)).tools
         assert asked == []
-        opened.warm()
         opened.search("read a file", MEANING)
         assert set(asked) == {"local:static"}
 

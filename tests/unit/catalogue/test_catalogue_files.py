@@ -359,20 +359,3 @@ def test_a_changed_file_is_noticed(catalogue: Catalogue, open_catalogue: Open, w
     catalogue.project_index.unlink()
     with pytest.raises(CatalogueNotFoundError):
         catalogue.search("zebra")
-
-
-def test_what_is_kept_ready_may_be_lost(catalogue: Catalogue, open_catalogue: Open, tmp_path: Path) -> None:
-    kept = tmp_path / "findspot" / "catalogues"
-    folder = catalogue.tools().texts.parent
-    (folder / "starts.npy").write_bytes(b"damaged")
-    assert open_catalogue().search("read").tools, "a damaged set is made again"
-    shutil.rmtree(kept)
-    assert catalogue.search("read", ToolSearchOptions(SearchMode.REGEX)).tools, "so is one that is gone"
-    assert catalogue.get("read_file")
-
-
-def test_only_one_set_is_kept(catalogue: Catalogue, write: Write, tmp_path: Path) -> None:
-    for number in range(3):
-        index(catalogue, write("tools.json", [{"name": f"tool_{number}"}]), provider=None)
-    kept = list((tmp_path / "findspot" / "catalogues").rglob("about.json"))
-    assert len(kept) == 1

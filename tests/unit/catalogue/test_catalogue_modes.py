@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked
+from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked, SearchStrategy
 from findspot.catalogue.search_modes import other_topics
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
@@ -274,7 +274,7 @@ def test_no_catalogue_says_where_it_looked(open_catalogue: Callable[[], Catalogu
     assert error.value.user_message == "There is no tool catalogue yet."
 
 
-class Shortest:
+class Shortest(SearchStrategy):
     """A mode of somebody's own: the tools with the shortest names."""
 
     mode = "shortest"

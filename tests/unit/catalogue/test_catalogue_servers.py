@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue import server_connections
+from findspot.catalogue import live_connection
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import Built, Outcome
+from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.following import Follower, agreed_to_follow
-from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.live_connection import NESTED_VARIABLE
 from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
@@ -77,7 +77,7 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
 def test_a_list_that_never_ends_is_cut(
     open_catalogue: Open, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_connections, "_MAX_PAGES", 5)
+    monkeypatch.setattr(live_connection, "_MAX_PAGES", 5)
     built = index(open_catalogue(), write("mcp.json", {"mcpServers": {"far": entry("endless")}}))
     assert outcomes(built) == {"far": ("indexed", 3)}
     assert built.notes == ("far: only the first 5 pages of its tools were read",)
@@ -262,7 +262,6 @@ def test_the_model_is_warmed_in_the_background(catalogue: Catalogue) -> None:
     catalogue.warm()
     catalogue.warm()
     assert catalogue.search("weather", ToolSearchOptions(SearchMode.EMBEDDING)).tools
-    assert Outcome.INDEXED == "indexed"
 
 
 def test_the_last_words_of_a_server_hold_no_secret() -> None:

@@ -21,7 +21,7 @@ from findspot.catalogue.consent import (
     read_build_record,
     write_build_record,
 )
-from findspot.catalogue.server_registry import Notice, ServerRegistry
+from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import WORKSPACE, ServerSpec
 
 from .conftest import TOOLS, Write, index
@@ -219,11 +219,11 @@ class TestNotice:
         return write
 
     @pytest.fixture
-    def notice(self, tmp_path: Path) -> Notice:
-        return Notice(ServerRegistry(tmp_path, [tmp_path / "index.json"]))
+    def registry(self, tmp_path: Path) -> ServerRegistry:
+        return ServerRegistry(tmp_path, [tmp_path / "index.json"])
 
-    def named(self, notice: Notice) -> str:
-        text = notice.text()
+    def named(self, registry: ServerRegistry) -> str:
+        text = registry.notice()
         assert text is not None
         start = "Servers were not started, since the user has not agreed to them as they are now: "
         end = ". `findspot tools index` shows what they run and asks."
@@ -231,60 +231,59 @@ class TestNotice:
         assert text.endswith(end)
         return text.removeprefix(start).removesuffix(end)
 
-    def test_it_follows_the_files(self, notice: Notice, config: Any, tmp_path: Path) -> None:
-        assert notice.text() is None
+    def test_it_follows_the_files(self, registry: ServerRegistry, config: Any, tmp_path: Path) -> None:
+        assert registry.notice() is None
         config({"a": {"command": "run"}, "b": {"command": "run"}})
-        assert self.named(notice) == "a (new), b (new)"
+        assert self.named(registry) == "a (new), b (new)"
         spec = ServerSpec("a", command="run", source=tmp_path / "mcp.json")
         Agreements(tmp_path).add([spec])
-        assert self.named(notice) == "b (new)"
+        assert self.named(registry) == "b (new)"
         config({"a": {"command": "run2"}, "b": {"command": "run"}})
-        assert self.named(notice) == "a (changed), b (new)"
+        assert self.named(registry) == "a (changed), b (new)"
         config({"a": {"command": "run2"}, "b": {"command": "run"}}, exclude=("b",))
-        assert self.named(notice) == "a (changed)"
+        assert self.named(registry) == "a (changed)"
         config({"a": {"command": "run"}})
-        assert notice.text() is None
+        assert registry.notice() is None
 
     def test_a_changed_file_of_variables_ends_the_agreement(
-        self, notice: Notice, config: Any, tmp_path: Path
+        self, registry: ServerRegistry, config: Any, tmp_path: Path
     ) -> None:
         variables = tmp_path / ".env"
-        registry = ServerRegistry(tmp_path, [tmp_path / "index.json"])
         config({"a": {"command": "run", "envFile": ".env"}})
-        assert self.named(notice) == "a (new)"
+        assert self.named(registry) == "a (new)"
         for content in ("KEY=1\n", "KEY=1\nPATH=./evil\n", "LD_PRELOAD=x.so\n", None):
             variables.write_text(content) if content else variables.unlink()
             (spec,) = registry.servers(tmp_path / "index.json")
             assert not registry.agreements.holds(spec), content
             registry.agreements.add([spec])
-            assert notice.text() is None
+            assert registry.notice() is None
             variables.write_text("KEY=other\n")
-            assert self.named(notice) == "a (changed)"
+            assert self.named(registry) == "a (changed)"
 
-    def test_many_and_long_names_are_cut(self, notice: Notice, config: Any) -> None:
+    def test_many_and_long_names_are_cut(self, registry: ServerRegistry, config: Any) -> None:
         config({f"s{number:02}": {"command": "run"} for number in range(10)})
-        assert self.named(notice).endswith("s09 (new)")
+        assert self.named(registry).endswith("s09 (new)")
         config({f"s{number:02}": {"command": "run"} for number in range(12)})
-        assert self.named(notice).endswith("s09 (new) and 2 more")
+        assert self.named(registry).endswith("s09 (new) and 2 more")
         config({"a b " + "x" * 90: {"command": "run"}})
-        assert self.named(notice) == f"a b {'x' * 56} (new)"
+        assert self.named(registry) == f"a b {'x' * 56} (new)"
 
     def test_a_missing_broken_or_large_file_starts_nothing(
-        self, notice: Notice, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, registry: ServerRegistry, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(server_registry, "_CONFIGURATION_BYTES", 1024)
         config({"a": {"command": "run"}})
         path = tmp_path / "mcp.json"
         text = path.read_text()
         path.write_text("{")
-        assert notice.text() == f"{path} is not valid JSON at line 1. Its servers cannot be called."
+        assert registry.notice() == f"{path} is not valid JSON at line 1. Its servers cannot be called."
         path.write_text(text + " " * (1024 - len(text)))
-        assert self.named(notice) == "a (new)"
+        assert self.named(registry) == "a (new)"
         path.write_text(text + " " * (1025 - len(text)))
-        assert notice.text() is None
+        assert registry.notice() is None
         path.unlink()
         assert (
-            notice.text()
+            registry.notice()
             == f"{path} cannot be read: No such file or directory. Its servers cannot be called."
         )
 

@@ -101,7 +101,7 @@ def test_tokens_are_renewed_before_they_expire_and_after_a_refusal(
     second = logins.read(server.url)
     assert second is not None
     assert second.access_token != first.access_token
-    assert second.refresh_token != first.refresh_token
+    assert second.tokens["refresh_token"] != first.tokens["refresh_token"]
 
     logins.write(replace(second, renew_at=0))
     server.seen.clear()
@@ -348,7 +348,7 @@ class TestHostile:
 
 
 def test_a_damaged_login_is_none(logins: Logins, tmp_path: Path) -> None:
-    stored = Login("https://x", "a", None, renewal_time(100), "", "https://x/token", None, {})
+    stored = Login("https://x", {"access_token": "a"}, {"client_id": "c"}, renew_at=renewal_time(100))
     logins.write(stored)
     assert logins.read("https://x") == stored
     [file] = (tmp_path / "findspot" / "logins").glob("*.json")

@@ -174,7 +174,7 @@ class TestHostile:
             assert other.seen == []
 
     def test_a_huge_answer_is_cut_off(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(remote_servers.connect_remote, "__defaults__", (100_000,))
+        monkeypatch.setattr(remote_servers, "MAX_ANSWER_BYTES", 100_000)
         with RemoteServer(needs_login=False) as server:
             server.answers["/mcp"] = Response(b"x" * 1_000_000, media_type="application/json")
             assert ask(write, url=server.url).error == "The server's answer is too large."

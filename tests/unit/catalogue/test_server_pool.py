@@ -17,16 +17,16 @@ import anyio
 import mcp_types as types
 import pytest
 
-from findspot.catalogue import live_connection, message_streams, server_pool, server_process
+from findspot.catalogue import live_connection, server_pool, server_process
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     MAX_TIMEOUT_S,
+    NESTED_VARIABLE,
     CallHandlers,
     RunningCall,
     ServerCallError,
     ServerTimeoutError,
 )
-from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 
@@ -140,9 +140,7 @@ def test_an_answer_that_cannot_be_read_is_answered_at_once(home: Path) -> None:
         described = {tool.own_name: tool.description for tool in await pool.tools(spec)}
         assert described["half"] == "Party \ufffd"
         deep = await failure(pool.call(spec, "deep"))
-        assert deep.user_message == (
-            "The server one answered with an error: The answer is nested too deeply."
-        )
+        assert "(it sent a message that cannot be read" in deep.user_message
         invalid = await failure(pool.call(spec, "invalid"))
         assert invalid.user_message == (
             "The server one sent an answer that MCP does not allow: content: Field required."
@@ -419,7 +417,7 @@ def test_progress_gives_a_call_its_time_again_up_to_a_limit() -> None:
 
 
 def test_limits_protect_everybody_else(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_streams, "MAX_MESSAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(server_process, "MAX_MESSAGE_BYTES", 1 << 20)
     monkeypatch.setattr(server_pool, "MAX_RUNNING", 2)
     monkeypatch.setattr(server_pool, "MAX_WAITING", 1)
 
@@ -427,8 +425,9 @@ def test_limits_protect_everybody_else(home: Home, monkeypatch: pytest.MonkeyPat
         chatty, quiet = home.spec("chatty"), home.spec("quiet")
         assert len(text(await pool.call(quiet, "large", {"bytes": 1_000_000}))) == 1_000_000
         large = await failure(pool.call(quiet, "large", {"bytes": 5 << 20}))
-        assert (
-            large.user_message == "The server quiet answered with an error: The answer is larger than 1 MB."
+        assert large.user_message.startswith(
+            "The server quiet ended before it answered: the connection was closed "
+            "(it sent a message of more than 1 MB"
         )
         async with anyio.create_task_group() as group:
             group.start_soon(pool.call, chatty, "chatty", {"lines": 1_000_000})

@@ -161,7 +161,8 @@ def test_only_the_server_itself_states_the_schema_of_its_tool(open_catalogue: Op
     async def confirm(_question: Confirmation) -> None: ...
 
     async def call() -> None:
-        await ToolCaller(opened, Answering(), "test").call("notes__read_note", {"name": "a"}, confirm=confirm)
+        caller = ToolCaller(opened, Answering(), "test", lambda _record: None)
+        await caller.call("notes__read_note", {"name": "a"}, confirm=confirm)
 
     anyio.run(call)
     assert asked == ["read_note"]
@@ -198,7 +199,7 @@ def test_the_state_of_each_server(open_catalogue: Open, write: Write) -> None:
     rows = {server.name: server for server in opened.servers()}
     assert "no-such-program-anywhere" in str(rows["bad"].error)
     assert (rows["notes"].tools, rows["notes"].index) == (3, project)
-    assert "off" not in str(opened.notice.text())
+    assert "off" not in str(opened.registry.notice())
     config["mcpServers"]["notes"]["args"].append("more")
     write("mcp.json", config)
     opened.registry.choices.make(project, "mail", enabled=False)

@@ -15,7 +15,8 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_registry import Availability
-from findspot.catalogue.tool_calls import AccessState, Confirmation, ToolCaller, ToolNotCallableError
+from findspot.catalogue.tool_access import AccessState
+from findspot.catalogue.tool_calls import Confirmation, ToolCaller, ToolNotCallableError
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import Write, index
@@ -81,7 +82,7 @@ class User:
 
         pool = ServerPool(self._home)
         try:
-            caller = ToolCaller(self._catalogue, pool, "test")
+            caller = ToolCaller(self._catalogue, pool, "test", lambda _record: None)
             outcome = await caller.call(name, {}, confirm=confirm)
             return str(outcome.result["content"][0]["text"])
         finally:

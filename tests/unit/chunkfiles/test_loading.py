@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import pytest
 
 from e2e.cortex_files import DIMENSIONS, chunk, embedding, file_value, write_file, write_samples
 from findspot.chunkfiles import ChunkFilesError, SearchOptions, chunk_reader
-from findspot.chunkfiles.collection import Collection
-from findspot.chunkfiles.served_files import load
+from findspot.chunkfiles.collection import Collection, load
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def loaded(folder: Path, dimensions: int | None = None, *, skip: bool = True) -> Collection:
-    return load(folder, folder.parent / "spool", dimensions, skip_malformed=skip)
+    path = folder.parent / f"{secrets.token_hex(8)}.sqlite"
+    load(folder, path, dimensions, skip_malformed=skip)
+    return Collection(path)
 
 
 def found(collection: Collection, query: str, **options: Any) -> list[str]:
@@ -117,7 +119,6 @@ BAD = {
     "number.json": file_value("data", [5]),  # type: ignore[list-item]
     "digits.json": '{"_metadata": {"dimensions": ' + "9" * 5_000 + '}, "chunks": []}',
     "digits-in-chunk.json": '{"chunks": [{"id": ' + "9" * 5_000 + "}]}",
-    "blanks.json": " " * 3_000_000 + '{"chunks": []}',
 }
 
 

@@ -11,24 +11,17 @@ import pytest
 from findspot.catalogue.known_clients import Machine
 from findspot.core.config import (
     check_value,
-    home_folder,
     hub_settings,
     load_settings,
     set_value,
+    starter_config,
     typed_value,
     unset_value,
+    write_starter,
 )
-from findspot.core.configfiles import starter_config, write_starter
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.roots import Roots, find_roots
-from findspot.core.setting_keys import (
-    BY_NAME,
-    COMMITTED,
-    DTYPES,
-    EMBEDDING_PROVIDERS,
-    KEYS,
-    PROVIDERS_WITH_DTYPE,
-)
+from findspot.core.paths import Roots, find_roots, home_folder
+from findspot.core.settings import BY_NAME, DTYPES, EMBEDDING_PROVIDERS, KEYS, PROVIDERS_WITH_DTYPE
 from findspot.embed.provider_registry import PROVIDERS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])
@@ -243,7 +236,7 @@ def test_a_repository_cannot_decide_where_text_goes(places: Places, name: str) -
 
 
 def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
-    assert set(COMMITTED) < set(BY_NAME)
+    committed = [key.name for key in KEYS if key.committed]
     own = (
         "embedding.",
         "llm.",
@@ -257,7 +250,7 @@ def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
         "activity",
         "editor",
     )
-    assert not [name for name in COMMITTED if name.startswith((*own, "activity", "editor"))]
+    assert not [name for name in committed if name.startswith((*own, "activity", "editor"))]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,10 @@ import pytest
 from findspot.core.errors import SymlinkError
 from findspot.core.files import (
     ContentError,
+    Folder,
+    LinkError,
+    NotRegularError,
+    TooLargeError,
     open_below,
     open_named,
     parse_json,
@@ -21,7 +25,6 @@ from findspot.core.files import (
     replacing_below,
     write_below,
 )
-from findspot.core.folder import Folder, LinkError, NotRegularError, TooLargeError
 
 
 @pytest.fixture

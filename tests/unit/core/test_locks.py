@@ -53,7 +53,7 @@ def test_one_process_at_a_time(lock: Path) -> None:
         assert f"process {holder.pid}" in caught.value.developer_message
         holder.communicate("")
         with writer_lock(lock):
-            assert owner(lock) == f"process {os.getpid()}"
+            assert owner(lock) == f"this process ({os.getpid()})"
     assert not is_locked(lock)
 
 
@@ -79,7 +79,7 @@ def test_one_who_waits_gets_it(lock: Path) -> None:
         waiting.start()
         holder.communicate("")
         waiting.join()
-    assert owners == [f"process {os.getpid()}"]
+    assert owners == [f"this process ({os.getpid()})"]
 
 
 def test_one_thread_at_a_time(lock: Path) -> None:

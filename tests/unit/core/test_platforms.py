@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from findspot.core import files, folder, platforms
+from findspot.core import files, platforms
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import relative_path
 from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native
@@ -83,7 +83,7 @@ class TestReplacing:
                 raise PermissionError(13, "sharing violation")
             real(source, target, **folders)
 
-        monkeypatch.setattr(folder, "_REPLACE_WAITS_S", (0.0,) * 4)
+        monkeypatch.setattr(files, "_REPLACE_WAITS_S", (0.0,) * 4)
         monkeypatch.setattr(os, "replace", replace)
         files.write_atomic(tmp_path / "a", b"new")
         assert (tmp_path / "a").read_bytes() == b"new"
@@ -93,7 +93,7 @@ class TestReplacing:
         def replace(source: str, target: str, **folders: Any) -> None:
             raise PermissionError(13, "sharing violation")
 
-        monkeypatch.setattr(folder, "_REPLACE_WAITS_S", (0.0,) * 2)
+        monkeypatch.setattr(files, "_REPLACE_WAITS_S", (0.0,) * 2)
         monkeypatch.setattr(os, "replace", replace)
         with pytest.raises(files.PermissionDeniedError):
             files.write_atomic(tmp_path / "a", b"new")

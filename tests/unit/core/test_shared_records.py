@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.config import RememberedSettings, one_moment
 from findspot.core.shared_records import Later, SharedRecords
 
 INSERT = "INSERT INTO numbers (number) VALUES (?)"
@@ -68,16 +67,3 @@ def test_old_rows_are_deleted_within_a_batch(records: SharedRecords) -> None:
         later(partial(records.add, INSERT, (number,), tidy=tidy, every=5))
     later.finish()
     assert _numbers(records) == [7, 8, 9]
-
-
-def test_settings_stay_the_same_for_a_moment_and_change_after_it(tmp_path: Path) -> None:
-    index = tmp_path / "index"
-    index.mkdir()
-    remembered = RememberedSettings(None, index, {})
-    with one_moment():
-        before = remembered.now()
-        (index / "config.json").write_text('{"indexingStrategy": "lazy"}', "utf-8")
-        with one_moment():
-            assert remembered.now() is before
-        assert remembered.now() is before
-    assert (before.sync.strategy, remembered.now().sync.strategy) == ("realtime", "lazy")

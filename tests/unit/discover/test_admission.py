@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contents import DEFAULT_FILES
-from findspot.core.denied import is_denied
 from findspot.core.model import Corpus
+from findspot.core.paths import is_denied
 from findspot.discover.admission import compiled, corpus_of
 from findspot.discover.root_folder import cleaned, is_unsafe, nfc, spelled_out
 

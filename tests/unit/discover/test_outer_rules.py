@@ -10,7 +10,7 @@ import pytest
 
 from contents import files_wanted, write_files
 from findspot.core.model import SkipReason
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.discover.outer_rules import global_excludes, parse_git_config, state_above
 from findspot.discover.walk import classify, walk
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.folder import TooLargeError
+from findspot.core.files import TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.admission import not_indexable
 from findspot.discover.root_folder import open_root, read_file

@@ -16,7 +16,7 @@ import pytest
 from contents import files_wanted
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
 from findspot.discover.walk import Discovery, classify, walk

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from findspot.core.errors import FindspotError, IndexFormatError
@@ -134,21 +133,27 @@ def test_an_index_of_a_newer_format_is_refused(folder: Path) -> None:
         NamedIndexes(folder, LIMIT).search("tea", index_name="shelf")
 
 
-def test_an_index_of_format_1_is_encoded_again(folder: Path) -> None:
-    """Format 1 left out short words: each was a zero in the encoded document."""
-    first = NamedIndexes(folder, LIMIT)
-    first.add([Document.checked("a", "plan a trip"), Document.checked("b", "plan b trip")], "shelf")
-    first.close()
-    with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db, db:
-        (short,) = db.execute("SELECT group_concat(number) FROM terms WHERE length(term) < 3").fetchone()
-        zero = [int(number) for number in short.split(",")]
-        for number, encoded in db.execute("SELECT number, encoded FROM documents").fetchall():
-            words = np.frombuffer(encoded, np.uint32)
-            old = np.where(np.isin(words, zero), 0, words).astype(np.uint32).tobytes()
-            db.execute("UPDATE documents SET encoded = ? WHERE number = ?", (old, number))
-        db.execute("PRAGMA user_version = 1")
+_FORMAT_2 = """
+DROP TABLE words;
+DROP TABLE documents;
+CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT NOT NULL);
+CREATE TABLE removals (number INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL);
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL UNIQUE, content TEXT NOT NULL,
+    metadata TEXT NOT NULL, encoded BLOB NOT NULL
+);
+INSERT INTO documents (doc_id, content, metadata, encoded) VALUES
+    ('a', 'plan a trip', '{"n": 1}', x'00000000'), ('b', 'plan b trip', '{}', x'00000000');
+"""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_words_of_an_older_format_are_written_again(folder: Path, version: int) -> None:
+    with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db:
+        db.executescript(f"{_FORMAT_2} PRAGMA user_version = {version};")
     again = NamedIndexes(folder, LIMIT)
-    assert [found.doc_id for found in again.search('"plan a trip"', index_name="shelf").results] == ["a"]
+    (found,) = again.search('"plan a trip"', index_name="shelf").results
+    assert (found.doc_id, found.metadata) == ("a", {"n": 1})
     assert [found.doc_id for found in again.search("trip -b", index_name="shelf").results] == ["a"]
     again.add([Document.checked("c", "trip b again")], "shelf")
     assert again.search("+b", index_name="shelf").total_matches == 2

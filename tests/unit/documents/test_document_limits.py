@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, Tokenizer
 from findspot.documents.document_query import parse
-from findspot.documents.postings import DOCUMENT_BYTES, Growing
 
 LIMIT = 64_000_000
 
@@ -26,22 +22,6 @@ def held(indexes: NamedIndexes, name: str = "default") -> int:
 
 
 class TestMemory:
-    def test_a_word_a_place_and_a_document_count_what_they_take(self, tmp_path: Path) -> None:
-        """About 160 bytes for a new word, 16 for each place of one, 300 for a document, and its text."""
-        indexes = NamedIndexes(tmp_path, LIMIT)
-        indexes.add([Document.checked("first", words(0, 20_000))])
-        before = held(indexes)
-        indexes.add([Document.checked("same", words(0, 20_000))])
-        places = held(indexes) - before - 180_000
-        assert places == pytest.approx(20_000 * 16, rel=0.25)
-        before = held(indexes)
-        indexes.add([Document.checked("new", words(20_000, 20_000))])
-        assert held(indexes) - before - 180_000 - places == pytest.approx(20_000 * 160, rel=0.05)
-        small = NamedIndexes(tmp_path, LIMIT)
-        before = held(small)
-        small.add([Document.checked(str(number), "tea") for number in range(500)])
-        assert held(small) - before == pytest.approx(500 * 420, rel=0.1)
-
     def test_a_limit_admits_as_much_as_it_says_and_no_more(self, tmp_path: Path) -> None:
         indexes = NamedIndexes(tmp_path, 4_000_000)
         documents = (Document.checked(str(number), words(number * 100, 100)) for number in range(10_000))
@@ -50,59 +30,27 @@ class TestMemory:
         assert 3_900_000 < held(indexes) <= 4_000_000
 
     def test_all_indexes_in_memory_share_the_limit(self, tmp_path: Path) -> None:
-        indexes = NamedIndexes(tmp_path, 1_000_000)
+        indexes = NamedIndexes(tmp_path, 300_000)
         indexes.create("other")
-        indexes.add([Document.checked("a", words(0, 3_000))], "other")
+        indexes.add([Document.checked("a", words(0, 6_000))], "other")
         with pytest.raises(InvalidArgumentError, match="Memory limit reached"):
-            indexes.add([Document.checked("a", words(0, 3_000))])
+            indexes.add([Document.checked("a", words(0, 6_000))])
         indexes.drop("other")
-        indexes.add([Document.checked("a", words(0, 3_000))])
+        indexes.add([Document.checked("a", words(0, 6_000))])
 
     def test_removed_documents_give_their_memory_back(self, tmp_path: Path) -> None:
-        """More than half of 300,000 places, and more than 100,000, are dropped from the log."""
         indexes = NamedIndexes(tmp_path, LIMIT)
+        empty = held(indexes)
         indexes.add([Document.checked(str(number), "tea " * 9_999) for number in range(30)])
-        full = held(indexes)
-        for number in range(14):
+        for number in range(30):
             indexes.remove(str(number))
-        text = 14 * 40_000
-        assert held(indexes) == pytest.approx(full - text, rel=0.01)
-        for number in range(14, 16):
-            indexes.remove(str(number))
-        assert held(indexes) < (full - text) * 0.6
-        answer = indexes.search("tea", 30)
-        assert [found.doc_id for found in answer.results] == [str(number) for number in range(16, 30)]
-        assert indexes.remove("16")
-        assert not indexes.remove("0")
-        assert indexes.search("tea").total_matches == 13
-
-    def test_a_few_removed_documents_stay_in_the_log(self, tmp_path: Path) -> None:
-        indexes = NamedIndexes(tmp_path, LIMIT)
-        indexes.add([Document.checked(str(number), "tea " * 9_999) for number in range(11)])
-        for number in range(10):
-            indexes.remove(str(number))
-        before = held(indexes)
-        indexes.remove("10")
-        assert held(indexes) < before / 2
-        assert DOCUMENT_BYTES < held(indexes) < 100_000
+        assert held(indexes) == pytest.approx(empty, abs=20_000)
 
     def test_replacing_a_document_does_not_grow_the_index_for_ever(self, tmp_path: Path) -> None:
         indexes = NamedIndexes(tmp_path, LIMIT)
         for number in range(30):
             indexes.add([Document.checked("a", f"tea{number} " * 9_999)])
-        assert held(indexes) < 4_000_000
-
-    def test_arrays_grow_by_a_quarter(self) -> None:
-        array = Growing()
-        empty = array.memory_bytes
-        array.extend(np.arange(1024, dtype=np.uint32))
-        assert array.memory_bytes == empty == 4 * 1024
-        array.extend(np.arange(1, dtype=np.uint32))
-        assert array.memory_bytes == 4 * 1280
-        array.extend(np.arange(10_000, dtype=np.uint32))
-        assert array.memory_bytes == 4 * 11_025
-        assert array.values[:3].tolist() == [0, 1, 2]
-        assert array.values[1023:1026].tolist() == [1023, 0, 0]
+        assert held(indexes) < 1_000_000
 
 
 def test_a_thousand_indexes_in_memory(tmp_path: Path) -> None:
@@ -168,36 +116,12 @@ class TestManyDocuments:
         assert answer.results[901].highlights == ("plan 901 trip",)
         assert indexes.search('"plan 3 trip"', 5, "shelf").results[0].doc_id == "d0003"
 
-    def test_all_documents_of_format_1_are_encoded_again(self, folder: Path) -> None:
-        with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db, db:
-            db.execute("UPDATE documents SET encoded = x'00000000'")
-            db.execute("PRAGMA user_version = 1")
-        indexes = NamedIndexes(folder, LIMIT)
-        assert indexes.search("trip", 1, "shelf").total_matches == 1_900
-        assert indexes.search('"plan 7 trip"', index_name="shelf").results[0].doc_id == "d0007"
-        with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db:
-            assert db.execute("PRAGMA user_version").fetchone() == (2,)
-            (terms,) = db.execute("SELECT COUNT(*) FROM terms").fetchone()
-            assert terms == 2 + 1_900
-
     def test_the_size_on_disk_is_that_of_the_file(self, folder: Path) -> None:
         indexes = NamedIndexes(folder, LIMIT)
         info = indexes.info("shelf")
         assert (info.name, info.backend, info.documents) == ("shelf", "disk", 1_900)
         assert info.storage_bytes == sum(path.stat().st_size for path in folder.glob("docs-shelf.sqlite*")
                                          if not path.name.endswith("-shm"))  # fmt: skip
-
-
-def test_a_log_that_is_sorted_and_then_grows_finds_every_place(tmp_path: Path) -> None:
-    """More than 200,000 places are sorted; later ones, and later words, are found as well."""
-    indexes = NamedIndexes(tmp_path, LIMIT)
-    indexes.add([Document.checked(f"a{number}", "green tea " * 9_000) for number in range(12)])
-    assert indexes.search("tea").total_matches == 12
-    indexes.add([Document.checked("b", "black tea"), Document.checked("c", "tea black")])
-    assert indexes.search("tea").total_matches == 14
-    assert [found.doc_id for found in indexes.search("black").results] == ["b", "c"]
-    assert [found.doc_id for found in indexes.search('"tea black"').results] == ["c"]
-    assert [found.doc_id for found in indexes.search('"black tea"').results] == ["b"]
 
 
 def test_a_phrase_at_the_very_end_of_everything(tmp_path: Path) -> None:

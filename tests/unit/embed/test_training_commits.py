@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import commits
-import docstrings
 from guard import Guard
 from messages import Message, clean, telling_words
 
@@ -144,7 +143,7 @@ def mirror(tmp_path: Path) -> Path:
 
 
 def test_a_fix_becomes_a_case_at_the_state_before_it(mirror: Path, tmp_path: Path) -> None:
-    assert commits.collect(mirror, tmp_path, commits.cases_of) == "shop/pools: 2 cases\n"
+    assert commits.collect(mirror, tmp_path) == "shop/pools: 2 cases\n"
     message, subject = map(json.loads, (tmp_path / "shop+pools.jsonl").read_text("utf-8").splitlines())
     assert message["repo"] == "shop/pools"
     assert message["kind"] == "message"
@@ -155,35 +154,3 @@ def test_a_fix_becomes_a_case_at_the_state_before_it(mirror: Path, tmp_path: Pat
     assert subject["query"] == "Report how many connections are open"
     assert subject["relevant"] == [{"path": "src/pool.py", "start_line": 2, "end_line": 3}]
     assert "names_path" not in subject
-
-
-@pytest.mark.parametrize(
-    ("comment", "sentence"),
-    [
-        (
-            '"""Close every connection of the pool. Wait for those in use."""',
-            "Close every connection of the pool.",
-        ),
-        (
-            "/**\n * Closes every connection\n * of the pool.\n * @param wait whether\n */",
-            "Closes every connection of the pool.",
-        ),
-        (
-            "// CloseAll closes every idle connection of the pool.",
-            "closes every idle connection of the pool.",
-        ),
-        ("# Closes it.", ""),
-        ("// Copyright the authors of the connection pool library.", ""),
-    ],
-)
-def test_the_first_sentence_of_a_comment_is_the_question(comment: str, sentence: str) -> None:
-    assert docstrings.first_sentence(comment, "CloseAll") == sentence
-
-
-def test_a_comment_is_hidden_inside_and_above_its_function() -> None:
-    body = "    one()\n    two()\n    three()\n    four()\n    five()\n"
-    text = f'def close(pool):\n    """Close every connection of the pool."""\n{body}'
-    question = "Close every connection of the pool."
-    assert list(docstrings.documented("pool.py", text)) == [(question, (2, 2), (1, 7))]
-    text = f"package pools\n\n// {question}\nfunc shut() {{\n{body}}}\n"
-    assert list(docstrings.documented("pool.go", text)) == [(question, (3, 3), (4, 10))]

@@ -13,11 +13,10 @@ import pytest
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.config import hub_settings
+from findspot.core.config import HubSettings, hub_settings
 from findspot.core.errors import ModelMismatchError, ModelUnavailableError, ProviderError
 from findspot.core.files import content_hash
 from findspot.core.model import IndexState, Mode
-from findspot.core.settings import HubSettings
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.transformer import (
     MDBR_LEAF,

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.config import hub_settings
+from findspot.core.config import HubSettings, hub_settings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
-from findspot.core.settings import HubSettings
 from findspot.embed import weights
 from findspot.embed.transformer import MDBR_LEAF
 from findspot.embed.weights import ModelFiles, find_weights, get_weights

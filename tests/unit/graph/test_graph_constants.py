@@ -108,8 +108,8 @@ def test_a_constant_is_followed_through_several_files(hops: int, tmp_path: Path)
         assert set(calls(graph, "start")) == {"HANDLE"}
 
 
-@pytest.mark.parametrize(("renamings", "found"), [(1, ["start"]), (2, ["start"]), (3, [])])
-def test_a_function_is_known_by_two_further_names(renamings: int, found: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("renamings", [1, 3])
+def test_a_function_is_known_by_further_names(renamings: int, tmp_path: Path) -> None:
     files = {"m0.py": "def name_0(): ...\n"}
     for n in range(1, renamings):
         files[f"m{n}.py"] = f"from m{n - 1} import name_{n - 1} as name_{n}\n"
@@ -117,7 +117,7 @@ def test_a_function_is_known_by_two_further_names(renamings: int, found: list[st
     files["last.py"] = f"{last}def start():\n    name_{renamings}()\n"
     with graph_of(files, tmp_path) as graph:
         (node,) = graph.find("name_0")
-        assert [edge.source.name for edge in graph.callers(node)] == found
+        assert [edge.source.name for edge in graph.callers(node)] == ["start"]
 
 
 @pytest.mark.parametrize("count", [40, 41])

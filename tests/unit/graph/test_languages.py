@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.graph.languages import language_of
-from findspot.graph.languages.others import ModulesByPath
+from findspot.graph.languages.language import ModulesByPath
 from findspot.graph.sources import Sources
+from findspot.graph.values import UNIQUE
 from graphs import graph_of, stored
 
 PAGE = Path(__file__).parents[3] / "docs" / "graph.md"
@@ -73,7 +74,7 @@ def test_all_paths_are_looked_through_once_for_all_imports(tmp_path: Path) -> No
     """Of a project with a hundred thousand files, each import looked through all of them."""
     store = stored({f"lib/{n}.h": "int x;\n" for n in range(3)}, tmp_path)
     with store.snapshot() as snapshot:
-        finder = ModulesByPath(Sources(snapshot))
+        finder = ModulesByPath(Sources(snapshot).project)
         paths = finder.paths = _Counted(finder.paths)
         found = [list(finder.files("src/a.c", f"{n}.h")) for n in range(5)]
     store.close()
@@ -103,3 +104,18 @@ func use(x any) {
         (use,) = graph.find("use")
         calls = [(edge.line, edge.target.qualified) for edge in graph.callees(use)]
     assert calls == [(9, "A.Run"), (11, "B.Run"), (14, "B.Run")]
+
+
+def test_a_call_in_swift_leads_to_the_only_definition_of_its_name(tmp_path: Path) -> None:
+    """What types say was wrong too often; overrides count as what they override."""
+    files = {
+        "a.swift": "class Base {\n  func charge() {}\n}\nclass Card: Base {\n  override func charge() {}\n}",
+        "b.swift": "func pay(_ card: Card) {\n  card.charge()\n  settle()\n}\nfunc settle() {}\n",
+        "c.swift": "class Bill {\n  func settle() {}\n}\n",
+    }
+    with graph_of(files, tmp_path) as graph:
+        (pay,) = graph.find("pay")
+        found = [(edge.target.qualified, edge.confidence) for edge in graph.callees(pay)]
+        assert found == [("Base.charge", UNIQUE)]
+        (use,) = [use for use in graph.unresolved(pay) if use.name == "settle"]
+        assert (use.reason, len(use.candidates)) == ("ambiguous", 2)

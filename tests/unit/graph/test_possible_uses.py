@@ -64,18 +64,6 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
         assert certain == [(name, line) for name in names for line in (1, 3)]
 
 
-def test_an_inherited_method_may_stand_for_one_of_an_interface(tmp_path: Path) -> None:
-    files = {
-        "Port.java": "interface Port { void send(); }\n",
-        "Base.java": "class Base { public void send() {} }\n",
-        "Real.java": "class Real extends Base implements Port {}\n",
-        "Use.java": "class Use { void go(Port port) { port.send(); } }\n",
-    }
-    with graph_of(files, tmp_path) as graph:
-        (use,) = graph.doubts.callers(graph.find("Base.send")).places
-        assert (use.path, use.reason) == ("Use.java", "through Port.send, for which Real inherits it")
-
-
 def test_an_overridden_method_that_is_passed_as_a_value_may_mean_the_one_that_overrides(
     tmp_path: Path,
 ) -> None:

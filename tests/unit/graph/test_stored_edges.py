@@ -6,6 +6,7 @@ import contextlib
 import gc
 import random
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from benchmarks.graph.measure import every_node
 
 from findspot.core.facts import Relation
 from findspot.core.model import Progress
-from findspot.core.progress import CancelToken
-from findspot.graph import Edge, Graph, shared_tables, stored_edges
+from findspot.core.progress import CancelToken, ignore_progress
+from findspot.graph import Edge, Graph, pending_note, resolve_waiting, shared_tables, stored_edges
+from findspot.graph.edges import FAR
 from findspot.graph.stored_edges import resolve_pending
 from findspot.store import edge_rows
 from findspot.store.database import connect_reader
@@ -66,13 +68,60 @@ def _anew(files: Mapping[str, str], home: Path) -> set[tuple[str, Edge]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_stored_edges_are_those_that_a_question_resolves(language: str, tmp_path: Path) -> None:
-    store = stored(_files(language), tmp_path)
-    resolved = _edges(store)
+def test_edges_are_the_same_from_both_ends(language: str, tmp_path: Path) -> None:
+    """What a definition refers to is resolved when somebody asks, and what refers to it is stored."""
+    store = stored(_files(language), tmp_path, resolve=False)
     assert _resolve(store) > 0
     assert _resolve(store) == 0
+    with store.snapshot() as snapshot:
+        graph = Graph(snapshot)
+        nodes = every_node(graph)
+        started = {edge for node in nodes for edge in graph.edges_of(node)}
+        assert started == {edge for _, edge in _edges(store) if edge.mark != FAR}
     store.close()
-    assert _edges(store) == resolved
+
+
+def test_answers_say_how_many_files_are_pending(tmp_path: Path) -> None:
+    files = {"a.py": "def helper(): ...\n", "b.py": "from a import helper\n\nhelper()\n"}
+    store = stored(files, tmp_path, resolve=False)
+    with store.snapshot() as snapshot:
+        note = pending_note(snapshot)
+    assert note == "2 files pending: what they refer to may be missing or out of date."
+    _resolve(store)
+    with store.snapshot() as snapshot:
+        assert pending_note(snapshot) is None
+    store.close()
+
+
+def test_what_was_written_last_is_resolved_first(tmp_path: Path) -> None:
+    files = {f"m{number}.py": f"def f{number}(): ...\n\n\nf{number}()\n" for number in range(3)}
+    store = stored(files, tmp_path, resolve=False)
+    edited = record_of("m1.py", files["m1.py"] + "f1()\n")
+    with store.writer() as writer:
+        writer.put(edited)
+        writer.touch(replace(edited.file, mtime_ns=1))
+        writer.commit()
+        with store.snapshot() as snapshot, writer.storing_edges() as edges:
+            assert resolve_pending(snapshot, edges, CancelToken(), 1) == 1
+    with store.snapshot() as snapshot:
+        pending = {snapshot.files.by_id[number].path for number in snapshot.edges.pending()}
+    assert pending == {"m0.py", "m2.py"}
+    store.close()
+
+
+def test_what_is_pending_is_resolved_before_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few files at a time; not while somebody else writes."""
+    monkeypatch.setattr(stored_edges, "FEW", 2)
+    files = {f"m{number}.py": f"def f{number}(): ...\n\n\nf{number}()\n" for number in range(5)}
+    store = stored(files, tmp_path, resolve=False)
+    with store.writer():
+        assert not resolve_waiting(store, ignore_progress, CancelToken())
+    more = [resolve_waiting(store, ignore_progress, CancelToken()) for _ in range(4)]
+    assert more == [True, True, False, False]
+    with store.snapshot() as snapshot:
+        assert not snapshot.edges.pending()
     store.close()
 
 
@@ -86,8 +135,7 @@ def test_edges_after_edits_are_those_of_a_new_index(language: str, tmp_path: Pat
     for number in range(6):
         changed = _edited(files, chance)
         _put(store, changed)
-        if chance.random() < 0.7:
-            _resolve(store)
+        _resolve(store)
         files = {path: text for path, text in {**files, **changed}.items() if text is not None}
         assert _edges(store) == _anew(files, tmp_path / str(number)), changed.keys()
     store.close()
@@ -181,6 +229,8 @@ def test_edges_do_not_depend_on_when_tables_are_emptied(
     resolved = _edges(store)
     monkeypatch.setattr(shared_tables, "MOST_FILES", 1)
     monkeypatch.setattr(stored_edges, "_LOOK", 1)
+    with store.writer() as writer, writer.storing_edges() as edges:
+        edges.clear()
     _resolve(store)
     store.close()
     assert _edges(store) == resolved
@@ -191,7 +241,7 @@ def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: p
     """speed 7: many edges are committed in parts, which other processes see."""
     monkeypatch.setattr(edge_rows, "_LEAST", 0)
     files = {f"m{number}.py": f"def f{number}():\n    pass\n\n\nf{number}()\n" for number in range(4)}
-    store = stored(files, tmp_path)
+    store = stored(files, tmp_path, resolve=False)
     reported: list[int] = []
 
     def progress(now: Progress) -> None:
@@ -206,7 +256,6 @@ def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: p
 
 
 def test_the_edges_that_were_put_last_are_stored(tmp_path: Path) -> None:
-    """Two processes may resolve the same file, where they meet."""
     store = stored({"m.py": "x = 1\n"}, tmp_path)
     with store.writer() as writer:
         with writer.storing_edges() as edges:
@@ -227,7 +276,7 @@ def test_files_whose_edges_could_not_be_stored_are_resolved_again(
 ) -> None:
     """A second Ctrl-C, or no memory, while many are stored at once."""
     monkeypatch.setattr(edge_rows, "_LEAST", 0)
-    store = stored({"m.py": "def f():\n    pass\n\n\nf()\n"}, tmp_path)
+    store = stored({"m.py": "def f():\n    pass\n\n\nf()\n"}, tmp_path, resolve=False)
     with store.snapshot() as snapshot:
         (pending,) = snapshot.edges.pending()
 

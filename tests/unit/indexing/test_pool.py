@@ -18,9 +18,9 @@ import pytest
 
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
+from findspot.core.paths import Roots
 from findspot.core.platforms import processor_s
 from findspot.core.progress import CancelToken
-from findspot.core.roots import Roots
 from findspot.indexing import workers
 from findspot.indexing.workers import (
     Indexed,

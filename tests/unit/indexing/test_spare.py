@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import Corpus, SourceFile
+from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
-from findspot.core.roots import Roots
 from findspot.indexing.workers import Indexed, Job, Setup, SparePool, WorkerPool
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import ChunkType, Corpus, SourceFile
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.embed.chunk_vectors import embed_chunks
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.worker import process

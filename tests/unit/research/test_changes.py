@@ -8,7 +8,7 @@ import pytest
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import read_history
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.graph import Node
 from findspot.research.changes import Change, FileChange, parse_diff, read_change, touched
 from graphs import graph_of

@@ -1,11 +1,17 @@
-"""The record of questions: what of an answer is stored, and how much of it."""
+"""The record of questions, counts and calls: what of an answer is stored, and how much of it."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from findspot.catalogue.tool_record import CallEnd, CallRecord
+from findspot.core.errors import FindspotError
+from findspot.core.model import Hit, Span
+from findspot.core.paths import Roots
 from findspot.serve import activity
 
 
@@ -83,3 +89,86 @@ def test_entries_by_client_and_their_sum() -> None:
 def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: str) -> None:
     activity.note(entry(question))
     assert [each.question for each in activity.entries()] == [stored]
+
+
+def _hit(path: str, line: int, text: str) -> Hit:
+    return Hit(path, Span(line, line + text.count("\n")), text, 0.9, "function", "python", focus=line)
+
+
+@pytest.mark.parametrize(
+    ("lines", "found", "chars"),
+    [
+        (200, [_hit("a.py", 100, "0123456789\n0123")], 40 * 7),
+        (200, [_hit("a.py", 100, "0123456789"), _hit("a.py", 110, "0123456789")], 50 * 10),
+        (200, [_hit("a.py", 1, "0123456789")], 20 * 10),
+        (3, [_hit("a.py", 2, "0123456789")], 3 * 11),
+        (0, [_hit("gone.py", 2, "0123456789")], 0),
+        (0, [_hit("dep://pypi/a@1/a.py", 100, "0123456789")], 40 * 10),
+    ],
+)
+def test_forty_lines_around_each_place_are_counted_once_and_at_most_the_file(
+    tmp_path: Path, lines: int, found: list[Hit], chars: int
+) -> None:
+    (tmp_path / "a.py").write_text("0123456789\n" * lines)
+    activity.count_search("assistant", Roots(tmp_path), found, 8)
+    assert activity.usage() == [activity.Usage("assistant", 1, 1, 2, chars // activity.CHARS_PER_TOKEN)]
+
+
+def call(tool: str, server: str = "files", outcome: CallEnd = CallEnd.OK) -> CallRecord:
+    return CallRecord(server, tool, "a client", outcome, 12.5, 40, 2_000)
+
+
+def test_calls_are_read_newest_first() -> None:
+    assert activity.recent_calls(10) == []
+    calls = [call("read"), call("status", "git", CallEnd.TIMED_OUT), call("write", outcome=CallEnd.REFUSED)]
+    for record in calls:
+        activity.log_call(record)
+    assert activity.recent_calls(10) == calls[::-1]
+    assert activity.recent_calls(1) == [calls[2]]
+    assert activity.recent_calls(10, "git") == [calls[1]]
+    activity.clear_calls()
+    assert activity.recent_calls(10) == []
+
+
+def test_only_the_owner_can_read_the_record(tmp_path: Path) -> None:
+    activity.log_call(call("read"))
+    home = tmp_path / "home"
+    assert [file.stat().st_mode & 0o077 for file in home.glob("activity.sqlite*")] == [0, 0, 0]
+    assert home.stat().st_mode & 0o077 == 0
+
+
+def test_the_log_of_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded = activity._TIDY_CALLS.replace(str(activity.MAX_CALLS), "30")
+    monkeypatch.setattr(activity, "_TIDY_CALLS", bounded)
+    for number in range(80):
+        activity.log_call(call(f"{number}" + "x" * 10_000))
+    kept = activity.recent_calls(1_000)
+    assert (len(kept), kept[0].tool[:2], kept[-1].tool[:2]) == (30, "79", "50")
+    assert {len(record.tool) for record in kept} == {200}
+
+
+def test_processes_write_at_the_same_time() -> None:
+    program = (
+        "import sys; from findspot.catalogue.tool_record import CallRecord\n"
+        "from findspot.serve.activity import log_call\n"
+        "for n in range(50): log_call(CallRecord(sys.argv[1], str(n), '', 'ok', 1, 1, 1))"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", program, name]) for name in ("a", "b")]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert {name: len(activity.recent_calls(1_000, name)) for name in "ab"} == {"a": 50, "b": 50}
+
+
+def test_a_damaged_or_deleted_record_fails_no_call(tmp_path: Path) -> None:
+    file = tmp_path / "home" / activity.FILE_NAME
+    activity.log_call(call("read"))
+    for part in file.parent.glob("activity.sqlite*"):
+        part.unlink()
+    activity.log_call(call("write"))
+    assert [record.tool for record in activity.recent_calls(10)] == ["write"]
+    for part in file.parent.glob("activity.sqlite*"):
+        part.unlink()
+    file.write_bytes(b"not a database" * 100)
+    activity.log_call(call("read"))
+    with pytest.raises(FindspotError, match="log of calls cannot be read") as raised:
+        activity.recent_calls(10)
+    assert str(file) in raised.value.hint

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import IndexBusyError
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.sync.changed_paths import EVERYTHING, MAX_PATHS, DirtyFiles, read_dirty
 from findspot.sync.strategies import (
     AT_ONCE,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from findspot.graph.languages.c import C, Cpp
+from findspot.graph.languages.csharp import CSharp
 from findspot.graph.languages.ecmascript import JavaScript, TypeScript
 from findspot.graph.languages.go import Go
-from findspot.graph.languages.jvm import Java, Kotlin
+from findspot.graph.languages.java import Java
+from findspot.graph.languages.kotlin import Kotlin
 from findspot.graph.languages.language import Language
-from findspot.graph.languages.others import C, Cpp, CSharp, Php, Ruby, Rust, Swift
+from findspot.graph.languages.php import Php
 from findspot.graph.languages.python import Python
+from findspot.graph.languages.ruby import Ruby
+from findspot.graph.languages.rust import Rust
+from findspot.graph.languages.swift import Swift
 
 _LANGUAGES: dict[str, Language] = {
     "python": Python(),

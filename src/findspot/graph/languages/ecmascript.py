@@ -64,33 +64,33 @@ class EcmascriptModules(ModuleFinder):
     def _entries(self, package: str) -> Iterator[str]:
         """Yield the source first: what `main` names is mostly built, and not in the project."""
         yield from ("src/index", "index", "src/main", "lib/index", "src")
-        written = _read_jsonc(self.sources.text(posixpath.join(package, "package.json")))
+        written = _read_jsonc(self.project.text(posixpath.join(package, "package.json")))
         for key in ("source", "module", "main", "types"):
             if isinstance(written.get(key), str):
                 yield written[key]
 
     @property
     def _packages(self) -> list[tuple[str, str]]:
-        return self.sources.once("ecmascript_packages", self._find_packages)
+        return self.project.once("ecmascript_packages", self._find_packages)
 
     def _find_packages(self) -> list[tuple[str, str]]:
         """Name and folder of every package, longest name first."""
         packages = []
         for path in self._named(("package.json",)):
-            name = _read_jsonc(self.sources.text(path)).get("name")
+            name = _read_jsonc(self.project.text(path)).get("name")
             if isinstance(name, str) and name:
                 packages.append((name, posixpath.dirname(path)))
         return sorted(packages, key=lambda pair: (-len(pair[0]), pair))
 
     @property
     def _aliases(self) -> list[tuple[str, str, list[str]]]:
-        return self.sources.once("ecmascript_aliases", self._find_aliases)
+        return self.project.once("ecmascript_aliases", self._find_aliases)
 
     def _find_aliases(self) -> list[tuple[str, str, list[str]]]:
         """Folder of a configuration, pattern, and the targets below that folder; innermost first."""
         aliases: list[tuple[str, str, list[str]]] = []
         for path in self._named(_CONFIGS):
-            options = _read_jsonc(self.sources.text(path)).get("compilerOptions")
+            options = _read_jsonc(self.project.text(path)).get("compilerOptions")
             if not isinstance(options, dict):
                 continue
             folder, base = posixpath.dirname(path), str(options.get("baseUrl", "."))
@@ -105,7 +105,7 @@ class EcmascriptModules(ModuleFinder):
         return sorted(aliases, key=lambda item: (-item[0].count("/"), item[1] == "*", item[0], -len(item[1])))
 
     def _named(self, names: tuple[str, ...]) -> list[str]:
-        return [file.path for file in self.sources.files.files if file.path.rpartition("/")[2] in names]
+        return sorted(path for path in self.paths if path.rpartition("/")[2] in names)
 
 
 def _read_jsonc(text: str) -> dict[str, Any]:

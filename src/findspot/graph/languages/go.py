@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
 from findspot.graph.languages.language import Language, ModuleFinder
-
-if TYPE_CHECKING:
-    from findspot.graph.source_view import SourceView
 
 _SYSTEM = re.compile(
     r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|netbsd|openbsd|plan9|solaris|wasip1|windows)"
@@ -23,7 +19,7 @@ _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 class GoModules(ModuleFinder):
     """Finds the folder of a package: below the module that `go.mod` names, or by how its path ends."""
 
-    def folder(self, view: SourceView, fact: ImportFact) -> str | None:
+    def folder(self, path: str, fact: ImportFact) -> str | None:
         for module, folder in self._modules:
             if fact.module == module or fact.module.startswith(f"{module}/"):
                 below = posixpath.join(folder, fact.module[len(module) + 1 :]).rstrip("/")
@@ -39,40 +35,28 @@ class GoModules(ModuleFinder):
     def files_in(self, folder: str) -> tuple[str, ...]:
         return self._folders.get(folder, ())
 
-    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
-        table: dict[int, dict[str, list[ImportFact]]] = self.sources.tables.table("go packages")
-        if view.id not in table:
-            table[view.id] = {}
-            for fact in view.facts.imports:
-                folder = self.folder(view, fact)
-                for path in self.files_in(folder)[:1] if folder is not None else ():
-                    package = self.sources.at(path)
-                    if package is not None:
-                        table[view.id].setdefault(package.package, []).append(fact)
-        return table[view.id].get(name, [])
-
     @property
     def _folders(self) -> dict[str, tuple[str, ...]]:
-        return self.sources.once("go_folders", self._find_folders)
+        return self.project.once("go_folders", self._find_folders)
 
     def _find_folders(self) -> dict[str, tuple[str, ...]]:
         """Return the folders that have Go files, each with those that are no tests."""
         found: dict[str, tuple[str, ...]] = {}
-        for folder, paths in self.sources.folders.paths.items():
+        for folder, paths in self.project.by_folder.items():
             if files := sorted(path for path in paths if path.endswith(".go")):
                 found[folder] = tuple(path for path in files if not path.endswith("_test.go"))
         return found
 
     @property
     def _modules(self) -> list[tuple[str, str]]:
-        return self.sources.once("go_modules", self._find_modules)
+        return self.project.once("go_modules", self._find_modules)
 
     def _find_modules(self) -> list[tuple[str, str]]:
         """Return the path and folder of each module, longest path first."""
         found = []
         for path in self.paths:
             if posixpath.basename(path) == "go.mod":
-                name = _MODULE.search(self.sources.text(path))
+                name = _MODULE.search(self.project.text(path))
                 if name is not None:
                     found.append((name[1], posixpath.dirname(path)))
         return sorted(found, key=lambda item: (-len(item[0]), item))

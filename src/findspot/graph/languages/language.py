@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
-
-if TYPE_CHECKING:
-    from findspot.graph.source_view import SourceView
-    from findspot.graph.sources import Sources
+from findspot.graph.project_paths import ProjectPaths
 
 
 class ModuleFinder:
     """Finds the files of the project that a module is, in one generation of the index."""
 
-    def __init__(self, sources: Sources) -> None:
-        self.sources = sources
-        self.paths = sources.files.by_path
+    def __init__(self, project: ProjectPaths) -> None:
+        self.project = project
+        self.paths = project.paths
 
     def files(self, path: str, module: str) -> Iterator[str]:
         """Yield the paths of a module as the file at `path` names it."""
         yield from ()
 
-    def folder(self, view: SourceView, fact: ImportFact) -> str | None:
-        """Return the folder that a module without a file of its own is."""
+    def folder(self, path: str, fact: ImportFact) -> str | None:
+        """Return the folder that a module without a file of its own is, as the file at `path` names it."""
         return None
 
     def files_in(self, folder: str) -> tuple[str, ...]:
         """Return the files of a package that is a folder, without its tests."""
         return ()
-
-    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
-        """Return the imports of packages whose own name this is, whatever their paths end in."""
-        return []
 
     def inner_module(self, fact: ImportFact) -> str | None:
         """Return the module that an import may name as a member of a folder."""
@@ -64,6 +57,30 @@ def by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
+class ModulesByPath(ModuleFinder):
+    """Finds a file beside the importing one, or the nearest whose path ends in what is named."""
+
+    ends: tuple[str, ...] = ("",)
+
+    def files(self, path: str, module: str) -> Iterator[str]:
+        beside = list(self.first(module.lstrip("/"), ("", *self.ends)))
+        if beside:
+            yield from beside
+            return
+        folder = posixpath.dirname(path)
+        wanted = f"/{posixpath.basename(module)}" if module.startswith("/") else f"/{module}"
+        endings = tuple(wanted + end for end in self.ends)
+        named = {ending.rpartition("/")[2] for ending in endings}
+        others = (other for name in named for other in self._by_name.get(name, ()))
+        alike = [other for other in others if f"/{other}".endswith(endings)]
+        yield from sorted(alike, key=lambda other: (-len(posixpath.commonprefix([other, folder])), other))[:1]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files of the project by their names: looking through all for each import takes too long."""
+        return self.project.once("paths_by_name", lambda: by_last_part(self.paths))
+
+
 class Language:
     """One language of the graph. Languages of one family see each other's definitions."""
 
@@ -71,6 +88,9 @@ class Language:
     finder: type[ModuleFinder] = ModuleFinder
     partial = True
     """Whether its edges were not measured, or fell below the bar of `benchmarks/graph.md`."""
+
+    calls_by_name = False
+    """Whether a call leads to the only definition of its name, as more was wrong too often (0.9)."""
 
     shares = "file"
     """Whose top-level names are visible without import: of the `file`, `folder`, `package` or `project`."""
@@ -120,10 +140,6 @@ class Language:
     """Whether members that a type declares are mostly defined outside of it."""
     reopens = False
     """Whether a type may be defined in several places, all of which count."""
-    companions = False
-    """Whether a type has a companion object with further members."""
-    extension_functions = False
-    """Whether a function can be called as a member of a type that does not define it."""
     structural_interfaces = False
     """Whether a type conforms to an interface by having its methods."""
 
@@ -164,7 +180,7 @@ class Language:
     @cached_property
     def members_inside(self) -> bool:
         """Whether all members of a type are written inside of it."""
-        return not (self.defined_outside or self.satellites or self.functions_are_types or self.companions)
+        return not (self.defined_outside or self.satellites or self.functions_are_types)
 
     def is_variant(self, path: str) -> bool:
         """Return whether a file is for a special system, where others define the same."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from findspot.core.facts import WHOLE, ImportFact
 from findspot.graph.languages.language import Language, ModuleFinder, by_last_part
-
-if TYPE_CHECKING:
-    from findspot.graph.source_view import SourceView
-    from findspot.graph.sources import Sources
+from findspot.graph.project_paths import ProjectPaths
 
 _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 
@@ -20,9 +16,9 @@ _ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 class PythonModules(ModuleFinder):
     """Finds Python modules: relative ones by path, others from the roots around the importing file."""
 
-    def __init__(self, sources: Sources) -> None:
-        super().__init__(sources)
-        self._below: dict[tuple[str, str], dict[str, str]] = sources.once("python_paths_below", dict)
+    def __init__(self, project: ProjectPaths) -> None:
+        super().__init__(project)
+        self._below: dict[tuple[str, str], dict[str, str]] = project.once("python_paths_below", dict)
 
     def files(self, path: str, module: str) -> Iterator[str]:
         if module.startswith("/"):
@@ -32,12 +28,12 @@ class PythonModules(ModuleFinder):
         found = self._nearest(module.replace(".", "/"), self._stems, posixpath.dirname(path))
         yield from self.first(found, _ENDS) if found is not None else ()
 
-    def folder(self, view: SourceView, fact: ImportFact) -> str | None:
+    def folder(self, path: str, fact: ImportFact) -> str | None:
         module = fact.module if fact.original == WHOLE else f"{fact.module}.{fact.original}"
         below = module.replace(".", "/")
         if module.startswith("/"):
             return below[1:] if below[1:] in self._folders else None
-        return self._nearest(below, self._folders_by_name, posixpath.dirname(view.path))
+        return self._nearest(below, self._folders_by_name, posixpath.dirname(path))
 
     def inner_module(self, fact: ImportFact) -> str | None:
         mark = "/" if fact.module.startswith("/") else "."
@@ -70,7 +66,7 @@ class PythonModules(ModuleFinder):
     @cached_property
     def _stems(self) -> dict[str, list[str]]:
         """The paths of modules without their endings, by the last part."""
-        return self.sources.once("python_stems", self._find_stems)
+        return self.project.once("python_stems", self._find_stems)
 
     def _find_stems(self) -> dict[str, list[str]]:
         ended = (path for path in self.paths if path.endswith((".py", ".pyi")))
@@ -79,21 +75,21 @@ class PythonModules(ModuleFinder):
 
     @cached_property
     def _folders_by_name(self) -> dict[str, list[str]]:
-        return self.sources.once("python_folders_by_name", lambda: by_last_part(self._folders))
+        return self.project.once("python_folders_by_name", lambda: by_last_part(self._folders))
 
     @cached_property
     def _packages(self) -> set[str]:
-        return self.sources.once("python_packages", self._find_packages)
+        return self.project.once("python_packages", self._find_packages)
 
     def _find_packages(self) -> set[str]:
         inits = ("/__init__.py", "/__init__.pyi")
-        paths = (*self.paths, *self.sources.empty)
+        paths = (*self.paths, *self.project.empty)
         return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
     @cached_property
     def _roots(self) -> dict[str, int]:
         """The folders that hold a package or module that is in no package, and their order."""
-        return self.sources.once("python_roots", self._find_roots)
+        return self.project.once("python_roots", self._find_roots)
 
     def _find_roots(self) -> dict[str, int]:
         roots = set()
@@ -107,7 +103,7 @@ class PythonModules(ModuleFinder):
 
     @cached_property
     def _folders(self) -> set[str]:
-        return self.sources.once("python_folders", self._find_folders)
+        return self.project.once("python_folders", self._find_folders)
 
     def _find_folders(self) -> set[str]:
         folders = set()

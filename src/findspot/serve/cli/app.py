@@ -11,9 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from findspot import __version__
-from findspot.core.errors import FindspotError
 from findspot.serve.cli import output
-from findspot.serve.cli.failure import exit_code, refusal, report, report_bug, report_usage
+from findspot.serve.cli.failure import report
 from findspot.serve.cli.interaction import can_offer, unwinding_on_sigterm
 from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply
 from findspot.serve.cli.remote_terminal import RemoteTerminal, attached
@@ -22,6 +21,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("search_commands", "Search a project's code."),
         "docs": ("search_commands", "Search a project's documentation."),
+        "history": ("history_command", "Search past changes, or show those of a file or symbol."),
         "research": ("research_commands", "Follow the code from a question: how A reaches B."),
         "callers": ("research_commands", "Show what calls a function."),
         "callees": ("research_commands", "Show what a function calls."),
@@ -40,7 +40,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "watch": ("index_commands", "Keep a project's index up to date until stopped."),
         "status": ("project_commands", "Show what the index holds and whether it is current."),
         "files": ("project_commands", "List indexed files that match a glob."),
-        "deps": ("dependency_commands", "List what a project depends on, and where it is installed."),
+        "deps": ("project_commands", "List what a project depends on, and where it is installed."),
         "projects": ("project_commands", "List every indexed project."),
         "reindex": ("index_commands", "Rebuild the index from scratch."),
         "delete": ("project_commands", "Delete a project's index."),
@@ -59,11 +59,11 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "stats": ("server_commands", "Show how much was searched, and the tokens saved."),
         "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
         "logs": ("server_commands", "Show the log that servers keep."),
-        "service": ("service_commands", "Show, stop or follow the resident process."),
+        "service": ("server_commands", "Show, stop or follow the resident process."),
     },
     "Other collections": {
-        "chunks": ("chunk_commands", "Write chunks as files, or search them by type and tag."),
-        "documents": ("document_commands", "Keep and search named full-text indexes."),
+        "chunks": ("collection_commands", "Write chunks as files, or search them by type and tag."),
+        "documents": ("collection_commands", "Keep and search named full-text indexes."),
     },
     "This installation": {
         "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
@@ -193,22 +193,13 @@ def _run(arguments: Sequence[str]) -> int:
             _invoke(list(arguments), reply)
     except click.exceptions.Exit as end:
         return end.exit_code
-    except click.ClickException as error:
-        return report_usage(error, reply)
     except (click.Abort, KeyboardInterrupt):
         output.note("Cancelled.")
         return 130
-    except FindspotError as error:
-        report(error, reply)
-        return exit_code(error)
-    except OSError as error:
-        if output.is_about_results(error):
+    except Exception as error:
+        if isinstance(error, OSError) and output.is_about_results(error):
             raise
-        report(refusal(error), reply)
-        return 1
-    except Exception as error:  # noqa: BLE001 - the outermost boundary: people get a sentence, not a trace
-        report_bug(error, reply)
-        return 1
+        return report(error, reply)
     return 0
 
 

@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import check_committed, set_value, typed_value, unset_value
-from findspot.core.configfiles import INDEX_FILE
-from findspot.core.errors import (
-    FindspotError,
-    IndexNotFoundError,
-    InvalidArgumentError,
-    ProjectNotDetectedError,
-)
-from findspot.core.setting_keys import BY_NAME, KEYS, PROJECT_FILE
-from findspot.core.settings import Settings
+from findspot.core.config import INDEX_FILE, check_committed, set_value, typed_value, unset_value
+from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.options import Command, Group, Reply, common, did_you_mean, project_option
@@ -101,9 +94,7 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
     file = _file(scope, path)
     with _invalid_as_usage():
         set_value(file, key, chosen)
-    settings, _ = _settings(path)
-    source = settings.sources.get(key, "default")
-    shown, in_force = _shown(key, chosen), _shown(key, settings.values[key])
+    shown, (in_force, source) = _shown(key, chosen), _in_force(key, path)
     if reply.json:
         output.emit({"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source})
         return
@@ -125,15 +116,17 @@ def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
     file = _file(scope, path)
     with _invalid_as_usage():
         removed = unset_value(file, key)
+    in_force, source = _in_force(key, path)
+    values = {"key": key, "removed": removed, "file": str(file), "effective": in_force, "source": source}
+    reply.give(values, f"{key} {'is no longer set' if removed else 'was not set'} in {file}")
+    if not reply.json:
+        output.note(f"{key} is {_spelled(in_force)} ({source})")
+
+
+def _in_force(key: str, path: str | None) -> tuple[Any, str]:
+    """Return the value of a key that holds now, and where it comes from."""
     settings, _ = _settings(path)
-    source, in_force = settings.sources.get(key, "default"), _shown(key, settings.values[key])
-    if reply.json:
-        output.emit(
-            {"key": key, "removed": removed, "file": str(file), "effective": in_force, "source": source}
-        )
-        return
-    output.line(f"{key} {'is no longer set' if removed else 'was not set'} in {file}")
-    output.note(f"{key} is {_spelled(in_force)} ({source})")
+    return _shown(key, settings.values[key]), settings.sources.get(key, "default")
 
 
 @config.command("path")
@@ -182,13 +175,8 @@ def _file(scope: str | None, given: str | None) -> Path:
                 raise IndexNotFoundError(str(project.root), str(project.store.folder))
             return project.store.folder / INDEX_FILE
     except (IndexNotFoundError, ProjectNotDetectedError) as error:
-        raise _with_global_hint(error) from None
-
-
-def _with_global_hint(error: FindspotError) -> FindspotError:
-    """Return the same error, which also says how to set a key without a project."""
-    error.hint = f"To set it for all your projects, add --global. {error.hint}"
-    return error
+        error.hint = f"To set it for all your projects, add --global. {error.hint}"
+        raise
 
 
 def _known(key: str) -> None:

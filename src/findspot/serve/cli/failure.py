@@ -17,7 +17,13 @@ from pathlib import Path
 
 import click
 
-from findspot.core.errors import CancelledError, FindspotError, PathNotFoundError
+from findspot.core.errors import (
+    CancelledError,
+    FileLimitError,
+    FindspotError,
+    InvalidArgumentError,
+    PathNotFoundError,
+)
 from findspot.core.files import translated_os_errors
 from findspot.serve.cli import output
 from findspot.serve.cli.options import Reply
@@ -37,15 +43,20 @@ _EXIT_CODES = {
 }
 
 
-class ConfirmationRequiredError(click.UsageError):
+class ConfirmationRequiredError(InvalidArgumentError):
     """A question that nobody is there to answer."""
 
-    def __init__(self, question: str, code: str = "INVALID_ARGUMENT") -> None:
+    def __init__(self, question: str) -> None:
         self.question = question
-        self.code = code
         super().__init__(
             f"This needs confirmation, and there is no terminal to ask on ({question}) Pass --yes."
         )
+
+
+class LargeProjectError(ConfirmationRequiredError):
+    """The question whether to index more files than are usual."""
+
+    code = FileLimitError.code
 
 
 class StoppedError(CancelledError):
@@ -61,15 +72,6 @@ def exit_code(error: FindspotError) -> int:
     if isinstance(error, StoppedError):
         return 128 + error.signal_number
     return _EXIT_CODES.get(error.code, 1)
-
-
-def report(error: FindspotError, reply: Reply) -> None:
-    """Report an error raised on purpose."""
-    if reply.json:
-        from findspot.serve.shapes import error_object  # only now: the program must start fast
-
-        output.emit(error_object(error))
-    _print_error(error.statement, error.hint, error.developer_message if reply.verbose else "")
 
 
 def refusal(error: OSError) -> FindspotError:
@@ -91,48 +93,42 @@ def refusal(error: OSError) -> FindspotError:
         return FindspotError(f"{path}: {reason}.")
 
 
-def report_usage(error: click.ClickException, reply: Reply) -> int:
-    """Report a command line that cannot be run; returns the exit code."""
+def report(error: Exception, reply: Reply) -> int:
+    """Report what ended a command, to people and to programs; returns the exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):  # a group of commands, and none of them named
         for text in error.format_message().splitlines():
             output.note(text)
         return USAGE
-    message = error.format_message()
+    known = _as_findspot_error(error, reply)
     if reply.json:
-        code = error.code if isinstance(error, ConfirmationRequiredError) else "INVALID_ARGUMENT"
-        value = _object(code, message, f"{code}: {message}")
-        if isinstance(error, ConfirmationRequiredError):
-            value = {"status": "confirmation_required", "question": error.question, **value}
+        from findspot.serve.shapes import error_object  # only now: the program must start fast
+
+        value = error_object(known)
+        if isinstance(known, ConfirmationRequiredError):
+            value = {"status": "confirmation_required", "question": known.question, **value}
         output.emit(value)
-    _print_error(message, _help_hint(error))
-    return error.exit_code
-
-
-def _help_hint(error: click.ClickException) -> str:
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None or isinstance(error, ConfirmationRequiredError):
-        return ""
-    return f"Try `{context.command_path} --help`."
-
-
-def report_bug(error: Exception, reply: Reply) -> None:
-    """Report an error that nobody expected: one sentence, and the traceback with `-v`."""
-    message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
-    if reply.json:
-        output.emit(_object("INTERNAL_ERROR", message, f"INTERNAL_ERROR: {error!r}"))
-    _print_error(message, "" if reply.verbose else "Run it again with -v for the details.")
-    if reply.verbose:
+    output.note(f"error: {known.statement if known is error else known.user_message}", fg="red")
+    if known.hint:
+        output.note(f"hint: {known.hint}")
+    if reply.verbose and known is error:
+        output.note(known.developer_message, dim=True)
+    elif reply.verbose and not isinstance(error, click.ClickException | OSError):
         for text in "".join(traceback.format_exception(error)).splitlines():
             output.note(text)
+    return error.exit_code if isinstance(error, click.ClickException) else exit_code(known)
 
 
-def _object(code: str, user_message: str, developer_message: str) -> dict[str, str]:
-    return {"code": code, "userMessage": user_message, "developerMessage": developer_message}
-
-
-def _print_error(message: str, hint: str, detail: str = "") -> None:
-    output.note(f"error: {message}", fg="red")
-    if hint:
-        output.note(f"hint: {hint}")
-    if detail:
-        output.note(detail, dim=True)
+def _as_findspot_error(error: Exception, reply: Reply) -> FindspotError:
+    if isinstance(error, FindspotError):
+        return error
+    if isinstance(error, OSError):
+        return refusal(error)
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"Try `{context.command_path} --help`." if context else ""
+        return InvalidArgumentError(error.format_message(), hint=hint)
+    return FindspotError(
+        f"Something unexpected went wrong: {type(error).__name__}: {error}",
+        repr(error),
+        hint="" if reply.verbose else "Run it again with -v for the details.",
+    )

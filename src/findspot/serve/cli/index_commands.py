@@ -12,31 +12,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import agreed_address, load_settings, set_value
-from findspot.core.configfiles import INDEX_FILE
+from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_value
 from findspot.core.errors import FileLimitError, FindspotError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.paths import absolute, expanded
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
+from findspot.serve.cli.failure import LargeProjectError
 from findspot.serve.cli.interaction import (
     agreed,
     can_ask,
     can_offer,
     confirm,
-    progress_when_needed,
     shown_progress,
     stoppable,
 )
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.project_files import ownership_note
 from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
     from findspot.project import Project
-    from findspot.sync.supervisor import WatcherStatus
 
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _LOOK_S = 0.5
@@ -159,7 +158,11 @@ def _index(
         status = project.status(check_disk=False)
         summarise(report, status, _questions(project) if report.created else ())
         if SkipReason.MASKED in status.skipped:
-            output.note(_about_secrets([skip.path for skip in project.skipped(SkipReason.MASKED)]))
+            paths = [skip.path for skip in project.skipped(SkipReason.MASKED)]
+            rest = len(paths) - _MOST_SECRETS
+            named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
+            more = "`findspot status --skipped masked` names the lines."
+            output.note(f"Indexed with their secrets masked: {named}. {more}")
 
 
 def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
@@ -213,7 +216,7 @@ def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
     if project.is_followed:
         return None
-    with stoppable() as cancel, progress_when_needed() as progress:
+    with stoppable() as cancel, shown_progress(quiet=True, only_indexing=True) as progress:
         return project.index.catch_up(progress, cancel)
 
 
@@ -251,7 +254,7 @@ def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) ->
     try:
         return _run(project, reply, force=force, allow_large=yes)
     except FileLimitError as large:
-        confirm(large.user_message, yes, reply, code=large.code)
+        confirm(large.user_message, yes, reply, unasked=LargeProjectError)
         return _run(project, reply, force=force, allow_large=True)
 
 
@@ -259,7 +262,10 @@ def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> I
     if not reply.json and not project.store.exists:
         _announce(project)
     with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
-        return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+        report = project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+        if remote_terminal() is None:  # else the resident process goes on
+            project.history.wait(cancel, progress)
+        return report
 
 
 def offer_published(project: Project) -> None:
@@ -343,13 +349,6 @@ def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str]
         output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
 
 
-def _about_secrets(paths: Sequence[str]) -> str:
-    """Return in which files secrets are masked."""
-    rest = len(paths) - _MOST_SECRETS
-    named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
-    return f"Indexed with their secrets masked: {named}. `findspot status --skipped masked` names the lines."
-
-
 def _headline(report: IndexReport) -> str:
     seconds = shapes.duration(report.seconds)
     if not report.created and not (report.files_indexed or report.files_removed):
@@ -383,41 +382,33 @@ def watch(reply: Reply, project: str | None) -> None:
     with open_project(project) as opened, stoppable() as cancel:
         offer_index(opened, reply)
         opened.files(limit=1)  # without an index there is nothing to keep
-        opened.index.shown_progress = functools.partial(progress_when_needed, quiet=reply.json)
+        opened.index.shown_progress = functools.partial(shown_progress, quiet=reply.json, only_indexing=True)
         _follow_status(opened, reply, cancel)
         output.note("Stopped watching.")
 
 
 def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
+    """Tell how the watching goes, whenever something but the number of waiting changes is new."""
     supervisor = project.watch()
-    shown: tuple[object, ...] = ()
+    shown: dict[str, object] = {}
     while not cancel.wait(_LOOK_S):
-        status = supervisor.status
-        if _facts(status) != shown:
-            shown = _facts(status)
-            _show_status(project, status, reply)
-
-
-def _facts(status: WatcherStatus) -> tuple[object, ...]:
-    updates = status.strategy.flushes if status.strategy else 0
-    return status.watching, status.polling, status.last_error, updates
-
-
-def _show_status(project: Project, status: WatcherStatus, reply: Reply) -> None:
-    stats = status.strategy
-    values = {
-        "projectPath": str(project.root),
-        "watching": status.watching,
-        "strategy": stats.name if stats else project.settings.sync.strategy,
-        "updates": stats.flushes if stats else 0,
-        "pendingChanges": stats.pending if stats else 0,
-        "lastError": status.last_error or None,
-        "polling": status.polling or None,
-    }
-    if reply.json:
-        output.emit_line(values)
-    else:
-        output.line(_sentence(values, wanted=project.index.wanted))
+        status, stats = supervisor.status, supervisor.status.strategy
+        values = {
+            "projectPath": str(project.root),
+            "watching": status.watching,
+            "strategy": stats.name if stats else project.settings.sync.strategy,
+            "updates": stats.flushes if stats else 0,
+            "pendingChanges": stats.pending if stats else 0,
+            "lastError": status.last_error or None,
+            "polling": status.polling or None,
+        }
+        if values | {"pendingChanges": 0} == shown:
+            continue
+        shown = values | {"pendingChanges": 0}
+        if reply.json:
+            output.emit_line(values)
+        else:
+            output.line(_sentence(values, wanted=project.index.wanted))
 
 
 def _sentence(values: dict[str, object], *, wanted: bool) -> str:

@@ -50,16 +50,21 @@ def agreed(question: str) -> bool:
 
 
 def confirm(
-    question: str, yes: bool, reply: Reply, *, about: str = "", code: str = "INVALID_ARGUMENT"
+    question: str,
+    yes: bool,
+    reply: Reply,
+    *,
+    about: str = "",
+    unasked: type[ConfirmationRequiredError] = ConfirmationRequiredError,
 ) -> None:
     """Continue only with a yes, given by an option or now; a no ends the command.
 
-    `code` names the reason for the question to programs that cannot answer it.
+    `unasked` is raised where nobody can be asked.
     """
     if yes:
         return
     if not can_ask():
-        raise ConfirmationRequiredError(question, code)
+        raise unasked(question)
     if about:
         output.note(about, bold=True)
     if not agreed(question):
@@ -127,7 +132,7 @@ def stoppable() -> Iterator[CancelToken]:
 
 @contextlib.contextmanager
 def _called_on_signals(stop: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call a function when the process at the terminal is told to stop."""
+    """Call a function when the process at the terminal gets a signal to stop."""
     if (terminal := remote_terminal()) is not None:
         with terminal.stopping(lambda number: stop(number, None)):
             yield
@@ -141,32 +146,23 @@ def _called_on_signals(stop: Callable[[int, FrameType | None], None]) -> Iterato
 
 
 @contextlib.contextmanager
-def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
-    """Provide a bar on a terminal; one line elsewhere; nothing for `--json` away from a terminal."""
-    if sys.stderr.isatty():
-        with _bar() as bar:
-            yield _BarSink(bar)
-    elif quiet:
-        yield ignore_progress
-    else:
-        yield _OneLine()
+def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[ProgressSink]:
+    """Provide a bar on a terminal; elsewhere one line, or nothing if `quiet`.
 
-
-@contextlib.contextmanager
-def progress_when_needed(quiet: bool = True) -> Iterator[ProgressSink]:
-    """Provide progress once files are being indexed: a bar on a terminal, else one line unless `quiet`."""
-    if not output.wants_colour(sys.stderr):  # a bar moves by the same escapes as colours
+    With `only_indexing` the bar comes once there are files to index: usually there are none.
+    """
+    # A bar moves by the same escapes as colours; one that was asked for comes anyway.
+    if not (output.wants_colour(sys.stderr) if only_indexing else sys.stderr.isatty()):
         yield ignore_progress if quiet else _OneLine()
         return
     with contextlib.ExitStack() as stack:
-        sinks: list[_BarSink] = []
+        sinks = [] if only_indexing else [_BarSink(stack.enter_context(_bar()))]
 
         def show(progress: Progress) -> None:
-            if not sinks and (progress.phase != "indexing" or not progress.total):
-                return
-            if not sinks:
+            if not sinks and progress.phase == "indexing" and progress.total:
                 sinks.append(_BarSink(stack.enter_context(_bar())))
-            sinks[0](progress)
+            for sink in sinks:
+                sink(progress)
 
         yield show
 
@@ -196,7 +192,7 @@ class _BarSink:
         self._bar.update(self._task, completed=progress.done, total=progress.total or None)
 
 
-_UNITS = {"embedding": "chunks", FETCHING: "KB"}
+_UNITS = {"embedding": "chunks", "history": "commits", FETCHING: "KB"}
 
 
 def _bar() -> Bar:

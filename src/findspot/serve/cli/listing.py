@@ -80,9 +80,9 @@ def _show_heading(hit: Hit, rank: str, file: Path) -> None:
 
 def _show_overview(overview: str) -> None:
     """Print what a file describes and defines, in place of its first lines, which are imports."""
-    lines, room = overview.split("\n"), _room(2)
+    lines, room = overview.split("\n"), output.room(2)
     for line in lines[:SHOWN_LINES]:
-        output.line(f"  {_shortened(line, room)}")
+        output.line(f"  {output.cut(line, room)}")
     _show_rest(len(lines) - SHOWN_LINES, "  ")
 
 
@@ -96,7 +96,7 @@ def _show_context(hit: Hit) -> None:
     for label, references in (("constant", hit.constants), ("called by", hit.callers)):
         for reference in references:
             location = output.paint(output.clean(f"{reference.path}:{reference.line}"), sys.stdout, dim=True)
-            text = _shortened(output.clean(reference.text.strip()), _room(len(label) + 6))
+            text = output.cut(output.clean(reference.text.strip()), output.room(len(label) + 6))
             click.echo(f"  {output.paint(label, sys.stdout, dim=True)}  {text}  {location}", color=True)
     for place in hit.more:
         output.line(f"  also  {place}", dim=True)
@@ -108,9 +108,8 @@ def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     lines = hit.text.split("\n")
     start, end = (0, len(lines)) if full else _window(hit, len(lines))
     width = len(str(hit.span.start + end))
-    room = None if full else _room(width + 4)
-    if room is not None:
-        lines = with_passage(hit, lines, room)
+    room = sys.maxsize if full else output.room(width + 4)
+    lines = with_passage(hit, lines, room)
     for position, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
         number = output.paint(f"{hit.span.start + position:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
@@ -136,11 +135,6 @@ def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
     ]
 
 
-def _room(taken: int) -> int | None:
-    """Return the columns that are left on a terminal; None for a pipe."""
-    return max(20, output.columns() - taken) if sys.stdout.isatty() else None
-
-
 def query_words(query: str) -> re.Pattern[str] | None:
     """Return a pattern for the words of a query, to mark them in the lines."""
     words = {word for word in parts(query) if len(word) > 1 and word not in STOP_WORDS}
@@ -150,21 +144,17 @@ def query_words(query: str) -> re.Pattern[str] | None:
 
 
 def source_lines(
-    lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int | None = None
+    lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int
 ) -> list[str]:
     """Return the lines, safe for a terminal, coloured if it wants colours, cut to a width."""
     safe = [output.clean(line.rstrip("\r").replace("\t", TAB)) for line in lines]
-    shown = [_shortened(line, width) for line in safe]
+    shown = [output.cut(line, width) for line in safe]
     if not output.wants_colour(sys.stdout):
         return shown
     styles = _syntax(safe, language)  # of whole lines: a string that is cut would seem to go on
     return [
         "".join(_painted(line, spans[: len(line)], marked)) for line, spans in zip(shown, styles, strict=True)
     ]
-
-
-def _shortened(line: str, width: int | None) -> str:
-    return line if width is None or len(line) <= width else line[: max(1, width - 1)] + "…"
 
 
 def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | None) -> Iterator[str]:

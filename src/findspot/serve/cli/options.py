@@ -161,7 +161,7 @@ def toolsets_option(explanation: str) -> Callable[[Command], Command]:
 
 
 def _toolsets(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from findspot.core.setting_keys import BY_NAME, TOOLSETS, InvalidValueError
+    from findspot.core.settings import BY_NAME, TOOLSETS, InvalidValueError
 
     if value is None or value == ALL_TOOLSETS:
         return TOOLSETS if value else ()

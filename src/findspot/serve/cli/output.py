@@ -129,7 +129,7 @@ def fields(pairs: Iterable[tuple[str, str]]) -> None:
     width = max((len(label) for label, _ in shown), default=0)
     for label, value in shown:
         name = paint(clean(label).ljust(width), sys.stdout, dim=True)
-        first, *more = _folded(clean(value), _room(width + 2 * len(_GAP)))
+        first, *more = _folded(clean(value), room(width + 2 * len(_GAP)))
         click.echo(f"{_GAP}{name}{_GAP}{first}", color=True)
         for part in more:
             click.echo(" " * (width + 2 * len(_GAP)) + part)
@@ -154,11 +154,11 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: It
 def _fitting_widths(widths: list[int]) -> list[int]:
     """Return the widths of columns with the widest one narrowed to what the terminal has room for."""
     widest = widths.index(max(widths))
-    room = _room(sum(widths) - widths[widest] + len(_GAP) * (len(widths) - 1))
-    return [min(width, room) if column == widest else width for column, width in enumerate(widths)]
+    widths[widest] = min(widths[widest], room(sum(widths) - widths[widest] + len(_GAP) * (len(widths) - 1)))
+    return widths
 
 
-def _room(taken: int) -> int:
+def room(taken: int) -> int:
     """Return how wide a text may be beside what takes up the rest of a line; nothing limits a pipe."""
     if not sys.stdout.isatty():
         return sys.maxsize
@@ -176,6 +176,11 @@ def _folded(cell: str, width: int) -> list[str]:
     if len(cell) <= width:
         return [cell]
     return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text cut to a width, with a mark where something is missing."""
+    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 
 def count(number: int, noun: str) -> str:

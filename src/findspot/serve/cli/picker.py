@@ -19,9 +19,6 @@ from findspot.serve.cli.terminal import ReadKeys, open_in_editor, reading_keys
 if TYPE_CHECKING:
     from findspot.project import Project
 
-QUIET_S = 0.05
-"""Keys that follow each other faster than this are one change of the query."""
-
 LIMIT = 20
 _LIST_SHARE = 0.4
 _HELP = "type to search · ↑↓ choose · Enter opens · Esc leaves"
@@ -130,15 +127,10 @@ def pick(project: Project) -> None:
 
 
 def _choose(picker: Picker, read: ReadKeys) -> Hit | None:
-    changed = False
     while True:
         _draw(picker)
-        keys = read(QUIET_S if changed else None)
-        if not keys:  # nothing more for a moment: now it is worth a search
-            picker.search_now()
-            changed = False
-            continue
-        for key in keys:
+        changed = False
+        for key in read():
             if key == "leave":
                 return None
             if key == "enter":
@@ -149,6 +141,8 @@ def _choose(picker: Picker, read: ReadKeys) -> Hit | None:
                     return picker.hit
             else:
                 changed |= picker.press(key)
+        if changed:
+            picker.search_now()
 
 
 def _draw(picker: Picker) -> None:

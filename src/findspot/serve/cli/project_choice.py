@@ -14,6 +14,7 @@ from findspot.serve.cli.interaction import can_ask, can_offer, prompt
 from findspot.serve.cli.remote_terminal import remote_terminal
 
 if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
     from findspot.core.settings import Settings
     from findspot.engine import Engine
     from findspot.project import Project
@@ -25,6 +26,13 @@ def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
     with _engine(flags) as engine:
         _show_warnings(engine.settings)
         yield engine
+
+
+@contextlib.contextmanager
+def open_catalogue(given: str | None) -> Iterator[Catalogue]:
+    """Provide the catalogue of tools of a project."""
+    with open_engine() as engine:
+        yield engine.catalogue(given or ".")
 
 
 @contextlib.contextmanager

@@ -1,12 +1,15 @@
-"""`findspot status`, `files` and `projects` look at indexes; `delete` and `clean` remove them."""
+"""`findspot status`, `files`, `deps` and `projects` look at indexes; `delete` and `clean` remove them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
-from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
+from findspot.core.model import IndexState, IndexStatus, SkipReason
+from findspot.dependencies.package import Dependency
+from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -59,8 +62,10 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
     if reply.json:
         listed = {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
         output.emit(status_object(index_status) | listed)
+    elif skips:
+        output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
     elif skips is not None:
-        _show_skips(skips)
+        output.note("Nothing was left out.")
     else:
         _show_status(index_status)
     if missing:
@@ -128,13 +133,14 @@ def _show_status(status: IndexStatus) -> None:
     code, chunks = status.total_files - status.total_docs, status.total_chunks - status.total_doc_chunks
     docs, doc_chunks = status.total_docs, status.total_doc_chunks
     pending = output.count(status.pending_changes, "change")
+    remedy = "they will be indexed" if status.watcher_active else "run `findspot index`"
     output.fields(
         [
             ("code", f"{output.count(code, 'file')}, {output.count(chunks, 'chunk')}"),
             ("docs", f"{output.count(docs, 'file')}, {output.count(doc_chunks, 'chunk')}"),
             ("languages", output.ranking(status.languages)),
             ("skipped", output.ranking(status.skipped)),
-            ("pending", f"{pending} on disk; {_remedy(status)}" if status.pending_changes else ""),
+            ("pending", f"{pending} on disk; {remedy}" if status.pending_changes else ""),
             ("watched", "yes" if status.watcher_active else ""),
             ("error", status.last_error or ""),
             ("updated", output.moment(status.last_updated)),
@@ -145,10 +151,6 @@ def _show_status(status: IndexStatus) -> None:
     )
     for text in status.notes:
         output.note(f"note: {text}")
-
-
-def _remedy(status: IndexStatus) -> str:
-    return "they will be indexed" if status.watcher_active else "run `findspot index`"
 
 
 def _headline(status: IndexStatus) -> str:
@@ -162,13 +164,6 @@ def _headline(status: IndexStatus) -> str:
     progress = status.progress
     done = f" ({progress.done:,} of {output.count(progress.total, 'file')})" if progress else ""
     return f"{status.project_path}: {texts[status.state]}{done}"
-
-
-def _show_skips(skips: list[Skip]) -> None:
-    if not skips:
-        output.note("Nothing was left out.")
-        return
-    output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
 
 
 @click.command()
@@ -220,3 +215,39 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
         output.line("Nothing to clean: every index belongs to a project.")
     else:
         output.line(f"{freed} would be freed." if dry_run else f"{freed} freed.")
+
+
+@click.command()
+@project_option
+@click.option("--direct", is_flag=True, help="List only what the project names itself.")
+@click.option("--missing", is_flag=True, help="List only what is not on this machine, and why.")
+@common
+def deps(reply: Reply, project: str | None, *, direct: bool, missing: bool) -> None:
+    """List what a project depends on: names, versions and folders.
+
+    Manifests, lock files and installed packages are read; nothing is run, and nothing is downloaded.
+    """
+    with open_project(project) as opened:
+        root = opened.root
+        found = list_dependencies(root)
+    shown = [each for each in found if (each.direct or not direct) and (each.missing or not missing)]
+    if reply.json:
+        listed = [each.as_dict() for each in shown]
+        output.emit({"projectPath": str(root), "dependencies": listed, "total": len(listed)})
+    elif not shown:
+        output.line("No dependency is missing." if missing and found else "No dependencies were found.")
+    else:
+        rows = [_row(each, root) for each in shown]
+        output.table(rows, ("package", "version", "", "where"))
+        named = sum(each.direct for each in shown)
+        absent = sum(bool(each.missing) for each in shown)
+        output.note(f"{named:,} direct, {len(shown) - named:,} indirect, {absent:,} not on this machine")
+
+
+def _row(dependency: Dependency, root: Path) -> tuple[str, str, str, str]:
+    folder = dependency.folder
+    if folder is not None and folder.is_relative_to(root):
+        folder = folder.relative_to(root)
+    kind = "" if dependency.direct else "indirect"
+    named = f"{dependency.ecosystem}/{dependency.name}"
+    return named, dependency.version, kind, dependency.missing or str(folder)

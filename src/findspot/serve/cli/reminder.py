@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shlex
 import sys
@@ -27,7 +26,9 @@ _SEPARATORS = frozenset(("&&", "||", ";", "&", "|", "|&", "(", ")", "\n"))
 _PIPES = frozenset(("|", "|&"))
 _MOST_CHARS = 10_000
 """Of a command line that is looked at: nobody searches by a longer one."""
-_RUNNERS = frozenset(("xargs", "command", "sudo", "time", "nice", "exec"))
+_OF_FILES = ("grep", "egrep")
+"""Those that search a folder only if an option says so."""
+_RUNNERS = frozenset(("xargs", "command", "sudo", "time", "nice", "exec", "git"))
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive$|--include")
 _VALUE_OPTIONS = frozenset(
     ("-e", "--regexp", "-f", "--file", "-g", "--glob", "-t", "--type", "-T", "--type-not", "-m", "-A", "-B",
@@ -86,23 +87,18 @@ def _patterns(command: str) -> Iterator[str]:
 
 
 def _of_simple_command(words: list[str], *, reads_pipe: bool) -> Iterator[str]:
-    from_runner = False
-    while words and (words[0] in _RUNNERS or "=" in words[0] or (from_runner and words[0].startswith("-"))):
-        from_runner = from_runner or words[0] == "xargs"
-        words = words[1:]
-    if words[:2] == ["git", "grep"]:
-        words = words[1:]
-        recursive = True
-    else:
-        recursive = from_runner or os.path.basename(words[0] if words else "") in ("rg", "ag", "ack")  # noqa: PTH119
-    if not words or os.path.basename(words[0]) not in _SEARCHERS or (reads_pipe and not from_runner):  # noqa: PTH119
+    names = [word.rpartition("/")[2] for word in words]
+    at = next((place for place, name in enumerate(names) if name in _SEARCHERS), None)
+    if at is None or not all(n in _RUNNERS or "=" in n or n.startswith("-") for n in names[:at]):
         return
-    pattern, paths, flags = _arguments(words[1:])
-    recursive = (
-        recursive or any(_RECURSIVE.match(flag) for flag in flags) or any("*" in path for path in paths)
-    )
-    only_file = len(paths) == 1 and _FILE.fullmatch(paths[0])
-    if recursive and pattern and not only_file:
+    reads_names = "xargs" in names[:at]
+    pattern, paths, flags = _arguments(words[at + 1 :])
+    searches_folders = (
+        reads_names or "git" in names[:at] or names[at] not in _OF_FILES
+        or any("*" in path for path in paths) or any(map(_RECURSIVE.match, flags))
+    )  # fmt: skip
+    is_one_file = len(paths) == 1 and _FILE.fullmatch(paths[0])
+    if pattern and searches_folders and not is_one_file and (reads_names or not reads_pipe):
         yield pattern
 
 
@@ -131,7 +127,7 @@ def _is_first(payload: dict[str, Any]) -> bool:
         return False
     import hashlib
 
-    from findspot.core.config import home_folder
+    from findspot.core.paths import home_folder
 
     folder = home_folder() / "reminded"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

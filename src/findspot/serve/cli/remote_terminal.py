@@ -35,7 +35,7 @@ class RemoteTerminal:
         """Warnings that the command has printed."""
         self.stdout = _Stream(self, "out", is_terminal=bool(facts.get("out")))
         self.stderr = _Stream(self, "err", is_terminal=bool(facts.get("err")))
-        self.stdin = _Input(self, is_terminal=bool(facts.get("in")))
+        self.stdin = _Stream(self, "in", is_terminal=bool(facts.get("in")))
         self._connection = connection
         self._sending = threading.Lock()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -93,8 +93,9 @@ class RemoteTerminal:
 
 
 class _Stream(io.TextIOBase):
-    """An output stream of a door."""
+    """A standard stream of a door."""
 
+    encoding = "utf-8"
     shows_links = True
 
     def __init__(self, terminal: RemoteTerminal, name: str, *, is_terminal: bool) -> None:
@@ -102,35 +103,14 @@ class _Stream(io.TextIOBase):
         self._name = name
         self._is_terminal = is_terminal
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
-
     def isatty(self) -> bool:
         return self._is_terminal
-
-    def writable(self) -> bool:
-        return True
 
     def write(self, text: str) -> int:
         self._terminal.send(**{self._name: text})
         return len(text)
 
-
-class _Input(io.TextIOBase):
-    """The standard input of a door."""
-
-    def __init__(self, terminal: RemoteTerminal, *, is_terminal: bool) -> None:
-        self._terminal = terminal
-        self._is_terminal = is_terminal
-
-    def isatty(self) -> bool:
-        return self._is_terminal
-
-    def readable(self) -> bool:
-        return True
-
-    def readline(self, _size: int | None = -1) -> str:  # type: ignore[override]
+    def readline(self, _size: int = -1, /) -> str:  # type: ignore[override]
         return str(self._terminal.ask(read="line") or "")
 
     def read(self, _size: int | None = -1) -> str:
@@ -155,45 +135,16 @@ def attached(terminal: RemoteTerminal) -> Iterator[None]:
         _current.reset(before)
 
 
-class _Routed(io.TextIOBase):
+class _Routed:
     """A standard stream of this process: that of the door whose command runs, or its own."""
 
     def __init__(self, name: str, own: Any) -> None:
         self._name = name
         self._own = own
 
-    def _stream(self) -> Any:
+    def __getattr__(self, name: str) -> Any:
         terminal = _current.get()
-        return self._own if terminal is None else getattr(terminal, self._name)
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
-
-    @property
-    def shows_links(self) -> bool:
-        return bool(getattr(self._stream(), "shows_links", True))
-
-    def isatty(self) -> bool:
-        return bool(self._stream().isatty())
-
-    def readable(self) -> bool:
-        return self._name == "stdin"
-
-    def writable(self) -> bool:
-        return self._name != "stdin"
-
-    def write(self, text: str) -> int:
-        return int(self._stream().write(text))
-
-    def flush(self) -> None:
-        self._stream().flush()
-
-    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
-        return str(self._stream().readline(size))
-
-    def read(self, size: int | None = -1) -> str:
-        return str(self._stream().read(size))
+        return getattr(self._own if terminal is None else getattr(terminal, self._name), name)
 
 
 def route_streams() -> None:

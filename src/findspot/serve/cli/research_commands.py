@@ -13,7 +13,7 @@ from findspot.core.caller import working_folder
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
 from findspot.core.model import IncludeTests
-from findspot.core.roots import Roots
+from findspot.core.paths import Roots
 from findspot.graph import Graph, Outline
 from findspot.research.findings import (
     DEFAULT_DEPTH,
@@ -33,7 +33,6 @@ from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.research_answers import (
     draw,
-    findings_object,
     fitted_findings,
     fitted_report,
     module_map_object,
@@ -86,7 +85,7 @@ def _limits(command: Command) -> Command:
 @project_option
 @update_option
 @common
-def research(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
+def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
     """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
 
     \b
@@ -98,24 +97,7 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     """
     if not words and not options["relation"]:
         raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
-    inquiry = Inquiry(
-        joined(words),
-        options["depth"],
-        options["focus"],
-        relation=options["relation"],
-        symbol=options["symbol"],
-        to=options["to"],
-        include_tests=options["include_tests"],
-        min_confidence=options["min_confidence"],
-    )
-    findings = _ask(reply, project, inquiry, update=options["update"])
-    most = options["max_tokens"]
-    if reply.json:
-        output.emit(fitted_findings(findings, most))
-    else:
-        output.lines(fitted_report(findings, most) if most else report(findings))
-    if findings.unknown:
-        raise click.exceptions.Exit(NOT_FOUND)
+    _answer(reply, question=joined(words), **options)
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
@@ -128,21 +110,8 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @project_option
     @update_option
     @common
-    def verb(reply: Reply, name: str, project: str | None, update: bool, **options: Any) -> None:
-        inquiry = Inquiry(
-            relation=aim,
-            symbol=name,
-            depth=options["depth"],
-            include_tests=options["include_tests"],
-            min_confidence=options["min_confidence"],
-        )
-        findings = _ask(reply, project, inquiry, update=update)
-        if reply.json:
-            output.emit(findings_object(findings))
-        else:
-            _show_tree(findings)
-        if findings.unknown:
-            raise click.exceptions.Exit(NOT_FOUND)
+    def verb(reply: Reply, name: str, **options: Any) -> None:
+        _answer(reply, _show_tree, relation=aim, symbol=name, **options)
 
     return verb
 
@@ -155,8 +124,6 @@ implementations = _verb(
 importers = _verb(
     "importers", Aim.IMPORTERS, 1, "Show the files that import PATH: a file, a folder or a module."
 )
-
-
 uses = _verb("uses", Aim.USES, 1, "Show where NAME is used: calls, types, decorators, values.")
 overrides = _verb("overrides", Aim.OVERRIDES, 1, "Show what overrides the method NAME.")
 
@@ -173,17 +140,9 @@ _subject = click.argument("name", required=False, metavar="[NAME|FILE]")
 @project_option
 @update_option
 @common
-def impact(reply: Reply, name: str | None, project: str | None, update: bool, **options: Any) -> None:
+def impact(reply: Reply, name: str | None, **options: Any) -> None:
     """Show what depends on NAME or FILE; without either, on what the working tree changes."""
-    inquiry = Inquiry(
-        relation=Aim.IMPACT,
-        symbol=name or "",
-        depth=options["depth"],
-        include_tests=options["include_tests"],
-        min_confidence=options["min_confidence"],
-        since=options["since"],
-    )
-    _show_report(reply, _ask(reply, project, inquiry, update=update))
+    _answer(reply, relation=Aim.IMPACT, symbol=name or "", **options)
 
 
 @click.command()
@@ -192,23 +151,23 @@ def impact(reply: Reply, name: str | None, project: str | None, update: bool, **
 @project_option
 @update_option
 @common
-def tests(reply: Reply, name: str | None, since: str | None, project: str | None, update: bool) -> None:
+def tests(reply: Reply, name: str | None, **options: Any) -> None:
     """Show the tests most likely to notice a change of NAME or FILE; without either, of the working tree."""
-    inquiry = Inquiry(relation=Aim.TESTS, symbol=name or "", since=since)
-    _show_report(reply, _ask(reply, project, inquiry, update=update))
+    _answer(reply, relation=Aim.TESTS, symbol=name or "", **options)
 
 
-def _show_report(reply: Reply, findings: Findings) -> None:
-    if reply.json:
-        output.emit(findings_object(findings))
-    else:
-        output.lines(report(findings))
-    if findings.unknown:
-        raise click.exceptions.Exit(NOT_FOUND)
-
-
-def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> Findings:
-    with open_index(given, reply, update=update) as index:
+def _answer(
+    reply: Reply,
+    show: Callable[[Findings], None] | None = None,
+    *,
+    project: str | None,
+    update: bool,
+    max_tokens: int | None = None,
+    **asked: Any,
+) -> None:
+    """Answer what is asked, as a report or as it is to be shown; an unknown name is an error."""
+    inquiry = Inquiry(**asked)
+    with open_index(project, reply, update=update) as index:
         if inquiry.symbol and (working_folder() / inquiry.symbol).is_file():
             roots = index.project.roots
             inquiry = replace(inquiry, symbol=roots.relative(_from_here(roots, inquiry.symbol)))
@@ -217,7 +176,14 @@ def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> 
         findings = replace(findings, warning=index.warning(findings.warning))
     if findings.warning:
         output.warn(findings.warning)
-    return findings
+    if reply.json:
+        output.emit(fitted_findings(findings, max_tokens, full="question" not in asked))
+    elif show is not None:
+        show(findings)
+    else:
+        output.lines(fitted_report(findings, max_tokens) if max_tokens else report(findings))
+    if findings.unknown:
+        raise click.exceptions.Exit(NOT_FOUND)
 
 
 def _show_tree(findings: Findings) -> None:

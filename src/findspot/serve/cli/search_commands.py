@@ -15,7 +15,7 @@ from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, words_of
 from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS
-from findspot.serve import activity, usage
+from findspot.serve import activity
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from findspot.core.model import Results
-    from findspot.core.roots import Roots
+    from findspot.core.paths import Roots
 
 UNLIMITED = 10**9
 
@@ -171,7 +171,11 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
             show_results(results, files, first=query.offset + 1, full=options["full"])
         else:
             usual = serve.max_tokens if form == COMPACT else UNLIMITED
-            _show(results, corpus, "structured" if reply.json else form, max_tokens or usual)
+            room = max_tokens or usual
+            if reply.json:
+                output.emit(fitted_values(results, corpus, room))
+            else:
+                _print(fitted_text(results, corpus, form or "human", room), form)
     if listed:
         show_notes(results)
     if result_number is not None:
@@ -182,7 +186,7 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     """Note a search once it has been answered."""
     shown = sum(len(hit.text) for hit in results.hits)
     places = tuple(f"{hit.path}:{hit.focus or hit.span.start}" for hit in results.hits)
-    usage.note(activity.COMMAND_LINE, roots, results.hits, shown)
+    activity.count_search(activity.COMMAND_LINE, roots, results.hits, shown)
     activity.note(
         activity.Entry(
             client=activity.COMMAND_LINE,
@@ -206,13 +210,6 @@ def _open(results: Results, files: dict[str, Path], result_number: int, *, first
         raise click.UsageError(f"There is no result {number}: {numbers}.")
     hit = results.hits[number - first]
     open_in_editor(files[hit.path], hit.focus or hit.span.start)
-
-
-def _show(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> None:
-    if form == "structured":
-        output.emit(fitted_values(results, corpus, max_tokens))
-    else:
-        _print(fitted_text(results, corpus, form or "human", max_tokens), form)
 
 
 def _print(text: str, form: str | None) -> None:

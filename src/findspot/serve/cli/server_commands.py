@@ -1,4 +1,4 @@
-"""`findspot serve`, `gateway`, `ui`, `logs`, `activity`, `stats`: the servers, and what was asked of them."""
+"""`findspot serve`, `gateway`, `ui`, `service`, and what was asked: `logs`, `activity`, `stats`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import html
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import import_module
@@ -17,25 +18,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import home_folder, terminal_settings
+from findspot.core.config import terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
-from findspot.core.paths import project_root
+from findspot.core.paths import home_folder, project_root
 from findspot.core.progress import CancelToken
-from findspot.core.setting_keys import CATALOGUE_TOOLSET
+from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
-from findspot.core.utc_time import utc_day
+from findspot.core.utc_time import age, utc_day
 from findspot.door import pipe
-from findspot.serve import activity, usage
+from findspot.door.address import reason_for_none, service_folder
+from findspot.door.connection import ask
+from findspot.serve import activity
 from findspot.serve.cli import output
+from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Choice, Command, Reply, common, toolsets_option
+from findspot.serve.cli.options import Choice, Command, Group, Reply, common, toolsets_option
 from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import activity_object, summary_object
 
 if TYPE_CHECKING:
     from findspot.serve.mcp.access import Terms
+
 
 _PAGE = """\
 <!doctype html>
@@ -48,7 +53,7 @@ _PAGE = """\
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _LOOK_S = 0.3
 _SHOWN_PLACES = 3
-_BASELINE = f"{usage.LINES_READ} lines around each place in an answer"
+_BASELINE = f"{activity.LINES_READ} lines around each place in an answer"
 
 
 def _serving_options(command: Command) -> Command:
@@ -108,7 +113,7 @@ _REACHED = (
     click.option(
         "--tokens",
         metavar="FILE",
-        help="File of tokens, each with the projects it is for. See docs/team-server.md.",
+        help="File of tokens, each with the projects it is for. See docs/teams.md.",
     ),
 )
 
@@ -175,7 +180,9 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
             output.line(f"Findspot is at {address}")
             output.note("Stop it with Ctrl+C.")
             sys.stdout.flush()
-            if not no_open and sys.stdout.isatty() and _has_screen():
+            # Without a screen, a browser would start inside the terminal.
+            has_screen = sys.platform in ("win32", "darwin") or terminal_settings().screen
+            if not no_open and sys.stdout.isatty() and has_screen:
                 open_in_browser(files.enter_context(leading_to(address)))
 
         if terminal is None:
@@ -200,13 +207,6 @@ def leading_to(address: str) -> Iterator[Path]:
         yield file
     finally:
         file.unlink(missing_ok=True)
-
-
-def _has_screen() -> bool:
-    """Return whether there is a screen; without one, a browser would start inside the terminal."""
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return terminal_settings().screen
 
 
 @click.command()
@@ -272,9 +272,9 @@ def stats(reply: Reply, days: int | None, clear: bool) -> None:
     lines around each place in an answer, minus the answer. docs/activity.md says how it is made.
     """
     if clear:
-        usage.clear()
+        activity.clear_usage()
     since = utc_day(days - 1) if days else ""
-    counts = usage.usage(since)
+    counts = activity.usage(since)
     if reply.json:
         figures = [asdict(item) | {"saved": item.saved} for item in counts]
         output.emit({"usage": figures, "baseline": _BASELINE})
@@ -348,3 +348,72 @@ def _sum_up(summed: activity.Summary) -> str:
     questions = output.count(summed.questions, "question")
     tokens = output.count(summed.tokens, "token")
     return f"{questions}, {summed.answered:,} answered, {tokens}, median {summed.median_ms:,.0f} ms"
+
+
+_STOP_S = 70.0
+_STOP_LOOK_S = 0.05
+
+
+@click.group(cls=Group)
+def service() -> None:
+    """Show, stop or follow the resident process.
+
+    It is started by the first command or assistant that needs it, answers all of them, and leaves by itself
+    some minutes after the last one.
+    """
+
+
+@service.command()
+@common
+def status(reply: Reply) -> None:
+    """Show whether the resident process runs, and whom it answers."""
+    about = ask("status")
+    if reply.json:
+        output.emit(
+            {"running": about is not None, "folder": service_folder(str(home_folder())), **(about or {})}
+        )
+        return
+    if about is None:
+        why = reason_for_none()
+        output.line("The resident process does not run." + (f" Here it is not used: {why}." if why else ""))
+        return
+    output.line(sentence(about), bold=True)
+    for client in about["clients"]:
+        output.line(f"  {client['command'] or client['kind']}  in {client['folder']}")
+    output.fields([("watches", "\n".join(about["projects"]))])
+
+
+def sentence(about: dict[str, Any]) -> str:
+    """Return what the resident process is doing, in one line."""
+    clients = output.count(len(about["clients"]), "client")
+    minutes = int(age(about["started"]).total_seconds() // 60)
+    since = output.count(minutes, "minute")
+    return f"Process {about['pid']} of version {about['version']} runs for {since}, with {clients}."
+
+
+@service.command()
+@common
+def stop(reply: Reply) -> None:
+    """Have the resident process leave, once the calls that run are answered.
+
+    Assistants that are connected go on with a new one.
+    """
+    about = ask("stop")
+    if about is not None:
+        deadline = time.monotonic() + _STOP_S
+        while _runs(about["pid"]) and time.monotonic() < deadline:
+            time.sleep(_STOP_LOOK_S)
+        if _runs(about["pid"]):
+            reply.give({"stopped": False}, f"Process {about['pid']} still finishes its calls.")
+            raise click.exceptions.Exit(DECLINED)
+    reply.give({"stopped": about is not None}, "Stopped." if about else "The resident process does not run.")
+
+
+def _runs(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+service.add_command(logs, "logs")

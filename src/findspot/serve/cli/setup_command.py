@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
-from findspot.core.config import check_committed, home_folder, load_settings
-from findspot.core.errors import ProjectNotDetectedError
+from findspot.catalogue.known_clients import BY_NAME, CLIENTS, TEAM, Client, Machine
+from findspot.core.config import check_committed, load_settings
+from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.git import ignored_files
-from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
+from findspot.core.paths import home_folder
+from findspot.core.settings import CATALOGUE_TOOLSET, PROJECT_FILE, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
@@ -20,40 +24,17 @@ from findspot.serve.cli.clients.config_files import (
     ConfigUnreadableError,
     Journal,
     Python,
-    Record,
+    serve_command,
     team_command,
 )
-from findspot.serve.cli.interaction import can_ask, confirm, prompt
-from findspot.serve.cli.options import (
-    ALL_TOOLSETS,
-    Choice,
-    Reply,
-    common,
-    toolsets_option,
-    yes_option,
-)
+from findspot.serve.cli.interaction import agreed, can_ask, confirm
+from findspot.serve.cli.options import ALL_TOOLSETS, Choice, Reply, common, toolsets_option, yes_option
 from findspot.serve.cli.project_choice import open_engine, open_project
-from findspot.serve.cli.setup_steps import (
-    TITLES,
-    Step,
-    as_object,
-    carry_out,
-    client_step,
-    default_toolsets,
-    instruction_steps,
-    published_step,
-    serve_arguments,
-    show_diff,
-    show_steps,
-    spelled,
-    team_steps,
-    toolsets_in,
-)
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
-    from findspot.engine import Engine
     from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
+
 
 CATALOGUE_FOLDER = ".please"
 """Where a project can name servers that only Findspot loads."""
@@ -101,20 +82,7 @@ def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: 
 @yes_option
 @common
 def setup(
-    reply: Reply,
-    *,
-    path: str | None,
-    team: bool,
-    published: str | None,
-    names: tuple[str, ...],
-    toolsets: tuple[str, ...],
-    dry_run: bool,
-    undo: bool,
-    gateway: bool,
-    show: bool,
-    instruct: bool | None,
-    index_now: bool | None,
-    yes: bool,
+    reply: Reply, *, team: bool, published: str | None, undo: bool, gateway: bool, show: bool, **given: Any
 ) -> None:
     """Connect the assistants on this machine to Findspot.
 
@@ -130,79 +98,299 @@ def setup(
     AGENTS.md. Commit them to connect the assistants of everybody who clones the project. --published names
     an address, in .findspot.json, from which each of them can fetch a prebuilt index once they agree.
     """
-    machine, journal = Machine(), Journal(home_folder())
-    failed: list[Step] = []
-    _check_combination(team, show=show or gateway, published=published)
-    if show:
-        _print(names, toolsets, machine, reply)
-    elif undo:
-        below = _required_root(path) if team else None
-        _undo(names, journal, reply, below, dry_run=dry_run, yes=yes)
-    elif team:
-        folder = _required_root(path)
-        steps = _team_steps(folder, names, spelled(toolsets), instruct=instruct is not False)
-        steps += [published_step(folder, published)] if published else []
-        failed = carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
-        if not dry_run and not reply.json:
-            _tell_team(folder, [step.path for step in steps if step.change.needed])
-            _offer_index(folder, index_now or False)
-    elif gateway:
-        with open_engine() as engine:
-            targets = _targets(names, machine)
-            offered = spelled(toolsets)
-            _move_servers(engine, targets, journal, reply, toolsets=offered, dry_run=dry_run, yes=yes)
-    else:
-        quiet = reply.json or dry_run or (yes and index_now is False)
-        root = None if quiet and not instruct else _project_root(path)
-        targets = _targets(names, machine)
-        default = default_toolsets()
-        if default and not (toolsets or yes or dry_run or reply.json):
-            default = _offer_toolsets(targets, default)
-        steps = [
-            client_step(client, path, spelled(toolsets) or toolsets_in(client, path) or default)
-            for client, path in targets
-        ]
-        if instruct:
-            steps += instruction_steps(root, required=True)
-        failed = carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
-        if not dry_run and not reply.json:
-            if instruct is None and not yes:
-                _offer_instructions(root, journal)
-            _offer_index(root, index_now)
-    if failed:
-        _end_with_failures(failed, reply)
-
-
-def _check_combination(team: bool, *, show: bool, published: str | None) -> None:
-    if team and show:
+    if team and (show or gateway):
         raise click.UsageError("--project goes with neither --print nor --gateway.")
     if published and not team:
         raise click.UsageError("--published goes with --project.")
+    run = _Setup(reply, **given)
+    if show:
+        run.show()
+    elif undo:
+        run.undo(run.required_root() if team else None)
+    elif team:
+        run.for_team(run.required_root(), published)
+    elif gateway:
+        run.move_servers()
+    else:
+        run.for_user()
 
 
-def _end_with_failures(failed: list[Step], reply: Reply) -> NoReturn:
-    """End with an error; its last line names what was not set up."""
-    if not reply.json:
-        names = ", ".join(step.title for step in failed)
-        output.warn(f"Not set up: {names}; the configuration could not be read (see above).")
-    raise click.exceptions.Exit(1)
+@dataclass(frozen=True)
+class _Setup:
+    """One run: what the user asked for, and the ways to do it."""
+
+    reply: Reply
+    path: str | None
+    names: tuple[str, ...]
+    toolsets: tuple[str, ...]
+    dry_run: bool
+    instruct: bool | None
+    index_now: bool | None
+    yes: bool
+    journal: Journal = field(default_factory=lambda: Journal(home_folder()))
+
+    def for_user(self) -> None:
+        """Write the configurations of the clients on this machine."""
+        quiet = self.reply.json or self.dry_run or (self.yes and self.index_now is False)
+        root = None if quiet and not self.instruct else self._root()
+        targets, default = self._targets(), default_toolsets()
+        if default and not (self.toolsets or self.yes or self.dry_run or self.reply.json):
+            default = _offer_toolsets(targets, default)
+        steps = [
+            client_step(client, path, spelled(self.toolsets) or toolsets_in(client, path) or default)
+            for client, path in targets
+        ]
+        if self.instruct:
+            steps += instruction_steps(root, required=True)
+        self._carry_out(steps)
+        if not self.dry_run and not self.reply.json:
+            if self.instruct is None and not self.yes:
+                self._offer_instructions(root)
+            _offer_index(root, self.index_now)
+        self._end_with_failures(steps)
+
+    def for_team(self, root: Path, published: str | None) -> None:
+        """Write the files that connect everybody who clones the project."""
+        python = Python()
+        steps = team_steps(root, self.names, spelled(self.toolsets), team_command(python))
+        if self.instruct is not False:
+            about = f"This project configures their server. {_needs(python)}"
+            steps += instruction_steps(root, about_server=about)
+        steps += [published_step(root, published)] if published else []
+        self._carry_out(steps)
+        if not self.dry_run and not self.reply.json:
+            _tell_team(root, [step.path for step in steps if step.change.needed], python)
+            _offer_index(root, self.index_now or False)
+        self._end_with_failures(steps)
+
+    def undo(self, below: Path | None) -> None:
+        """Restore the files that were written, or those below a folder."""
+        records = [
+            record
+            for record in self.journal.records().values()
+            if (not self.names or record.owner in self.names)
+            and (below is None or record.path.is_relative_to(below))
+        ]
+        steps = [
+            Step(record.owner, title_of(record.owner), record.path, config_files.undone(record, self.journal))
+            for record in records
+        ]
+        if not self.reply.json:
+            for step in steps:
+                step.show(f"{step.title}: {step.path}")
+        if steps and not self.dry_run:
+            confirm(f"Restore {output.count(len(steps), 'file')}?", self.yes, self.reply)
+            with self.journal.locked():
+                for step, record in zip(steps, records, strict=True):
+                    step.change.write()
+                    self.journal.forget(record)
+                back = {(record.path, name): e for record in records for name, e in record.moved.items()}
+                self._forget_moved(back)
+        if self.reply.json:
+            emit_steps(steps, dry_run=self.dry_run)
+        elif not steps:
+            output.line("There is nothing to undo.")
+        elif not self.dry_run:
+            output.line(f"Restored {output.count(len(steps), 'file')}.")
+
+    def show(self) -> None:
+        """Print what to copy by hand."""
+        command = serve_arguments(spelled(self.toolsets) or default_toolsets())
+        machine = Machine()
+        installed = [client for client in CLIENTS if client.configs(machine)]
+        chosen = [BY_NAME[name] for name in self.names] or installed or CLIENTS
+        places = [(client, (client.configs(machine) or client.locations(machine))[0]) for client in chosen]
+        rows = [(client, path, config_files.snippet(client, command)) for client, path in places]
+        if self.reply.json:
+            listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
+            output.emit({"command": command, "clients": listed})
+            return
+        for client, path, text in rows:
+            output.line(f"{client.title}: {path}", bold=True)
+            output.lines(text)
+
+    def move_servers(self) -> None:
+        """Ask which servers to move behind Findspot, index them, and take them out of the clients' files.
+
+        A server that does not answer stays where it is.
+        """
+        from findspot.serve.cli.clients.moved_servers import Gateway
+        from findspot.serve.cli.tool_server_commands import index_again
+
+        with open_engine() as engine:
+            catalogue = engine.catalogue(".")
+            gateway = Gateway(catalogue)
+            chosen, unreadable = self._choose_servers(gateway)
+            planned = moving_steps(chosen, spelled(self.toolsets))
+            steps, errors = planned, dict[str, str]()
+            if not self.reply.json:
+                show_steps(unreadable + steps, sure=self.yes and not self.dry_run)
+            if chosen and not self.dry_run:
+                files = output.count(len(steps), "file")
+                question = f"Move {output.count(len(chosen), 'server')} and write {files}?"
+                confirm(question, self.yes, self.reply)
+                with self.journal.locked():
+                    gateway.take(chosen)
+                    built = index_again(engine, catalogue, user_wide=True)
+                    names = {server.name for server in chosen}
+                    errors = {s.name: s.error for s in built.servers if s.error and s.name in names}
+                    gateway.drop(errors.keys() & (names - self.journal.moved()))
+                    chosen = [server for server in chosen if server.name not in errors]
+                    steps = moving_steps(chosen, spelled(self.toolsets))
+                    for step in steps:
+                        moved = {server.name: server.entry for server in chosen if server.path == step.path}
+                        self.journal.apply(step.change, step.owner, moved)
+            self._report_moved(chosen, errors, unreadable + steps)
+            if not self.reply.json:
+                for step in planned:
+                    if step.path not in {done.path for done in steps}:
+                        answered = "since none of its servers answered"
+                        output.warn(f"The file of {step.title} was not changed, {answered}.")
+                _tell_of_project_servers(catalogue)
+        if errors or unreadable:
+            raise click.exceptions.Exit(1)
+
+    def required_root(self) -> Path:
+        root = self._root()
+        if root is None:
+            raise ProjectNotDetectedError(str(self.path or Path.cwd()))
+        return root
+
+    def _root(self) -> Path | None:
+        """Return the root of the project, if there is one: setup works without."""
+        try:
+            with open_project(self.path, ask=False) as opened:
+                return opened.root
+        except ProjectNotDetectedError:
+            return None
+
+    def _targets(self) -> list[tuple[Client, Path]]:
+        """Return the configuration files of the clients that are installed, or that were named."""
+        machine = Machine()
+        chosen = [BY_NAME[name] for name in self.names] or CLIENTS
+        return [
+            (client, path)
+            for client in chosen
+            for path in client.configs(machine) or (client.locations(machine)[:1] if self.names else [])
+        ]
+
+    def _carry_out(self, steps: list[Step]) -> None:
+        """Show, ask and write."""
+        if not steps:
+            raise InvalidArgumentError(
+                "No assistant was found on this machine.",
+                hint="Name one with `findspot setup --client NAME`, or see `findspot setup --print`.",
+            )
+        needed = [step for step in steps if step.change.needed]
+        if not self.reply.json:
+            show_steps(steps, sure=self.yes and not self.dry_run)
+        if needed and not self.dry_run:
+            confirm(f"Write {output.count(len(needed), 'file')}?", self.yes, self.reply)
+            self._write(needed)
+        if self.reply.json:
+            emit_steps(steps, dry_run=self.dry_run)
+        elif needed and not self.dry_run:
+            tell_next(needed, self.journal)
+
+    def _write(self, steps: list[Step]) -> None:
+        with self.journal.locked():
+            for step in steps:
+                self.journal.apply(step.change, step.owner)
+
+    def _end_with_failures(self, steps: list[Step]) -> None:
+        """End with an error if a file could not be read; its last line names what was not set up."""
+        failed = [step.title for step in steps if step.problem]
+        if failed and not self.reply.json:
+            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
+        if failed:
+            raise click.exceptions.Exit(1)
+
+    def _offer_instructions(self, root: Path | None) -> None:
+        steps = [step for step in instruction_steps(root) if step.change.needed]
+        names = " and ".join(step.path.name for step in steps)
+        if steps and can_ask() and agreed(f"Tell assistants in {names} when to search?"):
+            self._write(steps)
+            output.line(f"{names}: written.", fg="green")
+
+    def _choose_servers(self, gateway: Gateway) -> tuple[list[MovableServer], list[Step]]:
+        """Return the servers to move, each agreed to, and a step for each file that cannot be read."""
+        from findspot.serve.cli.clients.moved_servers import movable_servers
+        from findspot.serve.cli.tool_server_commands import show_description
+
+        chosen: list[MovableServer] = []
+        unreadable = []
+        for client, path in self._targets():
+            try:
+                servers = movable_servers(client, path)
+            except ConfigUnreadableError as problem:
+                unreadable.append(Step.unreadable(client.name, path, problem))
+                continue
+            for server in servers:
+                question = f"Move {server.name} of {client.title} behind Findspot?"
+                if gateway.conflicts(server, chosen):
+                    output.warn(
+                        f"{server.name} of {client.title} stays: another server already has this name."
+                    )
+                    continue
+                if not (self.yes or self.dry_run):
+                    if not can_ask():
+                        confirm(question, yes=False, reply=self.reply)
+                    show_description(server.spec)
+                    if not agreed(question):
+                        continue
+                chosen.append(server)
+        return chosen, unreadable
+
+    def _report_moved(self, moved: list[MovableServer], errors: dict[str, str], steps: list[Step]) -> None:
+        if self.reply.json:
+            servers: list[dict[str, str]] = [{"name": s.name, "client": s.client.name} for s in moved]
+            servers += [{"name": name, "error": error} for name, error in errors.items()]
+            emit_steps(steps, dry_run=self.dry_run, servers=servers)
+            return
+        for name, error in errors.items():
+            output.warn(f"{name} stays where it is, since it did not answer: {error}")
+        if not moved:
+            output.line("No server was moved." if errors else "There are no servers to move.")
+        elif not self.dry_run:
+            names = ", ".join(dict.fromkeys(server.name for server in moved))
+            output.line(f"Moved {names} behind Findspot.", fg="green")
+            output.note("`findspot tools list` shows them; `findspot setup --undo` puts them back.", dim=True)
+
+    def _forget_moved(self, back: dict[tuple[Path, str], Any]) -> None:
+        """Forget servers that are back in their clients' files, unless another client's were moved too."""
+        others = self.journal.moved()
+        mine = {(path, name): entry for (path, name), entry in back.items() if name not in others}
+        if mine:
+            from findspot.serve.cli.clients.moved_servers import Gateway
+
+            with open_engine() as engine:
+                gateway = Gateway(engine.catalogue("."))
+                gateway.drop({n for (path, n), entry in mine.items() if gateway.is_moved(n, entry, path)})
 
 
-def _team_steps(root: Path, names: tuple[str, ...], toolsets: str, *, instruct: bool) -> list[Step]:
-    """Return a step per file that connects everybody who clones the project."""
-    python = Python()
-    steps = team_steps(root, names, toolsets, team_command(python))
-    about = f"This project configures their server. {_needs(python)}"
-    return steps + (instruction_steps(root, about_server=about) if instruct else [])
+def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
+    """Ask which toolsets new entries offer, if there is somebody to ask and a new entry."""
+    if not can_ask() or all(toolsets_in(client, path) for client, path in targets):
+        return default
+    from findspot.serve.mcp.tool_results import tool_tokens
+    from findspot.serve.mcp.tools import all_tools
+
+    others = [name for name in TOOLSETS if name != PROJECT_TOOLSET]
+    cost = sum(tool_tokens(tool) for tool in all_tools().offered(others))
+    listed = f"{', '.join(others[:-1])} and {others[-1]}"
+    question = f"Offer the toolsets {listed} too, for {cost:,} tokens per conversation?"
+    return ALL_TOOLSETS if agreed(question) else default
 
 
-def _tell_team(root: Path, written: list[Path]) -> None:
-    if written:
-        listed = ", ".join(path.relative_to(root).as_posix() for path in written)
-        output.line(f"Commit {listed}: they connect the assistants of everybody who clones the project.")
-        output.line(_needs(Python()))
-        for name in ignored_files(root, [path.relative_to(root).as_posix() for path in written]):
-            output.warn(f"Git ignores {name}, so it is not committed unless you add it with `git add -f`.")
+def _tell_team(root: Path, written: list[Path], python: Python) -> None:
+    names = [path.relative_to(root).as_posix() for path in written]
+    if not names:
+        return
+    listed = ", ".join(names)
+    output.line(f"Commit {listed}: they connect the assistants of everybody who clones the project.")
+    output.line(_needs(python))
+    for name in ignored_files(root, names):
+        output.warn(f"Git ignores {name}, so it is not committed unless you add it with `git add -f`.")
 
 
 def _needs(python: Python) -> str:
@@ -223,186 +411,6 @@ def findspot_repository() -> str:
     return addresses.get("Source", "Findspot's repository")
 
 
-def _required_root(given: str | None) -> Path:
-    root = _project_root(given)
-    if root is None:
-        raise ProjectNotDetectedError(str(given or Path.cwd()))
-    return root
-
-
-def _targets(names: tuple[str, ...], machine: Machine) -> list[tuple[Client, Path]]:
-    """Return the configuration files of the clients that are installed, or that were named."""
-    chosen = [BY_NAME[name] for name in names] or list(CLIENTS)
-    return [
-        (client, path)
-        for client in chosen
-        for path in client.configs(machine) or (client.locations(machine)[:1] if names else [])
-    ]
-
-
-def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
-    """Ask which toolsets new entries offer, if there is somebody to ask and a new entry."""
-    if not can_ask() or all(toolsets_in(client, path) for client, path in targets):
-        return default
-    from findspot.serve.mcp.tool_results import tool_tokens
-    from findspot.serve.mcp.tools import all_tools
-
-    others = [name for name in TOOLSETS if name != PROJECT_TOOLSET]
-    cost = sum(tool_tokens(tool) for tool in all_tools().offered(others))
-    listed = f"{', '.join(others[:-1])} and {others[-1]}"
-    question = f"Offer the toolsets {listed} too, for {cost:,} tokens per conversation? [y/N]"
-    return ALL_TOOLSETS if prompt(question).lower() in ("y", "yes") else default
-
-
-def _undo(
-    names: tuple[str, ...], journal: Journal, reply: Reply, below: Path | None, *, dry_run: bool, yes: bool
-) -> None:
-    records = [
-        record
-        for record in journal.records().values()
-        if (not names or record.owner in names) and (below is None or record.path.is_relative_to(below))
-    ]
-    steps = []
-    for record in records:
-        title = TITLES.get(record.owner) or BY_NAME[record.owner].title
-        steps.append(Step(record.owner, title, record.path, config_files.undone(record, journal)))
-    if not reply.json:
-        for step in steps:
-            output.line(f"{step.title}: {step.path}", bold=True)
-            show_diff(step.change)
-    if steps and not dry_run:
-        confirm(f"Restore {output.count(len(steps), 'file')}?", yes, reply)
-        with journal.locked():
-            for step, record in zip(steps, records, strict=True):
-                step.change.write()
-                journal.forget(record)
-            _drop_moved(records, journal)
-    if reply.json:
-        output.emit({"status": "dry_run" if dry_run else "success", "steps": [as_object(s) for s in steps]})
-    elif not steps:
-        output.line("There is nothing to undo.")
-    elif not dry_run:
-        output.line(f"Restored {output.count(len(steps), 'file')}.")
-
-
-def _move_servers(
-    engine: Engine,
-    targets: list[tuple[Client, Path]],
-    journal: Journal,
-    reply: Reply,
-    *,
-    toolsets: str,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    """Ask which servers to move behind Findspot, index them, and take them out of the clients' files.
-
-    A server that does not answer stays where it is.
-    """
-    from findspot.serve.cli.clients.moved_servers import Gateway
-    from findspot.serve.cli.tool_server_commands import index_again
-
-    catalogue = engine.catalogue(".")
-    gateway = Gateway(catalogue)
-    chosen, unreadable = _choose_servers(gateway, targets, reply, sure=yes or dry_run)
-    steps = unreadable + _moving_steps(chosen, toolsets)
-    if not reply.json:
-        show_steps(steps, sure=yes and not dry_run)
-    errors: dict[str, str] = {}
-    left: list[str] = []
-    if chosen and not dry_run:
-        files = output.count(len(steps) - len(unreadable), "file")
-        confirm(f"Move {output.count(len(chosen), 'server')} and write {files}?", yes, reply)
-        with journal.locked():
-            gateway.take(chosen)
-            built = index_again(engine, catalogue, user_wide=True)
-            names = {server.name for server in chosen}
-            errors = {s.name: s.error for s in built.servers if s.error and s.name in names}
-            gateway.drop(errors.keys() & (names - _moved(journal)))
-            chosen = [server for server in chosen if server.name not in errors]
-            shown, steps = steps, unreadable + _moving_steps(chosen, toolsets)
-            left = [step.title for step in shown if step.path not in {done.path for done in steps}]
-            for step in steps[len(unreadable) :]:
-                moved = {server.name: server.entry for server in chosen if server.path == step.path}
-                journal.apply(step.change, step.owner, moved)
-    _report_moved(chosen, errors, steps, reply, dry_run=dry_run)
-    if not reply.json:
-        for title in left:
-            output.warn(f"The file of {title} was not changed, since none of its servers answered.")
-        _tell_of_project_servers(catalogue)
-    if errors or unreadable:
-        raise click.exceptions.Exit(1)
-
-
-def _choose_servers(
-    gateway: Gateway, targets: list[tuple[Client, Path]], reply: Reply, *, sure: bool
-) -> tuple[list[MovableServer], list[Step]]:
-    """Return the servers to move, each agreed to, and a step for each file that cannot be read."""
-    from findspot.serve.cli.clients.moved_servers import movable_servers
-    from findspot.serve.cli.tool_server_commands import show_description
-
-    chosen: list[MovableServer] = []
-    unreadable = []
-    for client, path in targets:
-        try:
-            servers = movable_servers(client, path)
-        except ConfigUnreadableError as problem:
-            unreadable.append(Step(client.name, client.title, path, Change(path, None, None), problem))
-            continue
-        for server in servers:
-            if gateway.conflicts(server, chosen):
-                output.warn(f"{server.name} of {client.title} stays: another server already has this name.")
-            elif sure:
-                chosen.append(server)
-            elif not can_ask():
-                confirm(f"Move {server.name} of {client.title} behind Findspot?", yes=False, reply=reply)
-            else:
-                show_description(server.spec)
-                question = f"Let Findspot start it, and move it from {client.title} behind Findspot? [y/N]"
-                if prompt(question).lower() in ("y", "yes"):
-                    chosen.append(server)
-    return chosen, unreadable
-
-
-def _moving_steps(chosen: list[MovableServer], wanted: str) -> list[Step]:
-    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers.
-
-    `wanted` are the toolsets that the user named, if any.
-    """
-    steps = []
-    for path, client in {server.path: server.client for server in chosen}.items():
-        new = "" if _has_entry(client, path) else default_toolsets()
-        toolsets = wanted or toolsets_in(client, path) or new
-        if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
-            toolsets += f",{CATALOGUE_TOOLSET}"
-        names = [server.name for server in chosen if server.path == path]
-        change = config_files.with_server(client, path, serve_arguments(toolsets), names)
-        steps.append(Step(client.name, client.title, path, change, then=client.then))
-    return steps
-
-
-def _has_entry(client: Client, path: Path) -> bool:
-    return config_files.server_in(client, path) is not None
-
-
-def _report_moved(
-    moved: list[MovableServer], errors: dict[str, str], steps: list[Step], reply: Reply, *, dry_run: bool
-) -> None:
-    if reply.json:
-        servers: list[dict[str, str]] = [{"name": s.name, "client": s.client.name} for s in moved]
-        servers += [{"name": name, "error": error} for name, error in errors.items()]
-        status = "dry_run" if dry_run else "success"
-        output.emit({"status": status, "servers": servers, "steps": [as_object(s) for s in steps]})
-        return
-    for name, error in errors.items():
-        output.warn(f"{name} stays where it is, since it did not answer: {error}")
-    if not moved:
-        output.line("No server was moved." if errors else "There are no servers to move.")
-    elif not dry_run:
-        output.line(f"Moved {', '.join(dict.fromkeys(s.name for s in moved))} behind Findspot.", fg="green")
-        output.note("`findspot tools list` shows them; `findspot setup --undo` puts them back.", dim=True)
-
-
 def _tell_of_project_servers(catalogue: Catalogue) -> None:
     """Name servers that clients have for this project alone: they are not moved."""
     from findspot.catalogue.server_sources import find_configurations, read_sources
@@ -419,74 +427,13 @@ def _tell_of_project_servers(catalogue: Catalogue) -> None:
             )
 
 
-def _moved(journal: Journal) -> set[str]:
-    """Return the servers that are behind Findspot already."""
-    return {name for record in journal.records().values() for name in record.moved}
-
-
-def _drop_moved(undone: list[Record], journal: Journal) -> None:
-    """Forget servers that are back in their clients' files, unless another client's were moved too."""
-    others = _moved(journal)
-    moved = [
-        (name, entry, record.path)
-        for record in undone
-        for name, entry in record.moved.items()
-        if name not in others
-    ]
-    if moved:
-        from findspot.serve.cli.clients.moved_servers import Gateway
-
-        with open_engine() as engine:
-            gateway = Gateway(engine.catalogue("."))
-            gateway.drop({name for name, entry, path in moved if gateway.is_moved(name, entry, path)})
-
-
-def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:
-    command = serve_arguments(spelled(toolsets) or default_toolsets())
-    chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.configs(machine)] or list(CLIENTS)
-    rows = []
-    for client in chosen:
-        path = (client.configs(machine) or client.locations(machine))[0]
-        rows.append((client, path, config_files.snippet(client, command)))
-    if reply.json:
-        listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
-        output.emit({"command": command, "clients": listed})
-        return
-    for client, path, text in rows:
-        output.line(f"{client.title}: {path}", bold=True)
-        for line in text.splitlines():
-            output.line(line)
-        output.line()
-
-
-def _project_root(given: str | None) -> Path | None:
-    """Return the root of the project, if there is one: setup works without."""
-    try:
-        with open_project(given, ask=False) as opened:
-            return opened.root
-    except ProjectNotDetectedError:
-        return None
-
-
-def _offer_instructions(root: Path | None, journal: Journal) -> None:
-    steps = [step for step in instruction_steps(root) if step.change.needed]
-    if not steps or not can_ask():
-        return
-    names = " and ".join(step.path.name for step in steps)
-    if prompt(f"Tell assistants in {names} when to search? [y/N]").lower() in ("y", "yes"):
-        with journal.locked():
-            for step in steps:
-                journal.apply(step.change, step.owner)
-        output.line(f"{names}: written.", fg="green")
-
-
 def _offer_index(root: Path | None, wanted: bool | None) -> None:
     if root is None or wanted is False:
         return
     with open_project(str(root), exact=True) as opened:
         if opened.store.exists and not wanted:
             return
-    if wanted or (can_ask() and prompt(f"Index {root} now? [y/N]").lower() in ("y", "yes")):
+    if wanted or (can_ask() and agreed(f"Index {root} now?")):
         from findspot.serve.cli.index_commands import index
 
         index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Reply())
@@ -504,3 +451,187 @@ def remind() -> None:
     from findspot.serve.cli import reminder
 
     reminder.remind()
+
+
+_TITLES = {
+    config_files.INSTRUCTIONS: "Instructions for assistants",
+    config_files.SETTINGS: "Settings of the project",
+}
+_TAB = 4
+_MOST_CHARS = 300
+_TOOLSETS_OPTION = "--toolsets"
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def title_of(owner: str) -> str:
+    return _TITLES.get(owner) or BY_NAME[owner].title
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file to write: the configuration of a client, or the project's page for assistants."""
+
+    owner: str
+    title: str
+    path: Path
+    change: Change
+    problem: ConfigUnreadableError | None = None
+    then: str = ""
+    toolsets: str = ""
+
+    @classmethod
+    def unreadable(cls, owner: str, path: Path, problem: ConfigUnreadableError) -> Step:
+        return cls(owner, title_of(owner), path, Change(path, None, None), problem)
+
+    @property
+    def state(self) -> str:
+        if self.problem:
+            return "unreadable"
+        if not self.change.needed:
+            return "unchanged"
+        if self.change.after is None:
+            return "remove"
+        return "create" if self.change.before is None else "change"
+
+    def show(self, headline: str) -> None:
+        """Print the lines that change."""
+        output.line(headline, bold=True)
+        for text in self.change.diff()[2:]:
+            shown = output.cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
+            output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
+
+
+def _step(owner: str, path: Path, change: Callable[[], Change], below: Path | None = None) -> Step:
+    """Return the step of a change; a file of a project must not be a link that leads out of it."""
+    try:
+        if below is not None and not path.resolve().is_relative_to(below.resolve()):
+            raise ConfigUnreadableError(path, "it is a link that leads out of the project")
+        return Step(owner, title_of(owner), path, change())
+    except ConfigUnreadableError as problem:
+        return Step.unreadable(owner, path, problem)
+
+
+def client_step(client: Client, path: Path, toolsets: str) -> Step:
+    """Return the step that writes a client's own configuration."""
+    command = serve_arguments(toolsets)
+    step = _step(client.name, path, lambda: config_files.with_server(client, path, command))
+    return replace(step, then=client.then, toolsets=toolsets)
+
+
+def moving_steps(chosen: list[MovableServer], wanted: str) -> list[Step]:
+    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers.
+
+    `wanted` are the toolsets that the user named, if any.
+    """
+    steps = []
+    for path, client in {server.path: server.client for server in chosen}.items():
+        new = "" if config_files.server_in(client, path) is not None else default_toolsets()
+        toolsets = wanted or toolsets_in(client, path) or new
+        if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
+            toolsets += f",{CATALOGUE_TOOLSET}"
+        names = [server.name for server in chosen if server.path == path]
+        change = config_files.with_server(client, path, serve_arguments(toolsets), names)
+        steps.append(Step(client.name, client.title, path, change, then=client.then))
+    return steps
+
+
+def serve_arguments(toolsets: str) -> list[str]:
+    return serve_command(Python()) + ([_TOOLSETS_OPTION, toolsets] if toolsets else [])
+
+
+def spelled(toolsets: tuple[str, ...]) -> str:
+    return ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
+
+
+def toolsets_in(client: Client, path: Path) -> str:
+    """Return the toolsets that a client's entry names: setting up again keeps them."""
+    try:
+        entry = config_files.server_in(client, path) or {}
+    except ConfigUnreadableError:
+        return ""
+    arguments = config_files.command_in(entry)
+    named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
+    is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
+    return named[0] if is_known else ""
+
+
+def default_toolsets() -> str:
+    """Return what to write into a new entry: nothing if the user's own settings name toolsets."""
+    return "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
+
+
+def instruction_steps(root: Path | None, *, required: bool = False, about_server: str = "") -> list[Step]:
+    """Return a step per page for assistants; `about_server` says where the tools come from."""
+    if root is None:
+        if required:
+            raise ProjectNotDetectedError(str(Path.cwd()))
+        return []
+
+    def step(page: Path) -> Step:
+        change = partial(config_files.with_instructions, page, about_server)
+        return _step(config_files.INSTRUCTIONS, page, change, root)
+
+    return [step(page) for page in config_files.pages(root)]
+
+
+def published_step(root: Path, address: str) -> Step:
+    """Return the step that names, in the project's settings, where its index is published."""
+    path = root / PROJECT_FILE
+    change = partial(config_files.with_setting, path, config_files.PUBLISHED_AT, address)
+    return _step(config_files.SETTINGS, path, change, root)
+
+
+def team_steps(root: Path, names: tuple[str, ...], toolsets: str, command: list[str]) -> list[Step]:
+    """Return a step per file that a team commits, so that a clone is connected."""
+    chosen = [BY_NAME[name] for name in names] or [
+        client
+        for client in CLIENTS
+        if client.name in TEAM or (client.project_file and (root / client.project_file).is_file())
+    ]
+    if without := [client.title for client in chosen if not client.project_file]:
+        raise InvalidArgumentError(
+            f"{without[0]} has no configuration in a project.", hint="Run `findspot setup` without --project."
+        )
+
+    def step(client: Client, path: Path) -> Step:
+        offered = toolsets or toolsets_in(client, path) or PROJECT_TOOLSET
+        started = [*command, _TOOLSETS_OPTION, offered]
+        return _step(client.name, path, lambda: config_files.with_server(client, path, started), root)
+
+    return [step(client, root / client.project_file) for client in chosen]
+
+
+def show_steps(steps: list[Step], *, sure: bool) -> None:
+    """Print what each step writes; `sure` if nobody is asked first."""
+    for step in steps:
+        if step.problem:
+            output.warn(f"{step.title}: {step.problem.user_message}")
+            output.note(f"hint: {step.problem.hint}")
+            continue
+        verb = f"{'will' if sure else 'would'} {step.state}"
+        state = "is already set up" if step.state == "unchanged" else verb
+        step.show(f"{step.title} {state}: {step.path}")
+
+
+def tell_next(steps: list[Step], journal: Journal) -> None:
+    for step in steps:
+        output.line(f"{step.title}: done. {step.then}".rstrip(), fg="green")
+    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
+        output.note(
+            "Only the project's tools are offered; `findspot setup --toolsets all` adds the others.", dim=True
+        )
+    if journal.backups.is_dir():
+        output.note(
+            f"Backups are in {journal.backups}; `findspot setup --undo` restores the files.", dim=True
+        )
+
+
+def emit_steps(steps: list[Step], *, dry_run: bool, **others: Any) -> None:
+    """Print the JSON answer of a run."""
+    listed = []
+    for step in steps:
+        about = (
+            {"error": step.problem.user_message} if step.problem else {"diff": "\n".join(step.change.diff())}
+        )
+        listed.append({"client": step.owner, "path": str(step.path), "action": step.state} | about)
+    output.emit({"status": "dry_run" if dry_run else "success", **others, "steps": listed})

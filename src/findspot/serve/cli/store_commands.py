@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from findspot.core.config import load_settings, set_value, unset_value
-from findspot.core.configfiles import INDEX_FILE
+from findspot.core.config import INDEX_FILE, load_settings, set_value, unset_value
 from findspot.core.errors import HomeNotWritableError, InvalidArgumentError
 from findspot.core.paths import expanded
 from findspot.indexer import convert_store

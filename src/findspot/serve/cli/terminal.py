@@ -31,16 +31,17 @@ _LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine",
 """Editors that take `--line N path`."""
 _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 _SEQUENCES = {
-    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
-    "\x1b[5~": "page up", "\x1b[6~": "page down", "\x1b[H": "home", "\x1b[F": "end",
+    "\x1b[A": "up", "\x1bOA": "up", "\xe0H": "up", "\x1b[B": "down", "\x1bOB": "down", "\xe0P": "down",
+    "\x1b[5~": "page up", "\xe0I": "page up", "\x1b[6~": "page down", "\xe0Q": "page down",
+    "\x1b[H": "home", "\xe0G": "home", "\x1b[F": "end", "\xe0O": "end",
     "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace",
     "\x15": "clear", "\x17": "word", "\x10": "up", "\x0e": "down",
     "\x1b": "leave", "\x03": "leave", "\x04": "leave",
 }  # fmt: skip
 """Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
-_WINDOWS = {"H": "up", "P": "down", "I": "page up", "Q": "page down", "G": "home", "O": "end"}
-ReadKeys = Callable[[float | None], list[str]]
-"""Returns the keys that came within so many seconds; None waits for the next one."""
+_ESCAPES = re.compile(r"\x1b[\[O][^@-~]*[@-~]?")
+ReadKeys = Callable[[], list[str]]
+"""Waits for keys, and returns those that came."""
 
 
 class _Terminal(io.TextIOWrapper):
@@ -152,70 +153,34 @@ def open_in_browser(page: Path | str) -> None:
 
 def key_names(text: str) -> list[str]:
     """Return the pressed keys: special ones by name, others as they are; unknown sequences are ignored."""
+    text = _ESCAPES.sub(lambda escape: escape[0] if escape[0] in _SEQUENCES else "", text)
     keys = []
     while text:
-        known = next((s for s in sorted(_SEQUENCES, key=len, reverse=True) if text.startswith(s)), None)
-        if known == "\x1b" and len(text) > 1 and text[1] in "[O":
-            text = _after_sequence(text)
-            continue
-        if known is not None:
-            keys.append(_SEQUENCES[known])
-            text = text[len(known) :]
-            continue
-        if text[0].isprintable():
-            keys.append(text[0])
-        text = text[1:]
+        known = next((s for s in sorted(_SEQUENCES, key=len, reverse=True) if text.startswith(s)), text[0])
+        if known in _SEQUENCES or known.isprintable():
+            keys.append(_SEQUENCES.get(known, known))
+        text = text[len(known) :]
     return keys
 
 
-def _after_sequence(text: str) -> str:
-    """Return what follows an unknown escape sequence."""
-    end = next((position for position, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
-    return text[end:]
+@contextlib.contextmanager
+def reading_keys() -> Iterator[ReadKeys]:
+    """Provide a function that reads keys without echo; the terminal is restored afterwards."""
+    if sys.platform == "win32":
+        yield lambda: key_names(click.getchar())
+        return
+    import termios
+    import tty
 
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
 
-if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+    def read() -> list[str]:
+        data = os.read(terminal, 1024)
+        return key_names(data.decode("utf-8", "ignore")) if data else ["leave"]
 
-    @contextlib.contextmanager
-    def reading_keys() -> Iterator[ReadKeys]:
-        """Provide a function that reads keys from the console."""
-        import msvcrt
-        import time
-
-        def read(timeout_s: float | None) -> list[str]:
-            deadline = None if timeout_s is None else time.monotonic() + timeout_s
-            while not msvcrt.kbhit():
-                if deadline is not None and time.monotonic() >= deadline:
-                    return []
-                time.sleep(0.01)
-            key = msvcrt.getwch()
-            if key in ("\x00", "\xe0"):
-                return [_WINDOWS[code]] if (code := msvcrt.getwch()) in _WINDOWS else []
-            return key_names(key)
-
+    try:
+        tty.setraw(terminal)
         yield read
-
-else:
-
-    @contextlib.contextmanager
-    def reading_keys() -> Iterator[ReadKeys]:
-        """Provide a function that reads keys without echo; the terminal is restored afterwards."""
-        import select
-        import termios
-        import tty
-
-        terminal = sys.stdin.fileno()
-        before = termios.tcgetattr(terminal)
-
-        def read(timeout_s: float | None) -> list[str]:
-            ready, _, _ = select.select([terminal], [], [], timeout_s)
-            if not ready:
-                return []
-            data = os.read(terminal, 1024)
-            return key_names(data.decode("utf-8", "ignore")) if data else ["leave"]
-
-        try:
-            tty.setraw(terminal)
-            yield read
-        finally:
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

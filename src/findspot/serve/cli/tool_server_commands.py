@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError, first_cause
+from findspot.core.paths import home_folder
 from findspot.core.progress import CancelToken
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, stoppable
-from findspot.serve.cli.options import Reply, common, project_option
-from findspot.serve.cli.project_choice import open_engine
+from findspot.serve.cli.options import Reply, common, did_you_mean, project_option
+from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.terminal import open_in_browser
 
 if TYPE_CHECKING:
@@ -197,8 +194,7 @@ def list_(reply: Reply, project: str | None) -> None:
     removed   its entry is gone; `findspot tools index` forgets its tools
     listed    its tools come from a file; there is nothing to start
     """
-    with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
+    with open_catalogue(project) as catalogue:
         servers = catalogue.servers()
     if reply.json:
         output.emit({"servers": [_server_object(catalogue, server) for server in servers]})
@@ -207,14 +203,7 @@ def list_(reply: Reply, project: str | None) -> None:
         output.line("No MCP servers are known here. `findspot tools index` and `tools add` add some.")
         return
     rows = [
-        (
-            server.name,
-            str(server.state),
-            f"{server.tools:,}",
-            _scope(catalogue, server),
-            _origin(catalogue, server),
-        )
-        for server in servers
+        (s.name, str(s.state), f"{s.tools:,}", _scope(catalogue, s), _origin(catalogue, s)) for s in servers
     ]
     output.table(rows, ("server", "state", "tools", "for", "from"), numbers=(2,))
     for server in servers:
@@ -238,13 +227,13 @@ def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
         value["url" if server.spec.url else "command"] = command_line(server.spec)
-    for key, names in (
-        ("disabledTools", server.disabled_tools),
-        ("allowedTools", server.allowed_tools),
-        ("changedTools", server.changed_tools),
-    ):
-        value |= {key: list(names)} if names else {}
-    return value | ({"error": server.error} if server.error else {})
+    further = {
+        "disabledTools": list(server.disabled_tools),
+        "allowedTools": list(server.allowed_tools),
+        "changedTools": list(server.changed_tools),
+        "error": server.error,
+    }
+    return value | {name: each for name, each in further.items() if each}
 
 
 def _scope(catalogue: Catalogue, server: ServerStatus) -> str:
@@ -266,8 +255,7 @@ def _origin(catalogue: Catalogue, server: ServerStatus) -> str:
 @common
 def remove(reply: Reply, name: str, project: str | None) -> None:
     """Remove the server NAME, which `findspot tools add` added, with its tools."""
-    with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
+    with open_catalogue(project) as catalogue:
         server = _known(catalogue, name)
         index = server.index
         if server.spec is None or index is None or _origin(catalogue, server) != "tools add":
@@ -290,8 +278,7 @@ def _known(catalogue: Catalogue, name: str) -> ServerStatus:
 
 
 def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
-    close = get_close_matches(name, known)
-    hint = f"Did you mean: {', '.join(close)}?" if close else "`findspot tools list` shows them."
+    hint = did_you_mean(name, known).strip() or "`findspot tools list` shows them."
     return InvalidArgumentError(f"There is no server or tool '{name}'.", hint=hint)
 
 
@@ -308,14 +295,9 @@ def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
 def enable(reply: Reply, name: str, sampling: bool | None, user: bool, project: str | None) -> None:
     """Enable a server, or one tool such as `github__create_issue`."""
     if sampling is not None:
-        _allow_sampling(name, project, sampling)
+        with open_catalogue(project) as catalogue:
+            catalogue.registry.agreements.allow_sampling(_agreed_server(catalogue, name), sampling)
     _choose(reply, name, project, user=user, enabled=True)
-
-
-def _allow_sampling(name: str, project: str | None, allowed: bool) -> None:
-    with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
-        catalogue.registry.agreements.allow_sampling(_agreed_server(catalogue, name), allowed)
 
 
 @click.command("disable")
@@ -341,8 +323,7 @@ def allow(reply: Reply, names: Sequence[str], *, undo: bool, project: str | None
 
     Tools whose server declares them read-only do not ask in any case.
     """
-    with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
+    with open_catalogue(project) as catalogue:
         tools = [catalogue.get(name) for name in names]
         for tool in tools:
             spec = _agreed_server(catalogue, tool.server_name)
@@ -366,8 +347,7 @@ def _agreed_server(catalogue: Catalogue, name: str) -> ServerSpec:
 def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled: bool) -> None:
     from findspot.catalogue.tool_record import CatalogueNotFoundError
 
-    with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
+    with open_catalogue(project) as catalogue:
         servers = [server.name for server in catalogue.servers()]
         try:
             tools = catalogue.tools().names
@@ -392,13 +372,12 @@ def ask_agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Seq
         for spec in servers:
             show_description(spec)
         return ()
-    accepted = [spec for spec in servers if _agrees_to_start(spec)]
+    accepted = []
+    for spec in servers:
+        show_description(spec)
+        if agreed(f"Start {spec.name}, to which you have not agreed before?"):
+            accepted.append(spec)
     return accepted or cancel(reply)
-
-
-def _agrees_to_start(spec: ServerSpec) -> bool:
-    show_description(spec)
-    return agreed(f"Start {spec.name}, to which you have not agreed before?")
 
 
 def ask_about_tools(tools: Sequence[ToolDefinition], yes: bool) -> bool:
@@ -465,10 +444,9 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
     """
     from findspot.catalogue.logins import remote_server
 
-    with open_engine() as engine:
-        registry = engine.catalogue(project or ".").registry
-        spec = remote_server(registry, server)
-        indexed = registry.find(server) is not None
+    with open_catalogue(project) as catalogue:
+        spec = remote_server(catalogue.registry, server)
+        indexed = catalogue.registry.find(server) is not None
     _wait_for_login(spec, timeout, None if no_browser else open_in_browser)
     reply.give({"server": server, "status": "logged_in"}, f"Logged in at {server}.")
     file = "" if indexed else f" {spec.source}"
@@ -485,8 +463,8 @@ def logout(reply: Reply, server: str, *, project: str | None) -> None:
 
     from findspot.catalogue.logins import Logins, remote_server
 
-    with open_engine() as engine:
-        spec = remote_server(engine.catalogue(project or ".").registry, server)
+    with open_catalogue(project) as catalogue:
+        spec = remote_server(catalogue.registry, server)
     logins = Logins(home_folder())
     stored = logins.read(spec.url or "")
     if not logins.remove(spec.url or "") or stored is None:
@@ -512,41 +490,30 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
     from findspot.catalogue.logins import Logins
     from findspot.catalogue.oauth import LoginError, log_in
 
-    with contextlib.ExitStack() as stack:
+    def show(address: str) -> None:
+        output.note("Open this address to log in:")
+        output.note(f"  {address}")
+        output.note("Waiting for the browser. Ctrl-C cancels.")
+        if open_address is not None:
+            open_address(address)
 
-        def show(address: str) -> None:
-            output.note("Open this address to log in:")
-            output.note(f"  {address}")
-            if open_address is not None:
-                open_address(address)
-            if sys.stderr.isatty():
-                stack.enter_context(_spinner())
-            else:
-                output.note("Waiting for the browser.")
+    async def run(cancel: CancelToken) -> None:
+        async def cancel_with(scope: anyio.CancelScope) -> None:
+            while not cancel.cancelled:
+                await anyio.sleep(_LOOK_S)
+            scope.cancel()
 
-        async def run(cancel: CancelToken) -> None:
-            async def cancel_with(scope: anyio.CancelScope) -> None:
-                while not cancel.cancelled:
-                    await anyio.sleep(_LOOK_S)
-                scope.cancel()
+        with anyio.fail_after(timeout_s):
+            async with anyio.create_task_group() as group:
+                group.start_soon(cancel_with, group.cancel_scope)
+                await log_in(spec, Logins(home_folder()), show)
+                group.cancel_scope.cancel()
 
-            with anyio.fail_after(timeout_s):
-                async with anyio.create_task_group() as group:
-                    group.start_soon(cancel_with, group.cancel_scope)
-                    await log_in(spec, Logins(home_folder()), show)
-                    group.cancel_scope.cancel()
-
-        try:
-            with stoppable() as cancel:  # an interrupted task may swallow the interrupt; a scope repeats it
-                anyio.run(run, cancel)
-                cancel.check()
-        except TimeoutError:
-            raise LoginError(f"There was no login within {timeout_s:g} s.") from None
-        except ExceptionGroup as errors:
-            raise first_cause(errors) from errors
-
-
-def _spinner() -> contextlib.AbstractContextManager[object]:
-    from rich.console import Console
-
-    return Console(stderr=True).status("Waiting for the browser. Ctrl-C cancels.")
+    try:
+        with stoppable() as cancel:  # an interrupted task may swallow the interrupt; a scope repeats it
+            anyio.run(run, cancel)
+            cancel.check()
+    except TimeoutError:
+        raise LoginError(f"There was no login within {timeout_s:g} s.") from None
+    except ExceptionGroup as errors:
+        raise first_cause(errors) from errors

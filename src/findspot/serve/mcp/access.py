@@ -21,7 +21,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
-from findspot.core.setting_keys import CATALOGUE_TOOLSET
+from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.discover.repositories import repository_address
 from findspot.index_folders import covering_root
 from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings

@@ -22,6 +22,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from findspot.core.log import get_logger
+from findspot.door.pipe import LEAVING, LEFT, key_of
 from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
 
 _log = get_logger("mcp")
@@ -38,9 +39,6 @@ _CHECK_S = 0.25
 _CHUNK_BYTES = 1 << 16
 
 RequestId = str | int
-
-LEAVING, LEFT = "leaving", "left"
-"""What a pipe is told by a process that leaves, and what it says once it sends no more here."""
 
 _LEFT_LINE = json.dumps({"findspot": LEFT}).encode()
 
@@ -96,15 +94,15 @@ class Batch:
     """The answers to one batch, written together once the last one is there."""
 
     def __init__(self, requests: Iterable[RequestId], errors: Iterable[types.JSONRPCError]) -> None:
-        self._open = Counter(map(_key, requests))
+        self._open = Counter(map(key_of, requests))
         self._answers = [_dumped(error) for error in errors]
 
     def awaits(self, identity: RequestId) -> bool:
-        return self._open[_key(identity)] > 0
+        return self._open[key_of(identity)] > 0
 
     def settle(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
         """Note that a request is done; `answer` is None where it was cancelled."""
-        self._open[_key(identity)] -= 1
+        self._open[key_of(identity)] -= 1
         if answer is not None:
             self._answers.append(_dumped(answer))
 
@@ -222,7 +220,7 @@ class Outgoing(_Stream):
 
     def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
         """Count a request as running until it is answered, or settled without an answer."""
-        self.running[_key(identity)] += 1
+        self.running[key_of(identity)] += 1
 
         async def unanswered() -> None:
             await self._answer(identity, None)
@@ -247,7 +245,7 @@ class Outgoing(_Stream):
             await self._changed.wait()
 
     async def _answer(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
-        self.running -= Counter([_key(identity)])
+        self.running -= Counter([key_of(identity)])
         batch = next((batch for batch in self._batches if batch.awaits(identity)), None)
         if batch is not None:
             batch.settle(identity, answer)
@@ -286,11 +284,6 @@ class Outgoing(_Stream):
 
 def _dumped(message: types.JSONRPCMessage) -> str:
     return message.model_dump_json(by_alias=True, exclude_unset=True)
-
-
-def _key(identity: RequestId) -> str:
-    """Return the same for `1` and `"1"`, which clients confuse, as the SDK sees it."""
-    return str(identity)
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -26,11 +26,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from findspot import __version__
-from findspot.core.config import home_folder, is_loopback
+from findspot.core.config import is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import keep_log
-from findspot.core.paths import expanded
+from findspot.core.paths import expanded, home_folder
 from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve

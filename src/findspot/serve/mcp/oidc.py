@@ -14,14 +14,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import jwt
 
 from findspot.core.config import is_loopback
 from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
+
+if TYPE_CHECKING:
+    import jwt
 
 _log = get_logger("access")
 
@@ -157,6 +158,8 @@ class Issuer:
 
     async def identity(self, token: bytes) -> Identity:
         """Return who a token is for; raise if it is not valid, or cannot be checked."""
+        import jwt  # takes long, and most servers have no issuer
+
         if len(token) > MAX_TOKEN_BYTES:
             raise TokenRefusedError("size", "the token is too large")
         try:
@@ -170,6 +173,8 @@ class Issuer:
         return self._checked(token, key, algorithm)
 
     def _checked(self, token: bytes, key: jwt.PyJWK, algorithm: str) -> Identity:
+        import jwt
+
         try:
             claims = jwt.decode(
                 token,
@@ -202,6 +207,8 @@ class Issuer:
         return Identity(subject, _groups(claims, self.settings.groups_claim))
 
     async def _key(self, key_id: str | None, algorithm: str) -> jwt.PyJWK:
+        import jwt
+
         if self._find(key_id) is None:
             is_joined = self._fetching is not None and not self._fetching.done()
             await asyncio.shield(self._fetch_once())

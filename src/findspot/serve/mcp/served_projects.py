@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
 
-from findspot.core.config import home_folder
-from findspot.core.files import is_folder
 from findspot.core.model import IndexState, IndexStatus
+from findspot.core.paths import home_folder, is_folder
 from findspot.index_folders import list_indexes
 from findspot.serve.shapes import project_object
 

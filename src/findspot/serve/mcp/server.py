@@ -18,12 +18,11 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from findspot import __version__
-from findspot.core.config import home_folder, load_settings
+from findspot.core.config import load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
-from findspot.core.paths import index_folder
-from findspot.core.setting_keys import PROJECT_TOOLSET
-from findspot.core.settings import Settings
+from findspot.core.paths import home_folder, index_folder
+from findspot.core.settings import PROJECT_TOOLSET, Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, Terms, grant_of

@@ -7,14 +7,11 @@ import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.setting_keys import PROJECT_TOOLSET
-
-if TYPE_CHECKING:
-    from findspot.serve.mcp.tool_call import Call
+from findspot.core.settings import PROJECT_TOOLSET
 
 Schema = dict[str, Any]
 
@@ -352,7 +349,8 @@ class Answer:
         return json.dumps(self.values, ensure_ascii=False) if self.text is None else self.text
 
 
-Handler = Callable[["Call", Arguments], Coroutine[Any, Any, Answer]]
+Handler = Callable[..., Coroutine[Any, Any, Answer]]
+"""Gets the `Call` and its `Arguments`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import mcp_types as types
 from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
-from findspot.core.setting_keys import TOOLSETS
+from findspot.core.settings import TOOLSETS
 from findspot.search.token_budget import token_count
 from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool, sent_schema
 from findspot.serve.shapes import error_object

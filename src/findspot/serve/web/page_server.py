@@ -31,10 +31,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.locks import is_locked, writer_lock
+from findspot.core.paths import home_folder
 from findspot.engine import Engine
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.web.routes import routes
@@ -171,7 +171,7 @@ def run(
             opened(f"http://{HOST}:{number}/?token={token}")
             serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False, stop=stop)
     finally:
-        workspace.runs.close()
+        workspace.close()
         if engine is None:
             workspace.engine.close()
 

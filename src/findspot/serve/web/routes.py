@@ -13,7 +13,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from findspot import __version__
-from findspot.catalogue.call_log import recent_calls
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
@@ -24,16 +23,18 @@ from findspot.core.model import (
     Results,
     one_of,
 )
-from findspot.core.setting_keys import EDITORS
+from findspot.core.settings import EDITORS
 from findspot.core.shared_records import recording
 from findspot.door.address import reason_for_none
 from findspot.door.connection import ask
 from findspot.graph import Edge, Graph, Node
+from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.package_indexes import ALL
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
-from findspot.serve import activity, usage
+from findspot.serve import activity
+from findspot.serve.history_answers import ask_history, commits_object
 from findspot.serve.project_files import ownership_note, source_object
 from findspot.serve.query_options import number, query_of
 from findspot.serve.search_answers import full_values
@@ -105,6 +106,7 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
         "/api/projects/{id}/calls": _calls,
+        "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
         "/api/activity": _activity,
         "/api/tools": _tools,
@@ -209,15 +211,16 @@ def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
-    run = workspace.runs.of(root)
+    run = workspace.runs.get(root)
     if run is None:
         return None
-    done = run.progress
+    done, outcome = run.progress, run.outcome
+    error = outcome.exception() if outcome.done() else None
     return {
-        "running": run.running,
+        "running": not outcome.done(),
         "progress": {"done": done.done, "total": done.total, "phase": done.phase},
-        "report": run.report,
-        "error": hinted_error(run.error) if run.error else None,
+        "report": outcome.result() if outcome.done() and not error else None,
+        "error": hinted_error(error) if isinstance(error, FindspotError) else None,
     }
 
 
@@ -326,6 +329,12 @@ def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
     }
 
 
+def _history(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the commits that answer a question, or that shaped what it names."""
+    text = request.query_params.get("q", "").strip()
+    return commits_object(ask_history(_asked(workspace, request), text, DEFAULT_LIMIT))
+
+
 def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
     """Return one entry per definition at that end, with its first line and how often it is referred to."""
     found: dict[str, dict[str, Any]] = {}
@@ -354,14 +363,14 @@ def _node_object(node: Node) -> dict[str, Any]:
 
 def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
     project, asked = _asked(workspace, request), request.query_params
-    workspace.runs.start(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
+    workspace.start_run(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
     return {"run": _run_object(workspace, project.root)}
 
 
 def _index_folder(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Index a folder of this machine. Only the user can ask for it: the guard lets nobody else in."""
     project = workspace.project_at(request.query_params.get("path", ""))
-    workspace.runs.start(project, force=False, allow_large=False)
+    workspace.start_run(project, force=False, allow_large=False)
     return {"id": project.store.folder.name, "run": _run_object(workspace, project.root)}
 
 
@@ -378,7 +387,8 @@ def _watch(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
     project = _asked(workspace, request)
-    workspace.runs.cancel(project.root)
+    if run := workspace.runs.get(project.root):
+        run.cancel.cancel()
     return {"run": _run_object(workspace, project.root)}
 
 
@@ -391,7 +401,7 @@ def _activity(_workspace: Workspace, request: Request) -> dict[str, Any]:
     return {
         "recording": recording(),
         "summary": summary_object(activity.summary(matching)),
-        "saved": sum(counted.saved for counted in usage.usage()),
+        "saved": sum(counted.saved for counted in activity.usage()),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
         "activity": [activity_object(entry) for entry in matching[:MAX_ENTRIES]],
@@ -452,7 +462,7 @@ def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
     answer: dict[str, Any] = {"servers": servers, "calls": []}
     limit = number(request.query_params, "limit", 50, 1, 500)
     try:
-        calls = recent_calls(limit)
+        calls = activity.recent_calls(limit)
     except FindspotError as error:  # a damaged log hides no servers
         return answer | {"callsError": hinted_error(error)}
     return answer | {"calls": [call_object(call) for call in calls]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from findspot.serve.shapes import counts
 
 _log = get_logger("web")
 
+_MOST_RUNS = 8
 MAX_SEARCHED = 20
 """Projects that one question is put to."""
 
@@ -34,74 +36,26 @@ MAX_SEARCHED = 20
 class Run:
     """One indexing run: how far it is, and how it ended."""
 
+    outcome: Future[dict[str, Any] | None] = field(default_factory=Future)
+    """What was done; nothing if it was stopped."""
     cancel: CancelToken = field(default_factory=CancelToken)
     progress: Progress = field(default_factory=lambda: Progress(0, 0, "starting"))
-    running: bool = True
-    report: dict[str, Any] | None = None
-    error: FindspotError | None = None
-    thread: threading.Thread | None = None
 
+    def note(self, progress: Progress) -> None:
+        self.progress = progress
 
-class Runs:
-    """At most one run per project; the last one is remembered."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._runs: dict[Path, Run] = {}
-
-    def start(self, project: Project, *, force: bool, allow_large: bool) -> None:
-        """Begin a run, unless one is under way."""
-        with self._guard:
-            known = self._runs.get(project.root)
-            if known is not None and known.running:
-                return
-            run = self._runs[project.root] = Run()
-            run.thread = threading.Thread(
-                target=_work, args=(run, project, force, allow_large), name="page-index", daemon=True
+    def work(self, project: Project, force: bool, allow_large: bool) -> dict[str, Any] | None:
+        try:
+            return counts(
+                project.update(force=force, allow_large=allow_large, progress=self.note, cancel=self.cancel)
             )
-            run.thread.start()
-
-    def forget(self, root: Path) -> None:
-        """Forget the last run of a project that was deleted."""
-        with self._guard:
-            self._runs.pop(root, None)
-
-    def of(self, root: Path) -> Run | None:
-        with self._guard:
-            return self._runs.get(root)
-
-    def cancel(self, root: Path) -> None:
-        run = self.of(root)
-        if run is not None:
-            run.cancel.cancel()
-
-    def close(self) -> None:
-        """Interrupt what is running, and wait for it: what is committed stays."""
-        with self._guard:
-            runs = list(self._runs.values())
-        for run in runs:
-            run.cancel.interrupt()
-        for run in runs:
-            if run.thread is not None:
-                run.thread.join()
-
-
-def _work(run: Run, project: Project, force: bool, allow_large: bool) -> None:
-    def note(progress: Progress) -> None:
-        run.progress = progress
-
-    try:
-        report = project.update(force=force, allow_large=allow_large, progress=note, cancel=run.cancel)
-        run.report = counts(report)
-    except CancelledError:
-        pass
-    except FindspotError as error:
-        run.error = error
-    except Exception as error:  # noqa: BLE001 - the boundary of a run
-        _log.exception("an indexing run of the page failed")
-        run.error = FindspotError("Indexing stopped because of an internal error.", repr(error))
-    finally:
-        run.running = False
+        except CancelledError:
+            return None
+        except FindspotError:
+            raise
+        except Exception as error:
+            _log.exception("an indexing run of the page failed")
+            raise FindspotError("Indexing stopped because of an internal error.", repr(error)) from error
 
 
 class Workspace:
@@ -110,7 +64,9 @@ class Workspace:
     def __init__(self, engine: Engine, start: Path) -> None:
         self.engine = engine
         self.start = start
-        self.runs = Runs()
+        self.runs: dict[Path, Run] = {}
+        """At most one run per project; the last one is remembered."""
+        self._workers = ThreadPoolExecutor(_MOST_RUNS, "page-index")
         self._roots: dict[str, Path] = {}
         self.watched: set[Path] = set()
         """Projects that are kept fresh while the page is served."""
@@ -159,6 +115,20 @@ class Workspace:
             self._roots[project.store.folder.name] = project.root
         return project
 
+    def start_run(self, project: Project, *, force: bool, allow_large: bool) -> None:
+        """Begin to index a project, unless that is under way."""
+        with self._guard:
+            known = self.runs.get(project.root)
+            if known is None or known.outcome.done():
+                run = self.runs[project.root] = Run()
+                run.outcome = self._workers.submit(run.work, project, force, allow_large)
+
+    def close(self) -> None:
+        """Interrupt what is running, and wait for it: what is committed stays."""
+        for run in list(self.runs.values()):
+            run.cancel.interrupt()
+        self._workers.shutdown()
+
     def keep_fresh(self, project: Project, *, on: bool) -> None:
         """Watch a project while the page is served, or stop that."""
         if on:
@@ -171,13 +141,13 @@ class Workspace:
     def delete(self, identity: str) -> None:
         """Delete the index of a project, unless the page is indexing it."""
         project = self.project(identity)
-        run = self.runs.of(project.root)
-        if run is not None and run.running:
+        run = self.runs.get(project.root)
+        if run is not None and not run.outcome.done():
             raise InvalidArgumentError("This project is being indexed.", hint="Stop that first.")
         self.keep_fresh(project, on=False)
         project.delete()
-        self.runs.forget(project.root)
         with self._guard:
+            self.runs.pop(project.root, None)
             self._roots.pop(identity, None)
             self._searchable = []
 
@@ -190,7 +160,7 @@ class Workspace:
         with self._guard:
             known = dict(self._roots)
         for identity, root in known.items():  # an index that is not on disk yet, or could not be made
-            if identity not in listed and self.runs.of(root):
+            if identity not in listed and root in self.runs:
                 listed[identity] = self.engine.project(root).status(check_disk=False)
         here = self.here
         if here is None:

@@ -149,6 +149,10 @@ class LanceStore:
         return self.tables.exists
 
     @property
+    def local(self) -> SqliteStore:
+        return self.copy.store
+
+    @property
     def being_written(self) -> bool:
         return self.lock.is_held
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.serve.cli.clients import json_edit
-from findspot.serve.cli.clients.config_files import decode
 from findspot.text.jsonc import MalformedError, parse
 
 KEYS = ("mcpServers", "findspot")
@@ -47,7 +46,7 @@ FILES = {
 
 
 def put(text: str, entry: dict[str, object] = ENTRY) -> str:
-    return json_edit.put(text, KEYS, entry, decode(text.encode()).newline)
+    return json_edit.put(text, KEYS, entry)
 
 
 def value(text: str) -> dict[str, object]:

@@ -10,7 +10,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.core.setting_keys import TOOLSETS
+from findspot.core.settings import TOOLSETS
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.serve.mcp.tool import sent_schema
 from findspot.serve.mcp.tool_results import costs_page, tool_tokens, wire_tool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import difflib
 import json
@@ -10,7 +9,7 @@ import os
 import stat
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -32,7 +31,7 @@ from findspot.core.files import (
 from findspot.core.locks import writer_lock
 from findspot.core.platforms import find_program
 from findspot.discover.secrets import redacted
-from findspot.serve.cli.clients import json_edit, toml_edit, yaml_edit
+from findspot.serve.cli.clients import json_edit, table_edit
 from findspot.text.jsonc import MalformedError, line_of
 
 _CONTEXT_LINES = 2
@@ -59,45 +58,29 @@ INSTRUCTIONS = "instructions"
 PUBLISHED_AT = "publishedAt"
 SETTINGS = "settings"
 """The owner of what is written to a project's settings."""
-_PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
-    "json": json_edit.put,
-    "toml": toml_edit.put,
-    "yaml": yaml_edit.put,
-    "yaml list": yaml_edit.put_listed,
-}
-_TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
-    "json": json_edit.take_out,
-    "toml": toml_edit.take_out,
-    "yaml": yaml_edit.take_out,
-    "yaml list": yaml_edit.take_out,
-}
+_MARK = "\ufeff"
+"""The byte order mark, which some editors write; only the first character of a file can be one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A file's text without its byte order mark, and its line ending."""
-
-    text: str
-    marked: bool
-    newline: str
-
-    @property
-    def data(self) -> bytes:
-        return (codecs.BOM_UTF8 if self.marked else b"") + self.text.encode()
-
-    def with_text(self, text: str) -> Written:
-        return Written(text, self.marked, self.newline)
-
-
-def decode(data: bytes) -> Written:
-    """Return a file's bytes as text; only UTF-8 is understood, as by the clients themselves."""
-    marked = data.startswith(codecs.BOM_UTF8)
+def decode(data: bytes) -> str:
+    """Return a file's text without its mark; only UTF-8 is understood, as by the clients themselves."""
     try:
-        text = data[len(codecs.BOM_UTF8) if marked else 0 :].decode("utf-8")
+        return data.decode("utf-8").removeprefix(_MARK)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise MalformedError("this is not UTF-8 text", line) from None
-    return Written(text, marked, "\r\n" if "\r\n" in text else "\n")
+
+
+def _put(client: Client, text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
+    if client.format == "json":
+        return json_edit.put(text, keys, entry)
+    return table_edit.put(text, client.format, keys, entry)
+
+
+def _take_out(client: Client, text: str, keys: tuple[str, ...]) -> str:
+    if client.format == "json":
+        return json_edit.take_out(text, keys)
+    return table_edit.take_out(text, client.format, keys)
 
 
 class ConfigUnreadableError(InvalidArgumentError):
@@ -197,11 +180,9 @@ class Journal:
         self._file = self._folder / "written.json"
         self.backups = self._folder / "backups"
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> contextlib.AbstractContextManager[object]:
         """Hold the lock: of two set-ups at once, one would back up the other's work as the original."""
-        with writer_lock(self._folder / "setup.lock"):
-            yield
+        return writer_lock(self._folder / "setup.lock")
 
     def records(self) -> dict[Path, Record]:
         try:
@@ -211,6 +192,10 @@ class Journal:
             return {}
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigUnreadableError(self._file, error) from None
+
+    def moved(self) -> set[str]:
+        """Return the names of the servers that were moved out of clients' files."""
+        return {name for record in self.records().values() for name in record.moved}
 
     def original(self, record: Record) -> bytes | None:
         return None if record.backup is None else (self.backups / record.backup).read_bytes()
@@ -268,11 +253,12 @@ def pages(root: Path) -> list[Path]:
     return [agents, claude]
 
 
-def put_instructions(text: str, newline: str, about_server: str = "") -> str:
+def put_instructions(text: str, about_server: str = "") -> str:
     """Return the page with the paragraph at its end, or where it was before.
 
     `about_server` says where the tools come from; without it, what a page says already stays.
     """
+    newline = "\r\n" if "\r\n" in text else "\n"
     ending = f"\n{about_server}\n" if about_server else ""
     own = PARAGRAPH.replace("\n", newline)
     block = f"{BEGIN}\n{PARAGRAPH}{ending}{END}".replace("\n", newline)
@@ -307,99 +293,76 @@ def _find_paragraph(text: str) -> tuple[int, int] | None:
 
 def with_server(client: Client, path: Path, command: list[str], without: Iterable[str] = ()) -> Change:
     """Return the client's configuration with Findspot in it, and without some other servers."""
-    before = read_config(path)
-    try:
-        written = decode(before or client.template.encode())
-        keys = (*client.keys, SERVER)
-        current = value_at(parse_config(written.text, client.format), keys)
-        entry = new_entry(client, command, current if isinstance(current, dict) else {})
-        text = _PUT[client.format](written.text, keys, entry, written.newline)
+
+    def edit(text: str) -> str:
+        text, keys = text or client.template, (*client.keys, SERVER)
+        current = value_at(parse_config(text, client.format), keys)
+        text = _put(
+            client, text, keys, new_entry(client, command, current if isinstance(current, dict) else {})
+        )
         for name in without:
-            text = _TAKE_OUT[client.format](text, (*client.keys, name))
-    except MalformedError as error:
-        raise ConfigUnreadableError(path, error) from None
-    return Change(path, before, written.with_text(text).data)
+            text = _take_out(client, text, (*client.keys, name))
+        return text
+
+    return _edited(path, edit)
 
 
 def with_instructions(path: Path, about_server: str = "") -> Change:
     """Return a project's page for assistants with a paragraph on when to search."""
-    return _edited(path, lambda written: put_instructions(written.text, written.newline, about_server))
+    return _edited(path, lambda text: put_instructions(text, about_server))
 
 
 def with_setting(path: Path, name: str, value: str) -> Change:
     """Return a project's settings with one key set."""
-    return _edited(path, lambda written: json_edit.put(written.text, (), {name: value}, written.newline))
+    return _edited(path, lambda text: json_edit.put(text, (), {name: value}))
 
 
-def _edited(path: Path, edit: Callable[[Written], str]) -> Change:
+def _edited(path: Path, edit: Callable[[str], str]) -> Change:
     before = read_config(path)
     try:
-        written = decode(before or b"")
-        text = edit(written)
+        after = edit(decode(before or b"")).encode()
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    return Change(path, before, written.with_text(text).data)
+    is_marked = before is not None and before.startswith(_MARK.encode())
+    return Change(path, before, _MARK.encode() + after if is_marked else after)
 
 
 def undone(record: Record, journal: Journal) -> Change:
     """Return the change that restores a file; if others have changed it, only our part is removed."""
     now, original = read_config(record.path), journal.original(record)
-    if now is None:
-        return Change(record.path, None, None)
-    if record.is_ours(now) and (original is None or not record.moved):
-        return Change(record.path, now, original)
-    try:
-        if record.is_ours(now):
-            written = decode(original or b"")
-            text = written.text
-        else:
-            written = decode(now)
-            text = _taken_out(record.owner, written, original)
-        text = _put_back(record, text, written.newline)
-    except MalformedError as error:
-        raise ConfigUnreadableError(record.path, error) from None
-    return Change(record.path, now, written.with_text(text).data)
+    if now is None or record.is_ours(now):
+        return Change(record.path, now, None if now is None else original)
+    return _edited(record.path, lambda text: _taken_out(record, text, original))
 
 
-def _put_back(record: Record, text: str, newline: str) -> str:
-    """Return the text with the servers that were taken out and are still missing."""
+def _taken_out(record: Record, text: str, original: bytes | None) -> str:
+    """Remove Findspot's entry, and the table of servers if setup made it; what it replaced comes back."""
+    if record.owner == INSTRUCTIONS:
+        return take_out_instructions(text)
+    if record.owner == SETTINGS:
+        return json_edit.take_out(text, (PUBLISHED_AT,))
+    client = BY_NAME[record.owner]
+    keys = (*client.keys, SERVER)
+    text = _take_out(client, text, keys)
+    before = parse_config(decode(original or b""), client.format)
+    if isinstance(own := value_at(before, keys), dict):
+        text = _put(client, text, keys, own)
     for name, entry in record.moved.items():
-        client = BY_NAME[record.owner]
-        keys = (*client.keys, name)
-        if value_at(parse_config(text, client.format), keys) is None:
-            text = _PUT[client.format](text, keys, entry, newline)
-    return text
+        if value_at(parse_config(text, client.format), (*client.keys, name)) is None:
+            text = _put(client, text, (*client.keys, name), entry)
+    is_empty = value_at(parse_config(text, client.format), client.keys) in ({}, [])
+    made_here = value_at(before, client.keys) is None
+    return _take_out(client, text, client.keys) if is_empty and made_here else text
 
 
 def servers_in(client: Client, path: Path) -> dict[str, Any]:
     """Return the entries of a client's configuration by name."""
     data = read_config(path)
     try:
-        entries = value_at(parse_config(decode(data or b"").text, client.format), client.keys)
+        entries = value_at(parse_config(decode(data or b""), client.format), client.keys)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
     return named(entries)
-
-
-def _taken_out(owner: str, written: Written, original: bytes | None) -> str:
-    """Remove Findspot's entry, and the table of servers if setup made it; an entry of before comes back."""
-    text = written.text
-    if owner == INSTRUCTIONS:
-        return take_out_instructions(text)
-    if owner == SETTINGS:
-        return json_edit.take_out(text, (PUBLISHED_AT,))
-    client = BY_NAME[owner]
-    keys, take_out = (*client.keys, SERVER), _TAKE_OUT[client.format]
-    text = take_out(text, keys)
-    try:
-        before = parse_config(decode(original or b"").text, client.format)
-        now = parse_config(text, client.format)
-    except MalformedError:
-        return text
-    if isinstance(own := value_at(before, keys), dict):
-        return _PUT[client.format](text, keys, own, written.newline)
-    ours = value_at(before, client.keys) is None and value_at(now, client.keys) in ({}, [])
-    return take_out(text, client.keys) if ours else text
 
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
@@ -422,7 +385,7 @@ def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) ->
 
 def snippet(client: Client, command: list[str]) -> str:
     """Return what to copy into an empty configuration."""
-    return _PUT[client.format](client.template, (*client.keys, SERVER), new_entry(client, command, {}), "\n")
+    return _put(client, client.template, (*client.keys, SERVER), new_entry(client, command, {}))
 
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
@@ -431,21 +394,19 @@ _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
 
 def _origin() -> str:
     """Return the URL that an installer recorded for the package, or an empty string."""
-    try:
+    with contextlib.suppress(metadata.PackageNotFoundError, ValueError, KeyError):
         noted = metadata.distribution("findspot").read_text("direct_url.json")
         return str(json.loads(noted)["url"]) if noted else ""
-    except (metadata.PackageNotFoundError, ValueError, KeyError):
-        return ""
+    return ""
 
 
 def _released() -> str:
     """Return the version that came from a package index; an empty string for any other installation."""
-    try:
+    with contextlib.suppress(metadata.PackageNotFoundError):
         package = metadata.distribution("findspot")
-    except metadata.PackageNotFoundError:
-        return ""
-    is_final = package.version.replace(".", "").isdigit()
-    return "" if package.read_text("direct_url.json") or not is_final else package.version
+        if package.version.replace(".", "").isdigit() and not package.read_text("direct_url.json"):
+            return package.version
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,21 +19,25 @@ _INDENT = re.compile(r'^([ \t]+)["{\[]', re.MULTILINE)
 _DEFAULT_INDENT = "  "
 
 
-def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
+def put(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
     """Return the text with an object at the end of `keys` that holds the entry's members.
 
     What is there already is kept: other members of the object, and values that are as they should be.
     """
-    root = parse(text)
+    newline, root = _newline(text), parse(text)
     if root is None:
         spelled = json.dumps(_nested(keys, entry), indent=_DEFAULT_INDENT, ensure_ascii=False) + "\n"
         comments = text.rstrip()
         return (comments + newline if comments else "") + spelled.replace("\n", newline)
     changed = _put_in(text, root, keys, entry, newline)
     node = parse(changed)
-    if node is None or node.value != merged(root.value, keys, entry):
+    if node is None or node.value != _merged(root.value, keys, entry):
         raise MalformedError("it is written in a way that cannot be changed safely")
     return changed
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _put_in(text: str, root: Node, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
@@ -76,12 +80,14 @@ def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
     if last is not None and "\n" not in text[node.start : last]:
         at = last if node.trailing_comma is None else node.trailing_comma
         return text[:at] + ", " + name + json.dumps(value, ensure_ascii=False) + text[at:]
-    step, outer = _step(text), _indent_at(text, node.start)
-    inner = _indent_at(text, _first(node)) if node.members else outer + step
+    found, outer = _INDENT.search(text), _indent_at(text, node.start)
+    step = found[1] if found else _DEFAULT_INDENT
+    first = min((member.start for member in node.members.values()), default=None)
+    inner = outer + step if first is None else _indent_at(text, first)
     spelled = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline + inner)
     line = newline + inner + name + spelled
     if last is None:
-        return text[: _content_end(text, node)] + line + newline + outer + text[node.end - 1 :]
+        return text[: node.end - 1].rstrip(" \t\r\n") + line + newline + outer + text[node.end - 1 :]
     if node.trailing_comma is not None:
         end = _after_remarks(text, node.trailing_comma + 1)
         return text[:end] + line + "," + text[end:]
@@ -89,25 +95,9 @@ def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
     return text[:last] + "," + text[last:end] + line + text[end:]
 
 
-def _step(text: str) -> str:
-    """Return one step of the text's indentation."""
-    indent = _INDENT.search(text)
-    return indent[1] if indent else _DEFAULT_INDENT
-
-
-def _first(node: Node) -> int:
-    return min(member.start for member in node.members.values())
-
-
 def _after_remarks(text: str, at: int) -> int:
     remarks = _REMARKS.match(text, at)
     return remarks.end() if remarks else at
-
-
-def _content_end(text: str, node: Node) -> int:
-    """Return where the comments of an object without members end."""
-    inside = text[node.start + 1 : node.end - 1]
-    return node.start + 1 + len(inside.rstrip(" \t\r\n"))
 
 
 def _indent_at(text: str, at: int) -> str:
@@ -152,7 +142,7 @@ def _without(text: str, node: Node, member: Member) -> str:
 
 def _cut(text: str, start: int, end: int) -> str:
     """Remove a part of the text but keep its comments, each on its own line."""
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _newline(text)
     comments = [match[0].rstrip("\r") for match in _TOKEN.finditer(text[start:end]) if match[0][0] == "/"]
     head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
     if not head.endswith("\n"):  # it shares its line
@@ -164,9 +154,9 @@ def _cut(text: str, start: int, end: int) -> str:
     return head + comment_lines + tail.removeprefix("\r").removeprefix("\n")
 
 
-def merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
+def _merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
     """Return the values with the entry at the end of `keys`, to compare a changed file with."""
     if not keys:
         return values | entry
     inner = values.get(keys[0], {})
-    return values | {keys[0]: merged(inner, keys[1:], entry)}
+    return values | {keys[0]: _merged(inner, keys[1:], entry)}

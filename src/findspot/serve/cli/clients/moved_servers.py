@@ -49,15 +49,11 @@ def movable_servers(client: Client, path: Path) -> list[MovableServer]:
         specs = read_sources([path]).servers if entries else ()
     except FindspotError:  # the file names no servers that can be read
         return []
-    known = [
-        spec for spec in specs if spec.name in entries and not any(map(_is_secret_of_client, spec.texts))
+    return [
+        MovableServer(client, path, entries[spec.name], spec)
+        for spec in specs
+        if spec.name in entries and not any("${{" in text for text in spec.texts)  # which Continue looks up
     ]
-    return [MovableServer(client, path, entries[spec.name], spec) for spec in known]
-
-
-def _is_secret_of_client(text: str) -> bool:
-    """Return whether a text refers to a secret that only its client, Continue, can look up."""
-    return "${{" in text
 
 
 class Gateway:
@@ -106,6 +102,6 @@ class Gateway:
 
 def _inputs(server: MovableServer) -> list[Any]:
     """Return the declarations of inputs in the file of a server."""
-    values = parse_config(decode(read_config(server.path) or b"").text, server.client.format)
+    values = parse_config(decode(read_config(server.path) or b""), server.client.format)
     declared = value_at(values, ("inputs",))
     return declared if isinstance(declared, list) else []

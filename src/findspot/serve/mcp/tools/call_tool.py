@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
+from findspot.serve.activity import log_call
 from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.other_servers import catalogue_folder, note_links, pool_client
 from findspot.serve.mcp.server import settings_here
@@ -37,7 +38,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
     folder = await catalogue_folder(call)
     engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
-    caller = ToolCaller(catalogue, engine.servers, call.client.name or "unknown", await pool_client(call))
+    name_of_client = call.client.name or "unknown"
+    caller = ToolCaller(catalogue, engine.servers, name_of_client, log_call, await pool_client(call))
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},

@@ -62,7 +62,7 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
         catalogue = _opened(engine, folder)
         tool = catalogue.get(arguments["name"])
         access = catalogue.access(tool, call.client.environ)
-        shown = tool_object(tool, access, catalogue.notice.text())
+        shown = tool_object(tool, access, catalogue.registry.notice())
         is_usable = access.spec is not None and catalogue.registry.is_usable(access.spec)
         instructions = catalogue.registry.instructions(tool.server_name) if is_usable else ""
         return shown | ({"instructions": instructions} if instructions else {})

@@ -7,12 +7,13 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.config import configured_roots
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Results
-from findspot.core.paths import SCHEME
-from findspot.core.roots import Roots, configured_roots
+from findspot.core.paths import SCHEME, Roots
 from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS, token_count
-from findspot.serve import usage
+from findspot.serve import activity
+from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
 from findspot.serve.mcp.tool import (
@@ -132,6 +133,11 @@ _ARGUMENTS: dict[str, Schema] = {
 }
 
 _CODE_ARGUMENTS: dict[str, Schema] = {
+    "where": {
+        "type": "string",
+        "enum": ["code", "history"],
+        "$comment": "What is searched: the code of today, or the commits: why and when something changed",
+    },
     "languages": {"type": "array", "items": TEXT, "$comment": "Only these languages, such as 'python'"},
     "include_tests": {
         "type": "string",
@@ -168,6 +174,15 @@ _CODE_HIT: dict[str, Schema] = {
     "callers": TEXTS,
     "more": TEXTS,
 }
+_COMMIT: dict[str, Schema] = {
+    "commit": TEXT,
+    "date": TEXT,
+    "author": TEXT,
+    "subject": TEXT,
+    "sentence": TEXT,
+    "changed": objects({"path": TEXT, "definitions": TEXTS}),
+    "removed": TEXTS,
+}
 
 
 _SYNTHESIS: Schema = {
@@ -202,7 +217,22 @@ def _output(hit: dict[str, Schema], **more: Schema) -> Schema:
 
 
 async def _search_code(call: Call, arguments: Arguments) -> Answer:
+    if arguments["where"] == "history":
+        return await _search_history(call, arguments)
     return await _search(call, arguments, Corpus.CODE)
+
+
+async def _search_history(call: Call, arguments: Arguments) -> Answer:
+    """Answer with commits; a file, lines or a symbol as the query is asked for those that shaped it."""
+
+    def answer(target: Target) -> Answer:
+        limit = arguments["limit"] or arguments["top_k"] or DEFAULT_LIMIT
+        room = arguments["max_tokens"] or max(target.project.settings.serve.max_tokens, MIN_TOKENS)
+        found = ask_history(target.project, str(arguments["query"] or ""), limit, arguments["offset"])
+        shown, values = commits_answer(found, room)
+        return Answer(warned(values, *arguments.warnings), shown)
+
+    return await from_index(call, arguments["path"], answer, by_path=True)
 
 
 async def _search_docs(call: Call, arguments: Arguments) -> Answer:
@@ -260,7 +290,7 @@ def _noted(project: Project, results: Results, answer: Answer) -> Answer:
 
     def note() -> None:
         if project.settings.log.activity:
-            usage.note("assistant", project.roots, results.hits, len(answer.shown))
+            activity.count_search("assistant", project.roots, results.hits, len(answer.shown))
 
     later(note)
     return answer
@@ -311,7 +341,11 @@ SEARCH_CODE = Tool(
             **_CODE_ARGUMENTS,
         }
     ),
-    output_schema=_output(_HIT | _CODE_HIT, suggestions=objects({"path": TEXT, "reason": TEXT})),
+    output_schema=_output(
+        _HIT | _CODE_HIT | _COMMIT,
+        suggestions=objects({"path": TEXT, "reason": TEXT}),
+        where=TEXT,
+    ),
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_code,
@@ -322,8 +356,7 @@ SEARCH_DOCS = Tool(
     name="search_docs",
     title="Search documentation",
     description=(
-        "Search documentation files (.md, .txt) for a topic instead of reading them. "
-        "Arguments as in search_code."
+        "Search documentation files (.md, .txt) instead of reading them. Arguments as in search_code."
     ),
     enhanced_description=(
         "Search documentation files (.md, .txt). **TIP:** For follow-up questions about a doc already in "

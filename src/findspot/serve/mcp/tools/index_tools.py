@@ -190,7 +190,7 @@ async def _delete_index(call: Call, arguments: Arguments) -> Answer:
 REINDEX_PROJECT = Tool(
     name="reindex_project",
     title="Rebuild the index",
-    description="Rebuild the project's index from scratch, for instance if damaged. Asks the user first.",
+    description="Rebuild the project's index from scratch. Asks the user first.",
     search_hint="rebuild a damaged or outdated search index",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
     output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
@@ -203,7 +203,7 @@ REINDEX_PROJECT = Tool(
 REINDEX_FILE = Tool(
     name="reindex_file",
     title="Re-index a file",
-    description="Update the index of a single file that was just changed.",
+    description="Update the index of one file that changed.",
     search_hint="update the search index after editing one file",
     input_schema=takes(
         {
@@ -299,7 +299,7 @@ GET_INDEX_STATUS = Tool(
 LIST_PROJECTS = Tool(
     name="list_projects",
     title="List indexed projects",
-    description="List all indexed projects with their size.",
+    description="List indexed projects with their size.",
     search_hint="which projects are indexed on this machine",
     input_schema=takes({}),
     output_schema=gives(

@@ -92,10 +92,14 @@ export function preview(pane, { project, onLike }) {
   /** Where to go from a result. */
   function followUps(hit) {
     const named = hit.symbol || hit.symbols?.[0];
-    const address = `#/project/${encodeURIComponent(projectOf(hit))}?symbol=${encodeURIComponent(named)}`;
+    const project = `#/project/${encodeURIComponent(projectOf(hit))}`;
+    const lines = `${hit.path}:${hit.startLine}-${hit.endLine}`;
     return [
       onLike && action("More like this", "m", () => onLike(hit)),
-      named ? h("a", { class: "button small", href: address }, "Callers") : null,
+      named
+        ? h("a", { class: "button small", href: `${project}?symbol=${encodeURIComponent(named)}` }, "Callers")
+        : null,
+      h("a", { class: "button small", href: `${project}?past=${encodeURIComponent(lines)}` }, "History"),
     ];
   }
 

@@ -7,6 +7,7 @@ import { confirmed } from "./confirm.js";
 import { desk, go, homely, nameOf, route } from "./desk.js";
 import { ago, count, fill, h, size, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
+import { historyView } from "./history.js";
 import { moduleMap } from "./map.js";
 import { errorState, loadingState, progressBar, statePill } from "./states.js";
 
@@ -29,7 +30,8 @@ export function projectPage(main) {
   const skipped = h("section", { class: "panel", "aria-label": "Left out", hidden: true });
   const parts = h("section", { class: "panel", "aria-label": "Module map", hidden: true });
   const calls = h("section", { class: "panel", "aria-label": "Callers and callees", hidden: true });
-  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, calls, parts);
+  const past = h("section", { class: "panel", "aria-label": "History", hidden: true });
+  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, calls, past, parts);
   let reason = "";
   let stamp = "";
   let wasBusy = false;
@@ -246,12 +248,13 @@ export function projectPage(main) {
     );
   }
 
-  /** Both stand on the reference graph, and are drawn once there is something to draw. */
+  /** What stands on a whole index is drawn once there is something to draw. */
   function showRelations() {
     if (!parts.hidden) return;
-    parts.hidden = calls.hidden = false;
+    parts.hidden = calls.hidden = past.hidden = false;
     moduleMap(parts, { id });
     callsView(calls, { id });
+    historyView(past, { id });
   }
 
   async function pick(next) {

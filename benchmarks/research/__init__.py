@@ -1,1 +1,0 @@
-"""Graded questions for `code_research`."""

@@ -1,0 +1,240 @@
+"""The history of one project: kept current, and asked."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from findspot.core.errors import FindspotError, IndexCorruptError, InvalidArgumentError
+from findspot.core.git import current_commit, diff_from
+from findspot.core.log import get_logger
+from findspot.core.model import Progress
+from findspot.core.platforms import NO_WINDOW, python_command, python_environment
+from findspot.core.progress import CancelToken, ProgressSink
+from findspot.discover.checkouts import head_commit
+from findspot.embed.embedder import Embedder, EmbedMode
+from findspot.history.commit_log import Commit, commits_of_lines
+from findspot.history.commit_store import CommitStore
+from findspot.history.commit_worker import bring_up_to_date
+from findspot.text.tokens import STOP_WORDS, tokens
+
+_log = get_logger("history")
+
+FEW_NEW = 20
+"""Commits that are read before a question about history is answered; more are read beside it."""
+DEFAULT_LIMIT = 10
+MEANING = 0.4
+"""What the nearest message by meaning counts against the best by words."""
+_LOOK_S = 0.2
+_LAST_LINE = 100_000
+_FRAME = re.compile(
+    r"\b(?:when|since|why|which|who|did|do(?:es)?|change[ds]?|commit|made|makes?|bec[ao]me|able|first|"
+    r"fix(?:e[sd])?|introduced?|add(?:ed)?|stop(?:ped)?|los[et]|reason|motivated|instead|rather|"
+    r"any ?more|(?:no )?longer)\b",
+    re.IGNORECASE,
+)
+"""Words that ask for a change of any kind: thousands of commits have them."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`'\"(])|\n\s*\n|\n(?=\s*[-*•] )")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCommit:
+    """A commit that answers a question; of its changes, those that the question is about come first."""
+
+    commit: Commit
+    score: float = 0.0
+    sentence: str = ""
+    """Of the message's body, the one that fits best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """The answer to a question about history."""
+
+    query: str
+    """Or the place whose commits these are."""
+    found: tuple[FoundCommit, ...]
+    elapsed_ms: float = 0.0
+    warning: str | None = None
+
+
+class ProjectHistory:
+    """The commits of a project's repository. Safe to use from several threads."""
+
+    def __init__(self, root: Path, folder: Path, open_model: Callable[[], Embedder]) -> None:
+        """`folder` is where the index is; `open_model` opens the model of the box."""
+        self._root = root
+        self._store = CommitStore(folder)
+        self._open_model = open_model
+        self._guard = threading.Lock()
+        self._few = threading.Lock()
+        """Held while a few commits are read: whoever asks meanwhile waits for them."""
+        self._reading: threading.Thread | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._progress: Progress | None = None
+        self._is_closed = False
+
+    def update_soon(self) -> None:
+        """Begin to read the commits that are missing, in a process of its own."""
+        with self._guard:
+            if self._reading is not None and self._reading.is_alive():
+                return
+            self._is_closed = False
+            self._reading = threading.Thread(target=self._update, name="history", daemon=True)
+            self._reading.start()
+
+    def _update(self) -> None:
+        with contextlib.suppress(FindspotError, OSError):
+            if not self._store.folder.is_dir() or self._is_current():
+                return
+            folder = str(self._store.folder)
+            process = self._process = subprocess.Popen(
+                python_command("-m", "findspot.history.commit_worker", str(self._root), folder),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=python_environment(),
+                creationflags=NO_WINDOW,
+            )
+            if self._is_closed:
+                process.kill()
+            with process:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    done, total = map(int, line.split())
+                    self._progress = Progress(done, total, "history")
+                failure = process.stderr.read() if process.stderr else b""
+            if process.returncode > 0:
+                _log.warning(
+                    "the history of %s cannot be read: %s",
+                    self._root,
+                    failure[-500:].decode(errors="replace"),
+                )
+            self._progress = self._process = None
+
+    def wait(self, cancel: CancelToken, progress: ProgressSink) -> None:
+        """Wait until the commits are read, or to be cancelled: what was read is kept."""
+        while (reading := self._reading) is not None and reading.is_alive():
+            reading.join(_LOOK_S)
+            if cancel.cancelled:
+                self.close()
+            if self._progress:
+                progress(self._progress)
+
+    def close(self) -> None:
+        """End the process that reads."""
+        self._is_closed = True
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+        if self._reading is not None:
+            self._reading.join(10)
+
+    def _head(self) -> str | None:
+        """Return the commit of HEAD; None where there is none. git is run only if its files do not say."""
+        return head_commit(self._root) or current_commit(self._root)
+
+    def _is_current(self) -> bool:
+        """Return whether all commits are stored, after reading a few that are new."""
+        head = self._head()
+        try:
+            with self._few:
+                if head is None or self._store.complete_at() == head:
+                    return True
+                return bring_up_to_date(self._root, self._store, FEW_NEW)
+        except IndexCorruptError:  # it is made of what git has: nothing is lost
+            self._store.remove()
+            return False
+
+    def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
+        """Return the commits that answer a question, the best first."""
+        started = time.perf_counter()
+        warning = self._make_current()
+        is_empty = self._head() is None or not self._store.exists
+        found = [] if is_empty else self._ranked(question)[offset : offset + limit]
+        shown = tuple(self._shown(found, _words(question))) if found else ()
+        return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
+
+    def _make_current(self) -> str | None:
+        """Read a few new commits; of many, return that they are not all read yet."""
+        try:
+            if self._head() is None:
+                return "There is no commit here: history is that of a git repository."
+            if self._is_current():
+                return None
+        except InvalidArgumentError as error:  # git is missing, or refuses
+            return error.user_message
+        self.update_soon()
+        now = self._progress
+        so_far = f" ({now.done:,} of {now.total:,})" if now else ""
+        return f"Not all commits are read yet{so_far}, the newest first. Ask again in a moment."
+
+    def _ranked(self, question: str) -> list[tuple[int, float]]:
+        topic = _FRAME.sub(" ", question)
+        words = self._store.by_words(topic)
+        meaning = self._store.by_meaning(self._open_model().embed([topic], EmbedMode.QUERY)[0])
+        most, nearest = max(words.values(), default=1.0), max(meaning.values(), default=1.0)
+        scores = {number: score / most for number, score in words.items()}
+        for number, cosine in meaning.items():
+            scores[number] = scores.get(number, 0.0) + MEANING * max(cosine, 0.0) / max(nearest, 0.01)
+        return sorted(scores.items(), key=lambda item: (-item[1], -item[0]))
+
+    def _shown(self, found: Sequence[tuple[int, float]], asked: set[str]) -> Iterator[FoundCommit]:
+        commits = self._store.commits([number for number, _ in found])
+        for number, score in found:
+            if (commit := commits.get(number)) is None:  # HEAD reaches it no longer
+                continue
+            commit.changes.sort(key=lambda each: -len(asked & _words(" ".join((each.path, *each.names)))))
+            yield FoundCommit(commit, round(score, 3), _sentence(commit, asked))
+
+    def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
+        """Return the commits that shaped a file or some lines of it, as it is on disk, the newest first."""
+        found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
+        place = f"{path}:{lines[0]}-{lines[1]}" if lines else path
+        return Commits(place, tuple(map(FoundCommit, found)))
+
+    def _at_head(self, path: str, lines: tuple[int, int]) -> tuple[int, int]:
+        """Return where HEAD has lines of a file that may have been edited since."""
+        if not 0 < lines[0] <= lines[1]:
+            raise InvalidArgumentError(f"{lines[0]}-{lines[1]} is not a range of lines, such as 10-40.")
+        edits = diff_from(self._root, "HEAD", path) or ""
+        hunks = [tuple(map(int, hunk.groups("1"))) for hunk in _HUNK.finditer(edits)]
+        within = range(lines[0], min(lines[1], _LAST_LINE) + 1)
+        first = next(filter(None, (_moved(line, hunks) for line in within)), None)
+        last = next(filter(None, (_moved(line, hunks) for line in reversed(within))), None)
+        if first is None or last is None:
+            raise InvalidArgumentError(f"The lines {lines[0]}-{lines[1]} of {path} are not committed yet.")
+        return first, last
+
+
+def _moved(line: int, hunks: Sequence[tuple[int, ...]]) -> int | None:
+    """Return the line before an edit that is now at `line`; None for a line that is new."""
+    shift = 0
+    for old, before, new, after in hunks:
+        if line < new + (not after):
+            break
+        if line < new + after:  # inside of what was changed
+            return old + min(line - new, before - 1) if before else None
+        shift = old + before + (not before) - new - after - (not after)
+    return line + shift
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in tokens(text) if word not in STOP_WORDS}
+
+
+def _sentence(commit: Commit, asked: set[str]) -> str:
+    """Return the sentence of a message that has most words of a question; the first where none has any."""
+    best, most = "", 0
+    for sentence in _SENTENCE.split(commit.body):
+        held = len(asked & _words(sentence))
+        if held > most:
+            best, most = " ".join(sentence.split()), held
+    return best or " ".join(_SENTENCE.split(commit.body)[0].split())

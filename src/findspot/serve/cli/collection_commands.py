@@ -1,0 +1,351 @@
+"""`findspot chunks` and `findspot documents`: collections other than the index of a project."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.core.file_events import but_for, reported
+from findspot.core.model import ChunkType
+from findspot.core.paths import expanded
+from findspot.search.token_budget import MIN_TOKENS
+from findspot.serve import shapes
+from findspot.serve.cli import output
+from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
+from findspot.serve.cli.options import (
+    Command,
+    Group,
+    Reply,
+    common,
+    limit_option,
+    path_or_project,
+    project_option,
+    yes_option,
+)
+from findspot.serve.cli.project_choice import open_engine, open_project
+
+if TYPE_CHECKING:
+    from findspot.chunkfiles import ExportReport
+    from findspot.core.progress import CancelToken
+    from findspot.core.settings import Settings
+    from findspot.documents import Document
+    from findspot.project import Project
+
+
+_UNLIMITED = 1_000_000_000
+"""Tokens of an answer that another program reads, unless it says otherwise."""
+
+
+@click.group(cls=Group)
+def chunks() -> None:
+    """Write a project's chunks as files (.cortex/chunks/*.json), or search them by type and tag."""
+
+
+@chunks.command()
+@path_or_project
+@click.option(
+    "--output", "folder", metavar="FOLDER", help="Output folder. Default: .cortex/chunks in the project."
+)
+@click.option("--watch", is_flag=True, help="Keep running and update the files when the project changes.")
+@click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
+@common
+def export(reply: Reply, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
+    """Write the chunks of the project at PATH, with their vectors, as four files.
+
+    The index is brought up to date first, or made. Servers that read the files notice the change.
+    """
+    with open_project(project, exact=True) as opened, stoppable() as cancel:
+        chosen = expanded(folder).absolute() if folder else None
+        if not no_update:
+            _update(opened, reply, cancel)
+        report = _export(opened, chosen)
+        _show(report, reply)
+        if watch:
+            _follow(opened, chosen, report, reply, cancel)
+
+
+@chunks.command("search")
+@click.argument("words", nargs=-1, metavar="QUERY...", required=True)
+@limit_option(100, 15, "Chunks", clamp=True)
+@click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
+@click.option(
+    "--chunk-types",
+    metavar="A,B",
+    default="",
+    help=f"Only chunks of one of these types: {', '.join(ChunkType)}.",
+)
+@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest similarity. Default: 0.")
+@click.option("--include-stats", is_flag=True, help="Also show what is searched.")
+@click.option("--max-tokens", type=click.IntRange(MIN_TOKENS), help="The most tokens of the answer.")
+@project_option
+@common
+def search_chunks(
+    reply: Reply,
+    words: tuple[str, ...],
+    project: str | None,
+    *,
+    tags: str,
+    chunk_types: str,
+    include_stats: bool,
+    max_tokens: int | None,
+    **options: Any,
+) -> None:
+    """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
+    from findspot.chunkfiles import SearchOptions
+    from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, FoundContext, context_text, context_values
+
+    kinds = _listed(chunk_types)
+    if unknown := [kind for kind in kinds if kind not in list(ChunkType)]:
+        raise click.UsageError(f"'{unknown[0]}' is no chunk type. There are: {', '.join(ChunkType)}.")
+    query = " ".join(words)
+    narrowed = SearchOptions(tags=_listed(tags), chunk_types=kinds, **options)
+    with open_engine() as engine:
+        root = engine.detect("." if project is None else project).root
+        searched = engine.chunks(root)
+        results = searched.query(query, narrowed)
+        stats = searched.stats() if include_stats else None
+    found = FoundContext(results, query, getattr(results, "warning", None), stats)
+    limit = max_tokens or (_UNLIMITED if reply.json else MAX_CONTEXT_TOKENS)
+    if reply.json:
+        output.emit(context_values(found, limit))
+        return
+    for line in context_text(found, limit).split("\n"):
+        output.line(line)
+    if stats is not None:
+        output.note(", ".join(f"{name}: {value}" for name, value in stats.items()), dim=True)
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in names.split(","))))
+
+
+def _update(project: Project, reply: Reply, cancel: CancelToken) -> None:
+    with shown_progress(reply.json) as progress:
+        project.update(progress=progress, cancel=cancel)
+
+
+def _export(project: Project, chosen: Path | None) -> ExportReport:
+    from findspot.chunkfiles.searcher import export_project
+
+    return export_project(project.root, project.store, project.settings, chosen)
+
+
+def _show(report: ExportReport, reply: Reply) -> None:
+    result = {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
+    reply.give(result, f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
+
+
+def _follow(
+    project: Project, chosen: Path | None, report: ExportReport, reply: Reply, cancel: CancelToken
+) -> None:
+    """Export again after each change of the index, until a signal comes."""
+    generation = report.generation
+    output.note("Watching for changes; press Ctrl-C to stop.")
+
+    def changed() -> None:
+        nonlocal generation
+        _update(project, reply, cancel)
+        with project.store.snapshot() as snapshot:
+            current = snapshot.generation
+        if current != generation:
+            written = _export(project, chosen)
+            generation = written.generation
+            _show(written, reply)
+
+    stop = SimpleNamespace(is_set=lambda: cancel.cancelled)
+    ignored = but_for((Path(report.folder), project.store.folder))
+    looked = False
+    for batch in reported([project.root], stop, tick_ms=1_000, step_ms=500, wanted=ignored):
+        if batch or not looked:  # once in any case: something may have changed before we watched
+            looked = True
+            changed()
+
+
+_STDIN = "-"
+_MOST_NAMED = 20
+
+
+def _index_option(command: Command) -> Command:
+    return click.option(
+        "--index-name",
+        "--index",
+        metavar="NAME",
+        required=True,
+        help="The index. (The index `default` lives in a server's memory and cannot be reached from here.)",
+    )(command)
+
+
+@click.group(cls=Group)
+def documents() -> None:
+    """Keep and search named full-text indexes, which every server on this machine shares.
+
+    \b
+      findspot documents create notes
+      findspot documents add ~/notes --index notes
+      findspot documents search '+tea "first flush" -coffee' --index notes
+    """
+
+
+@documents.command()
+@click.argument("name")
+@click.option("--backend", default="disk", metavar="disk", help="Where it is kept: on disk.")
+@click.option("--lowercase/--no-lowercase", default=True, help="Convert tokens to lowercase.")
+@click.option("--min-length", type=click.IntRange(1, 100), default=2, help="Shortest token. Default: 2.")
+@common
+def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+    """Create the index NAME: letters, digits, hyphens and underscores."""
+    if backend == "memory":
+        raise InvalidArgumentError("An index in memory would end with this command. Use --backend disk.")
+    with open_engine() as engine:
+        config = {"lowercase": lowercase, "min_length": min_length}
+        made = engine.documents.create(name, backend, config)
+    reply.give(shapes.created_index_object(made), f"Created the index {made.name} on {made.backend}.")
+
+
+@documents.command()
+@click.argument("source", metavar="FILE|FOLDER|-")
+@_index_option
+@click.option("--doc-id", help="The document's id. Default: the file's path; needed for standard input.")
+@click.option("--glob", "pattern", default="**/*", help="Which files of a folder. Default: all.")
+@click.option("--metadata", metavar="JSON", help="An object that search returns with each document.")
+@common
+def add(
+    reply: Reply, source: str, index_name: str, *, doc_id: str | None, pattern: str, metadata: str | None
+) -> None:
+    """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
+
+    If adding one fails, none is added. Files that are not text, hold credentials or match the folder's ignore
+    files are skipped and listed. `secretScan` decides about secrets in others, as in projects.
+    """
+    from findspot.documents import Document
+
+    left_out: list[tuple[str, str]] = []
+    with open_engine() as engine:
+        about = _parsed(metadata)
+        read = _read(source, doc_id, pattern, engine.settings, left_out)
+        documents = (Document.checked(one.doc_id, one.content, about) for one in read)
+        added = engine.documents.add(documents, index_name)
+    if reply.json:
+        listed = list(map(shapes.added_document_object, added))
+        skipped = [{"path": path, "reason": reason} for path, reason in left_out]
+        output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
+        return
+    for path, reason in left_out[:_MOST_NAMED]:
+        output.warn(f"{path}: {reason}")
+    if len(left_out) > _MOST_NAMED:
+        output.warn(f"{len(left_out) - _MOST_NAMED:,} more were left out; --json lists them.")
+    replaced = sum(one.replaced for one in added)
+    output.line(f"{output.count(len(added) - replaced, 'document')} indexed, {replaced:,} re-indexed.")
+
+
+@documents.command("search")
+@click.argument("words", nargs=-1, metavar="QUERY...")
+@_index_option
+@limit_option(1000, 10, "Results", "-k", "--k")
+@common
+def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limit: int) -> None:
+    """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
+    with open_engine() as engine:
+        answer = engine.documents.search(" ".join(words), limit, index_name)
+    if reply.json:
+        output.emit(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
+        return
+    if answer.query.warning:
+        output.warn(answer.query.warning)
+    for result in answer.results:
+        output.line(f"{result.doc_id}  {result.score:.2f}", bold=True)
+        for excerpt in result.highlights:
+            output.line("  " + " ".join(excerpt.split()))
+    output.note(f"{len(answer.results):,} of {output.count(answer.total_matches, 'match')}", dim=True)
+
+
+@documents.command("list")
+@common
+def list_(reply: Reply) -> None:
+    """List the indexes on disk."""
+    with open_engine() as engine:
+        indexes = [info for info in engine.documents.listing() if info.backend == "disk"]
+    if reply.json:
+        listed = [
+            {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
+            for i in indexes
+        ]
+        output.emit({"indexes": listed, "total": len(listed)})
+    elif indexes:
+        rows = [(i.name, f"{i.documents:,}", shapes.size(i.storage_bytes)) for i in indexes]
+        output.table(rows, ("index", "documents", "size"), numbers=(1, 2))
+    else:
+        output.line("There is no index yet. Create one with `findspot documents create NAME`.")
+
+
+@documents.command()
+@click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
+@_index_option
+@common
+def remove(reply: Reply, doc_ids: tuple[str, ...], index_name: str) -> None:
+    """Remove documents from an index."""
+    with open_engine() as engine:
+        removed = {doc_id: engine.documents.remove(doc_id, index_name) for doc_id in doc_ids}
+    results = [{"status": "removed" if ok else "not_found", "doc_id": one} for one, ok in removed.items()]
+    lines = [f"Removed {one}." if ok else f"There is no document {one}." for one, ok in removed.items()]
+    reply.give(results[0] if len(results) == 1 else {"documents": results}, "\n".join(lines))
+    if not all(removed.values()):
+        raise click.exceptions.Exit(1)
+
+
+@documents.command()
+@click.argument("name")
+@yes_option
+@common
+def drop(reply: Reply, name: str, yes: bool) -> None:
+    """Delete the index NAME with all its documents; asks first."""
+    with open_engine() as engine:
+        engine.documents.info(name)  # an unknown name is an error before the question
+        confirm(f"Delete the index '{name}' with all its documents?", yes, reply)
+        engine.documents.drop(name)
+    reply.give({"status": "dropped", "index_name": name}, f"Dropped the index {name}.")
+
+
+def _parsed(metadata: str | None) -> object:
+    try:
+        return None if metadata is None else json.loads(metadata)
+    except ValueError as error:
+        raise click.UsageError(f"--metadata is not valid JSON: {error}.") from None
+
+
+def _read(
+    source: str, doc_id: str | None, pattern: str, settings: Settings, left_out: list[tuple[str, str]]
+) -> Iterator[Document]:
+    """Yield the documents of a source; add what is left out to `left_out`."""
+    from findspot.core.model import Skip
+    from findspot.documents import document_record
+
+    path = expanded(source)
+    if source != _STDIN and path.is_dir():
+        if doc_id:
+            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
+        for document in document_record.folder_documents(path, pattern, settings):
+            if isinstance(document, Skip):
+                left_out.append((str(path / document.path), document_record.in_words(document)))
+            else:
+                yield document
+        return
+    if source == _STDIN:
+        if not doc_id:
+            raise click.UsageError("Standard input needs --doc-id.")
+        one = document_record.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
+    elif path.exists():
+        one = document_record.file_document(path, doc_id or path.as_posix(), settings)
+    else:
+        raise FileNotIndexedError(source, "There is no such file or folder.")
+    if isinstance(one, Skip):
+        raise InvalidArgumentError(f"{source} was not added: {document_record.in_words(one)}.")
+    yield one

@@ -1,0 +1,124 @@
+"""Answers about history: commits as text for people and assistants, and as values for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.graph import Graph
+from findspot.history.project_history import Commits, FoundCommit
+from findspot.search.token_budget import token_count
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+_PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?")
+_HASH_CHARS = 10
+_MOST_FILES = 6
+_MOST_NAMES = 4
+_MOST_REMOVED = 6
+_MOST_SENTENCE_CHARS = 300
+
+
+def ask_history(project: Project, text: str, limit: int, offset: int = 0) -> Commits:
+    """Return the commits that answer a question, or those that shaped the place that a text names."""
+    if not text.strip():
+        raise InvalidArgumentError("Query cannot be empty", hint="Ask why or when, or name a file.")
+    place = _place_named(project, text)
+    if place is not None:
+        commits = project.history.of_lines(*place, offset + limit)
+        return replace(commits, found=commits.found[offset:])
+    return project.history.search(text, limit, offset)
+
+
+def _place_named(project: Project, text: str) -> tuple[str, tuple[int, int] | None] | None:
+    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text."""
+    named = _PLACE.fullmatch(text)
+    with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
+        if named and (project.root / (path := project.roots.relative(named[1]))).is_file():
+            return path, (int(named[2]), int(named[3] or named[2])) if named[2] else None
+    if len(text.split()) != 1:
+        return None
+    with project.reader() as reader:
+        found = Graph(reader.snapshot).find(text)
+    return (found[0].path, (found[0].start_line, found[0].end_line)) if found else None
+
+
+def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:
+    """Return the text and the values, each within a number of tokens: the last commits are left out."""
+    count = len(commits.found)
+    while True:
+        text, values = commits_text(commits, count), commits_object(commits, count)
+        if not count or max(token_count(text), token_count(json.dumps(values))) <= max_tokens:
+            return text, values
+        count -= 1
+
+
+def commits_text(commits: Commits, count: int | None = None) -> str:
+    shown = commits.found[:count]
+    lines = [line for found in shown for line in _lines(found)] or ["No commit fits."]
+    if left := len(commits.found) - len(shown):
+        lines.append(f"({left} more left out: raise max_tokens, or narrow the question.)")
+    return "\n".join([*lines, *filter(None, [commits.warning])])
+
+
+def _lines(found: FoundCommit) -> list[str]:
+    commit = found.commit
+    lines = [f"{_day(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
+    if found.sentence:
+        lines.append(f"    {_cut(found.sentence)}")
+    changed = [f"{each.path}{_named(each.names)}" for each in commit.changes[:_MOST_FILES]]
+    if changed:
+        more = len(commit.changes) - len(changed)
+        lines.append(f"    changed {', '.join(changed)}{f', and {more} more' if more else ''}")
+    if commit.removed:
+        lines.append(f"    removed {', '.join(commit.removed[:_MOST_REMOVED])}")
+    return lines
+
+
+def _named(names: Sequence[str]) -> str:
+    return f" ({', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''})" if names else ""
+
+
+def _cut(sentence: str) -> str:
+    return sentence if len(sentence) <= _MOST_SENTENCE_CHARS else f"{sentence[:_MOST_SENTENCE_CHARS]}…"
+
+
+def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:
+    """Return the values of an answer."""
+    shown = commits.found[:count]
+    values: dict[str, Any] = {
+        "query": commits.query,
+        "where": "history",
+        "results": [_object(found) for found in shown],
+        "totalResults": len(commits.found),
+        "searchTimeMs": round(commits.elapsed_ms, 1),
+    }
+    return values | ({"warning": commits.warning} if commits.warning else {})
+
+
+def _object(found: FoundCommit) -> dict[str, Any]:
+    """Return the values of a commit; what it has not is left out."""
+    commit = found.commit
+    changed = [{"path": each.path, "definitions": each.names[:_MOST_NAMES]} for each in commit.changes]
+    values = {
+        "commit": commit.hash,
+        "date": _day(commit.time),
+        "author": commit.author,
+        "subject": commit.subject,
+        "sentence": _cut(found.sentence),
+        "changed": changed[:_MOST_FILES],
+        "removed": commit.removed[:_MOST_REMOVED],
+        "score": found.score,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
