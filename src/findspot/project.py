@@ -183,7 +183,8 @@ class Project:
                 else Disk(roots, discover.max_file_bytes, discover.secret_scan)
             )
             on_stale = supervisor.note if supervisor else None
-            yield IndexReader(snapshot, store, disk, open_model, on_stale, self.packages.describe)
+            commits = self.history.commits
+            yield IndexReader(snapshot, store, disk, open_model, on_stale, self.packages.describe, commits)
 
     def search(
         self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None

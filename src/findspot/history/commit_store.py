@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -102,13 +103,13 @@ class CommitStore:
             )
             return dict(islice(((number, score) for number, score in rows if number in here), MOST_FOUND))
 
-    def by_meaning(self, vector: NDArray[np.float32]) -> dict[int, float]:
-        """Return the commits whose messages are nearest to a vector, with their cosines."""
+    def by_meaning(self, vector: NDArray[np.float32], most: int = MOST_FOUND) -> dict[int, float]:
+        """Return the commits whose messages are nearest to a vector, best first, with their cosines."""
         numbers, rows = self._loaded()
         if not numbers.size:
             return {}
         cosines = rows @ vector
-        best = np.argsort(-cosines)[:MOST_FOUND]
+        best = np.argsort(-cosines)[:most]
         return dict(zip(numbers[best].tolist(), cosines[best].tolist(), strict=True))
 
     def _loaded(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -131,16 +132,20 @@ class CommitStore:
         columns = "id, hash, time, author, subject, body, removed"
         with self._reading() as db:
             rows = db.execute(f"SELECT {columns} FROM commits WHERE id {among}", tuple(numbers)).fetchall()
-            changed = db.execute(
-                "SELECT commit_id, path, names FROM changes JOIN paths ON paths.id = path_id "
-                f"WHERE commit_id {among}",
-                tuple(numbers),
-            ).fetchall()
-        found: dict[int, Commit] = {}
-        for number, name, time, author, subject, body, removed in rows:
-            found[number] = Commit(name, time, author, subject, body, removed.split())
-        for number, path, names in changed:
-            found[number].changes.append(Change(path, names.split()))
+        changed = self.changes(numbers)
+        return {
+            number: Commit(name, time, author, subject, body, removed.split(), changed.get(number, []))
+            for number, name, time, author, subject, body, removed in rows
+        }
+
+    def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
+        """Return what each of these commits changed."""
+        among = f"IN ({','.join('?' * len(numbers))})"
+        select = "SELECT commit_id, path, names FROM changes JOIN paths ON paths.id = path_id"
+        found: dict[int, list[Change]] = defaultdict(list)
+        with self._reading() as db:
+            for number, path, names in db.execute(f"{select} WHERE commit_id {among}", tuple(numbers)):
+                found[number].append(Change(path, names.split()))
         return found
 
 

@@ -81,6 +81,11 @@ class ProjectHistory:
         self._progress: Progress | None = None
         self._is_closed = False
 
+    @property
+    def commits(self) -> CommitStore | None:
+        """What is read of the commits so far; None before that."""
+        return self._store if self._store.exists else None
+
     def update_soon(self) -> None:
         """Begin to read the commits that are missing, in a process of its own."""
         with self._guard:

@@ -96,8 +96,14 @@ HEADERS = (".h", ".hh", ".hpp", ".hxx")
 IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 
 ASKS_FOR_TESTS = re.compile(
-    r"\b(?:tests?|tested|testing|spec|specs|fixtures?|mocks?|mocked)\b", re.IGNORECASE
+    r"\b(?:(?:which|what|show|find|list|are there|any|all|the|unit|integration|regression|existing) "
+    r"(?:\w+ )?(?:tests|specs|test cases?)\b(?! (?:run|are (?:run|collected|skipped|reported)|fail))"
+    r"|(?:tests?|specs?|test cases?) (?:for|of|that|covering|which|cover|exercising)\b"
+    r"|(?:tested|covered by tests?|unit tests?|test suite for)\b)",
+    re.IGNORECASE,
 )
+"""A plain wish for tests; the word alone is none: a project about testing is asked about its code."""
+
 ASKS_FOR_EXAMPLES = re.compile(
     r"\b(?:examples?|samples?|demos?|tutorials?|benchmarks?|usage)\b", re.IGNORECASE
 )

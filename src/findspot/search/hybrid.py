@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from findspot.core.git import History
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
+from findspot.history.commit_store import CommitStore
 from findspot.rank import candidate_pool, signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
 from findspot.rank.candidate_pool import Pool
@@ -30,7 +32,7 @@ from findspot.rank.roles import (
 from findspot.rank.wording import Wording
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
-from findspot.search.questions import Question, understand
+from findspot.search.questions import Question, is_sentence, understand
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, StoredFile
@@ -43,20 +45,24 @@ def search(
     embedder: Embedder | None,
     query: Query,
     history: Callable[[], History] = tuple,
+    commits: CommitStore | None = None,
 ) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain.
 
-    A report is ranked by a fitted model instead. `history` returns what the last commits changed; only
-    reports ask for it.
+    Reports, and questions in whole sentences, are ranked by fitted models instead. `history` returns what the
+    last commits changed; only reports ask for it. `commits` has what their messages say, for questions.
     """
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
     belongs = None
-    if _ranks_as_report(snapshot, embedder, question):
+    is_fitted = _may_rank_fitted(snapshot, embedder, question)
+    if is_fitted and question.reading.is_long:
         from findspot.search.report_ranking import rank_report  # a server starts without it
 
         pool, belongs = rank_report(snapshot, embedder, question, files, history())
+    elif is_fitted and is_sentence(question):
+        pool, belongs = _ranked_by_chance(snapshot, question, files, commits)
     else:
         pool = _ranked(snapshot, question, files)
     ranking = pool.ranked()
@@ -77,21 +83,38 @@ def search(
     )
 
 
-def _ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:
-    """Return whether the fitted model ranks a query: a long one about code, without special wishes.
+def _may_rank_fitted(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:
+    """Return whether a fitted model may rank a query: one about code, without special wishes.
 
-    Its weights know the cosines of one embedding model alone.
+    Their weights know the cosines of one embedding model alone.
     """
     query = question.query
     return (
-        question.reading.is_long
-        and (embedder is None or embedder.id == FITTED_MODEL)
+        (embedder is None or embedder.id == FITTED_MODEL)
         and query.corpus is Corpus.CODE
         and query.mode is Mode.HYBRID
         and query.semantic_weight is None
         and query.similar_to is None
         and Corpus.CODE in snapshot.keywords
     )
+
+
+def _ranked_by_chance(
+    snapshot: Snapshot, question: Question, files: Selection, commits: CommitStore | None
+) -> tuple[Pool, float | None]:
+    """Return the candidates of a sentence, by a fitted model, and how likely the project answers it.
+
+    A pasted message is no sentence; what the sentence names is lifted as ever.
+    """
+    from findspot.search.question_ranking import rank_question  # a server starts without it
+
+    candidates = find_candidates(snapshot, question, files)
+    pool, belongs = rank_question(snapshot, question, candidates, commits)
+    boost_wording(snapshot, pool, question)
+    if pool.wording.any():
+        return _ranked(snapshot, question, files), None
+    boost_definitions(pool, replace(candidates, re_exporting=frozenset()), question)
+    return pool, 1.0 if pool.defines.any() else belongs
 
 
 def _ranked(snapshot: Snapshot, question: Question, files: Selection) -> Pool:

@@ -19,7 +19,7 @@ from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, Reading, read_query
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
-from findspot.text.tokens import STOP_WORDS, parts, tokens
+from findspot.text.tokens import STOP_WORDS, parts, tokens, words
 
 MAX_QUERY_CHARS = 20_000
 """A whole file may be pasted; what stands beyond this would not change the answer."""
@@ -63,6 +63,16 @@ class Question:
     """Words of the query, or of a report's title, without fillers: what a path or heading may repeat."""
     except_chunks: frozenset[int] = frozenset()
     warning: str | None = None
+
+
+LEAST_WORDS = 13
+"""Of a sentence: a topic is named in fewer words, and is found by rules that look at names and paths."""
+
+
+def is_sentence(question: Question) -> bool:
+    """Return whether a query asks in a whole sentence what the code does, rather than names a topic."""
+    kind = question.reading.intent
+    return kind in (Intent.QUESTION, Intent.NAMING) and len(words(question.text)) >= LEAST_WORDS
 
 
 def asks_model(query: Query) -> bool:

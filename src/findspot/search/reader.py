@@ -12,6 +12,7 @@ from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results, Suggestion
 from findspot.discover.checkouts import checkout_around
 from findspot.embed.embedder import Embedder, model_name
+from findspot.history.commit_store import CommitStore
 from findspot.rank.intent import read_query
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
@@ -44,6 +45,8 @@ class IndexReader:
     """Called with the paths that changed since they were indexed."""
     describe_external: Callable[[str, str, Sequence[str]], str | None] | None = None
     """Return where a package defines a chain of names: given a language, the module, and the names."""
+    commits: CommitStore | None = None
+    """What the messages of the project's commits say."""
 
     def search(self, query: Query) -> Results:
         """Return the results of a query, each with the lines that its file has on disk now."""
@@ -116,7 +119,7 @@ class IndexReader:
         def ask(query: Query) -> Results:
             if query.mode is Mode.REGEX:
                 return search_regex(self.snapshot, self.disk, query)
-            return search(self.snapshot, embedder, query, self.history)
+            return search(self.snapshot, embedder, query, self.history, self.commits)
 
         results = ask(query)
         checked = check(results.hits, self.snapshot.files.find, self.disk)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 
-_FILE = "report_weights.json"
 _LEAST = 0.005
 """Contributions below this are not worth a line of an explanation."""
 
@@ -62,10 +62,16 @@ class ReportModel:
     """How much a chunk loses by being worse than the best of its file, against being in a worse file."""
 
 
+def read_weights(name: str) -> dict[str, Any]:
+    """Read a file of weights that comes with the package."""
+    weights: dict[str, Any] = json.loads(files("findspot.search").joinpath(name).read_text("utf-8"))
+    return weights
+
+
 @lru_cache(maxsize=1)
 def load_model() -> ReportModel:
     """Read the weights that come with the package."""
-    data = json.loads(files("findspot.search").joinpath(_FILE).read_text("utf-8"))
+    data = read_weights("report_weights.json")
     return ReportModel(LinearModel(data["files"]), LinearModel(data["chunks"]), float(data["sharpness"]))
 
 

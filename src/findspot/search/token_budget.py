@@ -34,6 +34,10 @@ FIRST_WITH_CODE = 3
 CHARS_PER_CODE = 1_000
 """More hits have code where there is room for this much for each: shreds of many help nobody."""
 
+PLACES = 6
+MOST_DECIDING_CHARS = 700
+"""Of the places that are shown where none is sure: some ten lines of each."""
+
 _COMPARED = 3
 
 _MOST_BLOCKS = 6
@@ -104,7 +108,10 @@ def listed(hits: Sequence[Hit]) -> Fitted:
 def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
     """Return the hits in forms that together take at most `max_chars`, the best in the longest form."""
     layout = _Layout.of_lines(hits, max_chars, measure)
-    layout.add_code(_most_with_code(hits, max_chars))
+    if hits and hits[0].strength is not Strength.STRONG:
+        layout.add_deciding_lines()
+    else:
+        layout.add_code(_most_with_code(hits, max_chars))
     layout.use_rest()
     return layout.fitted()
 
@@ -146,9 +153,24 @@ class _Layout:
             self._put(place, form)
             self.with_code += 1
 
+    def add_deciding_lines(self) -> None:
+        """Where no hit is sure, give several an equal share: the place that answers is among them."""
+        places = min(PLACES, len(self.shown))
+        for place, hit in enumerate(self.hits[:places]):
+            related = self.measure(hit, True) - self.measure(hit, False)
+            share = min(self.room // (places - place), MOST_DECIDING_CHARS) + related
+            most = self.sizes[place] + min(share, self.room)
+            form = _longest(hit, most, self.measure)
+            if form is None:
+                break
+            self._put(place, form)
+            self.with_code += 1
+
     def use_rest(self) -> None:
-        """Give what is left over to the best hits."""
+        """Give what is left over to the best hits; of a weak one, the deciding lines are enough."""
         for place, hit in enumerate(self.hits[: self.with_code]):
+            if hit.strength is Strength.WEAK:
+                break
             now, most = self.shown[place], self.sizes[place] + self.room
             if now.text == _shown_whole(hit).text:
                 continue

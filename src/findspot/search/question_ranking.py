@@ -1,0 +1,224 @@
+"""Ranks the answer to a question about how a behaviour comes about: a sentence, not a topic.
+
+Such a question shares few words with the code that answers it, and hardly any with its names. What each
+signal is worth was fitted on questions about many projects (`training/rank_questions.py`), and on no
+evaluation set: `question_weights.json` has one number per signal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.model import IncludeTests
+from findspot.history.commit_store import CommitStore
+from findspot.rank.candidate_pool import Column, Pool, spread_files
+from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
+from findspot.search.questions import Question
+from findspot.search.report_evidence import Signals
+from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
+from findspot.search.retrieve import Candidates
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, chunk_number, last_name, lines_of
+from findspot.store.snapshot import Snapshot
+from findspot.store.vector_segments import Numbers
+
+MOST_CANDIDATES = 160
+NOT_SOURCE = 1.0
+"""What tests, examples and data are behind source, of two, when candidates are chosen."""
+
+COMMITS = 60
+"""Commits that lend their score to what they changed: those whose messages are nearest to the question."""
+
+EVENNESS = 0.1
+"""Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
+
+SAME_FILE_DECAY = 0.985
+"""For each further passage of a file."""
+
+CHANCE_BIAS, CHANCE_SLOPE = 1.38, 1.51
+"""Of a logistic function: how likely a first result is right, by the logarithm of its chance. Fitted with
+whole projects left out."""
+
+BELONGS_BIAS = 6.78
+BELONGS = {"cosine": 5.33, "words": 1.35}
+"""Whether a project answers a question at all, by the logarithms of how near its best passages come. Fitted
+on questions about their own project, and the same about another one."""
+
+_KINDS = (
+    "function", "method", "class", "import", "block", "constant", "field", "interface", "struct", "module",
+    "impl", "type", "enum",
+)  # fmt: skip
+
+
+def rank_question(
+    snapshot: Snapshot, question: Question, candidates: Candidates, commits: CommitStore | None
+) -> tuple[Pool, float]:
+    """Return the likeliest candidates, each with its chance to be the place that answers, and how likely the
+    project answers the question at all.
+    """
+    numbers, signals = question_signals(snapshot, question, candidates, commits)
+    model = load_weights()
+    scores = model.scores(signals)
+    chances = np.exp(scores - scores.max(initial=-np.inf))
+    chances /= chances.sum() or 1.0
+    rows = np.searchsorted(candidates.numbers, numbers)
+    found = candidates.keyword[rows], candidates.cosine[rows]
+    pool = Pool(numbers, numbers >> ORDINAL_BITS, snapshot.files.path_of, found)
+    pool.keyword[:] = np.nan_to_num(pool.words)
+    pool.fused[:] = chances**EVENNESS
+    pool.chances = [_probability(CHANCE_BIAS + CHANCE_SLOPE * math.log(each)) for each in chances.tolist()]
+    if question.query.explain:
+        pool.learned = {
+            number: {"chance": round(chance, 4)} | model.contributions(signals, row, "")
+            for row, (number, chance) in enumerate(zip(numbers.tolist(), pool.chances, strict=True))
+        }
+    spread_files(pool, SAME_FILE_DECAY)
+    near = nearness(question, candidates)
+    logit = BELONGS_BIAS + sum(weight * math.log(near[name]) for name, weight in BELONGS.items())
+    return pool, _probability(logit)
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def nearness(question: Question, candidates: Candidates) -> dict[str, float]:
+    """Return how near the best passages come to a question: by meaning, and by the words they hold."""
+    telling = sum(question.term_weights.values()) or 1.0
+    best = {
+        "cosine": float(np.nan_to_num(candidates.cosine).max(initial=0.0)),
+        "words": float(np.nan_to_num(candidates.keyword).max(initial=0.0)) / telling,
+    }
+    return {name: max(value, LEAST_NEAR) for name, value in best.items()}
+
+
+@lru_cache(maxsize=1)
+def load_weights() -> LinearModel:
+    """Read the weights that come with the package."""
+    return LinearModel(read_weights("question_weights.json")["weights"])
+
+
+def question_signals(
+    snapshot: Snapshot, question: Question, candidates: Candidates, commits: CommitStore | None
+) -> tuple[Numbers, Signals]:
+    """Return the candidates worth a closer look, and what speaks for each of them."""
+    roles = _roles(snapshot, candidates.numbers, question)
+    source = roles == Role.SOURCE
+    worded, near = np.nan_to_num(candidates.keyword), np.nan_to_num(candidates.cosine)
+    worded, meaning = worded / _top(worded, source), near / _top(near, source)
+    rough = worded + meaning - NOT_SOURCE * ~source
+    rough[np.isin(candidates.numbers, list(candidates.defining))] += 2.0
+    kept = np.sort(np.argsort(-rough, kind="stable")[:MOST_CANDIDATES])
+    numbers, roles = candidates.numbers[kept], roles[kept]
+    worded, meaning, near = worded[kept], meaning[kept], near[kept]
+    homes = numbers >> ORDINAL_BITS
+    extents = snapshot.chunks.extents(numbers.tolist())
+    spans = [extents[number] for number in numbers.tolist()]
+    best_words = _best_per_file(homes, worded)
+    columns: dict[str, Any] = {
+        "words": worded,
+        "cosine": near,
+        "meaning": meaning,
+        "file_cosine": _best_per_file(homes, near),
+        "file_words": _mean_of_best(homes, worded),
+        "behind_words": worded - best_words,
+        "outline": _outlines(snapshot, question, homes),
+        "found": np.log1p([float(count) for count in _counts(homes)]),
+        "size": np.log1p([float(snapshot.files.by_id[home].size) for home in homes.tolist()]),
+        "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
+        "first": (numbers & OUTLINE_ORDINAL == 0).astype(np.float64),
+    }
+    columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, spans)
+    for role in Role:
+        if role is not Role.SOURCE:
+            columns[f"role_{role}"] = (roles == role).astype(np.float64)
+    for kind in _KINDS:
+        columns[f"kind_{kind}"] = [float(span.kind == kind) for span in spans]
+    return numbers, Signals.of(columns, numbers.size)
+
+
+def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[np.object_]:
+    """Return the role of each candidate's file; what was asked for counts as source."""
+    wants_tests = question.query.include_tests is IncludeTests.YES or ASKS_FOR_TESTS.search(question.text)
+    known: dict[int, Role] = {}
+    for home in set((numbers >> ORDINAL_BITS).tolist()):
+        file = snapshot.files.by_id[home]
+        role = role_of(file.path, is_data(file.language))
+        known[home] = Role.SOURCE if wants_tests and role is Role.TEST else role
+    return np.array([known[home] for home in (numbers >> ORDINAL_BITS).tolist()], np.object_)
+
+
+def _top(values: Column, source: NDArray[np.bool_]) -> float:
+    """Return the best value of source code, or of all where there is none."""
+    return float(values[source].max(initial=0.0) or values.max(initial=0.0)) or 1.0
+
+
+def _best_per_file(homes: Numbers, values: Column) -> Column:
+    best: dict[int, float] = {}
+    for home, value in zip(homes.tolist(), values.tolist(), strict=True):
+        best[home] = max(best.get(home, value), value)
+    return np.array([best[home] for home in homes.tolist()])
+
+
+def _mean_of_best(homes: Numbers, values: Column, most: int = 3) -> Column:
+    by_file: dict[int, list[float]] = defaultdict(list)
+    for home, value in zip(homes.tolist(), values.tolist(), strict=True):
+        by_file[home].append(value)
+    means = {home: sum(sorted(each, reverse=True)[:most]) / most for home, each in by_file.items()}
+    return np.array([means[home] for home in homes.tolist()])
+
+
+def _counts(homes: Numbers) -> list[int]:
+    counts = Counter(homes.tolist())
+    return [counts[home] for home in homes.tolist()]
+
+
+def _outlines(snapshot: Snapshot, question: Question, homes: Numbers) -> list[float]:
+    """Return how near the list of what each file defines is to the question."""
+    if not question.vector.any():
+        return [0.0] * homes.size
+    outlines = [chunk_number(home, OUTLINE_ORDINAL) for home in set(homes.tolist())]
+    scores = snapshot.vectors.scores(question.vector, outlines)
+    near = {number >> ORDINAL_BITS: score * question.scale for number, score in scores.items()}
+    return [near.get(home, 0.0) for home in homes.tolist()]
+
+
+def _commits(
+    snapshot: Snapshot,
+    question: Question,
+    commits: CommitStore | None,
+    homes: Numbers,
+    spans: Sequence[Extent],
+) -> tuple[list[float], list[float]]:
+    """Return how much the messages of commits that changed a file, and a definition, say about the question.
+
+    A commit that changed many files says less of each.
+    """
+    files: dict[str, float] = defaultdict(float)
+    definitions: dict[tuple[str, str], float] = defaultdict(float)
+    nearest: dict[int, float] = {}
+    if commits is not None and question.vector.any():
+        nearest = commits.by_meaning(question.vector.astype(np.float32) * question.scale, COMMITS)
+    top = max(max(nearest.values(), default=0.0), 0.01)
+    changes = commits.changes(list(nearest)) if commits is not None and nearest else {}
+    for rank, (number, cosine) in enumerate(nearest.items()):
+        changed = changes.get(number, [])
+        worth = max(cosine, 0.0) / top / math.sqrt(max(1, len(changed))) / (1 + rank / 10)
+        for change in changed:
+            files[change.path] += worth
+            for name in change.names:
+                definitions[change.path, last_name(name).lower()] += worth
+    paths = [snapshot.files.path_of[home] for home in homes.tolist()]
+    by_name = (
+        max((definitions[path, last_name(name).lower()] for name in lines_of(span.names)), default=0.0)
+        if path in files
+        else 0.0
+        for path, span in zip(paths, spans, strict=True)
+    )
+    return [math.log1p(files.get(path, 0.0)) for path in paths], [math.log1p(worth) for worth in by_name]
