@@ -38,6 +38,9 @@ PLACES = 6
 MOST_DECIDING_CHARS = 700
 """Of the places that are shown where none is sure: some ten lines of each."""
 
+NEARLY = 0.6
+"""What such a place has, at least, of the best one's value in the ranking; below that, a line is enough."""
+
 _COMPARED = 3
 
 _MOST_BLOCKS = 6
@@ -155,7 +158,8 @@ class _Layout:
 
     def add_deciding_lines(self) -> None:
         """Where no hit is sure, give several an equal share: the place that answers is among them."""
-        places = min(PLACES, len(self.shown))
+        behind = (place for place, hit in enumerate(self.hits) if hit.relative < NEARLY)
+        places = min(PLACES, len(self.shown), next(behind, len(self.hits)))
         for place, hit in enumerate(self.hits[:places]):
             related = self.measure(hit, True) - self.measure(hit, False)
             share = min(self.room // (places - place), MOST_DECIDING_CHARS) + related

@@ -410,10 +410,14 @@ def stop(reply: Reply) -> None:
 
 
 def _runs(pid: int) -> bool:
-    with contextlib.suppress(OSError):
+    """Return whether a process runs; one that ended and that nobody waited for does not."""
+    try:
         os.kill(pid, 0)
-        return True
-    return False
+    except OSError:
+        return False
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
+    return True
 
 
 service.add_command(logs, "logs")
