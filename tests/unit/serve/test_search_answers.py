@@ -322,8 +322,8 @@ class TestFit:
         sizes = [len(fit(found, 4_800, measure_text).hits[0].text) for found in (alike, ahead)]
         assert sizes[0] < sizes[1]
 
-    def test_weak_hits_after_the_first_three_are_lines(self) -> None:
-        weak = [replace(hit, score=0.01) for hit in LONG]
+    def test_weak_hits_far_behind_the_best_are_lines(self) -> None:
+        weak = [replace(hit, score=0.01, relative=1.0 if at < 3 else 0.5) for at, hit in enumerate(LONG)]
         assert fit(weak, 6_000, measure_text).with_code == 3
 
     def test_a_definition_that_fits_is_shown_rather_than_part_of_its_passage(self) -> None:
