@@ -25,7 +25,6 @@ STAYS = {("ui",), ("watch",)}
 """Commands that go on until they are stopped."""
 
 VALUES = {
-    "to": "lancedb",
     "file": "a.findspot",
     "address": "",
     "pattern": "**",
@@ -86,7 +85,6 @@ def main(address: str) -> None:
         if words not in LEFT_OUT:
             execute([*words, *arguments(command, address)], stays=words in STAYS)
     execute(["index", "--force"])
-    execute(["store", "convert", "--to", address])
     execute(["config", "set", "storeUri", address])
     execute(["reindex", "--yes"])
 

@@ -71,6 +71,7 @@ class FaultyProxy:
 
     def __init__(self, endpoint: str) -> None:
         self._fault: Fault | None = None
+        self.requests: list[str] = []
         self._behind = urlsplit(endpoint).netloc
         self._guard = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -115,6 +116,7 @@ class FaultyProxy:
     def _serve(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
         with self._guard:
+            self.requests.append(request.path)
             fault = self._fault
             met = fault is not None and fault.takes(request.command, request.path)
         if fault is None or not met:

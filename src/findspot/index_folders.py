@@ -104,13 +104,15 @@ def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True)
 
     A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
     """
-    from findspot.store.stores import holds_index
+    from findspot.store.stores import holds_index, reads_published
 
     home = home_folder()
     around = tuple(folders_around(folder))
     for root in filter(wanted, chain((folder,), folder.parents)):
         index = index_folder(home, root)
-        if holds_index(index) and (root in around or _names_one_of(around, root, index)):
+        if (holds_index(index) or reads_published(index)) and (
+            root in around or _names_one_of(around, root, index)
+        ):
             return root
     return None
 
@@ -124,9 +126,9 @@ def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
 
 
 def _store_in(folder: Path) -> Store:
-    from findspot.store.stores import local_store
+    from findspot.store.stores import open_store
 
-    return local_store(folder)
+    return open_store(folder, "")
 
 
 def _project_of(folder: Path) -> Path | None:

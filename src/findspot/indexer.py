@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import (
-    INDEX_FILE,
     RememberedSettings,
     agreed_address,
     configured_roots,
     keep_given,
     load_settings,
-    set_value,
     write_starter,
 )
 from findspot.core.errors import (
@@ -41,11 +39,11 @@ from findspot.discover.walk import classify, walk
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels
 from findspot.graph import resolve_waiting
-from findspot.publishing.published import open_published
-from findspot.publishing.shared_copy import PROJECT, ReadOnlyError, SharedCopy
+from findspot.publishing.published import PROJECT, PublishedIndex
+from findspot.publishing.published_store import PublishedStore, ReadOnlyError
 from findspot.store.index_meta import was_stopped, write_metadata
 from findspot.store.store_protocol import Store
-from findspot.store.stores import convert, open_store, stored_kind
+from findspot.store.stores import drop_old_store, holds_index, open_store
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import catch_up, run_options, strategy_note
 from findspot.sync.supervisor import MANY
@@ -55,6 +53,8 @@ if TYPE_CHECKING:
     from findspot.store.prebuilt import Imported
 
 _log = get_logger("project")
+
+_OLD_STORE = "The store 'lancedb' of a project is no more: this index was made anew in the default store."
 
 _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 """Stopped on request, asked first, or not ours to write to."""
@@ -95,19 +95,22 @@ class Indexer:
         """Why the last update of this process failed: a full disk may have no room for that."""
         folder = folder or index_folder(load_settings(flags=flags).home, root)
         wanted = load_settings(self.configured_at, folder, flags).store
-        self.own = open_store(folder, str(root), wanted)
+        self.own = open_store(folder, str(root))
         """The index of the files that are here."""
         published = (wanted.address or "") if self.configured_at else ""
         self.reads_from = published.replace(PROJECT, root.name) or None
         """The address of the published index that the project reads."""
-        self.shared = SharedCopy(folder, root, open_published(self.reads_from)) if self.reads_from else None
-        """The copy of a published index that answers while there is no index of the files that are here."""
+        self.shared = self._published(self.reads_from) if self.reads_from else None
+        """The published index that answers while there is no index of the files that are here."""
         self._settings = RememberedSettings(self.configured_at, folder, flags)
 
     @property
     def store(self) -> Store:
         """What questions are answered from."""
-        return self.own if self.shared is None or stored_kind(self.own.folder) else self.shared
+        return self.own if self.shared is None or holds_index(self.own.folder) else self.shared
+
+    def _published(self, address: str) -> PublishedStore:
+        return PublishedStore(self.own.folder, self.root, PublishedIndex(address))
 
     @property
     def has_files(self) -> bool:
@@ -184,11 +187,12 @@ class Indexer:
                 _store_failure(self.own, self.failure)
             raise
         self.failure = ""
+        rebuilt = _OLD_STORE if drop_old_store(self.own.folder) else None
         _write_files(self)
         if self.shared is not None:
-            self.shared.maintenance.set_aside()  # from now on the index of these files answers
-        note = strategy_note(run.settings.sync.strategy, run.tree)
-        return replace(report, notes=(*report.notes, note)) if note else report
+            self.shared.close()  # from now on the index of these files answers
+        notes = filter(None, (strategy_note(run.settings.sync.strategy, run.tree), rebuilt))
+        return replace(report, notes=(*report.notes, *notes))
 
     def reindex_file(self, relative: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
@@ -278,14 +282,6 @@ def refresh_waiting(index: Indexer) -> None:
     if waiting and len(waiting) <= MANY and "" not in waiting:
         with contextlib.suppress(FindspotError):  # the answer says itself what is stale
             index.refresh_paths(frozenset(waiting), CancelToken())
-
-
-def convert_store(index: Indexer, to: str) -> None:
-    """Move an index to `default` or `lancedb`, with its vectors as they are."""
-    index.own = convert(index.own, to, str(index.root))
-    if index.shared is None:
-        set_value(index.own.folder / INDEX_FILE, "store", to)
-    write_metadata(index.own, index.root)
 
 
 def require_index(root: Path, store: Store) -> None:

@@ -42,7 +42,6 @@ from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
-from findspot.store.stores import check_kind
 from findspot.sync.strategies import Lazy, status_notes
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
@@ -102,7 +101,6 @@ class Project:
         `force` indexes every file again. `allow_large` agrees to a project of more than `maxFiles`.
         """
         index = self.index
-        check_kind(index.own, index.flags.get("store"))
         run = index.run(
             asked=True,
             options=index.flags,
@@ -347,6 +345,6 @@ def _pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
 def _commit(index: Indexer) -> str | None:
     """Return the commit that answers are from: a published one, else that of the checkout."""
     if index.shared is not None and index.store.read_only:
-        version = index.shared.filler.version
+        version = index.shared.version
         return version.commit or None if version else None
     return head_commit(index.root)

@@ -1,4 +1,4 @@
-"""`findspot index --store`, `findspot store`, `findspot export` and `findspot import`."""
+"""`findspot store`, `findspot export` and `findspot import`."""
 
 from __future__ import annotations
 
@@ -13,36 +13,20 @@ from program import Program
 Make = Callable[..., Path]
 
 
-def names(program: Program) -> set[str]:
-    (folder,) = (program.home / "indexes").iterdir()
-    return {path.name for path in folder.iterdir()}
-
-
-def test_an_index_is_made_in_lancedb_and_moved_from_store_to_store(
-    findspot: Program, make_project: Make
-) -> None:
+def test_an_index_in_lancedb_of_an_older_version_is_made_anew(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    made = findspot("index", root, "--store", "lancedb", "--json")
+    assert findspot("index", root).code == 0
+    (folder,) = (findspot.home / "indexes").iterdir()
+    (folder / "index.sqlite").unlink()
+    for name in ("index.lancedb", "docs.lancedb", "cache"):
+        (folder / name).mkdir()
+    made = findspot("index", root)
     assert made.code == 0, made.err
-    assert {"index.lancedb", "docs.lancedb", "fingerprints.json", "docs-fingerprints.json"} <= names(findspot)
-    assert findspot("status", root, "--json").json["store"] == "lancedb"
+    assert "The store 'lancedb' of a project is no more" in made.err + made.out
+    assert not (folder / "index.lancedb").exists()
     found = findspot("search", "say hello", "--project", root, "--json").json
     assert found["results"][0]["path"] == "src/greet.py"
-
-    refused = findspot("index", root, "--store", "default")
-    assert refused.code == 2
-    assert "findspot store convert --to default" in refused.err
-
-    moved = findspot("store", "convert", root, "--to", "default", "--json")
-    assert moved.code == 0, moved.err
-    assert moved.json["totalFiles"] == made.json["totalFiles"]
-    assert not {"index.lancedb", "docs.lancedb", "cache", "fingerprints.json"} & names(findspot)
-    again = findspot("search", "say hello", "--project", root, "--json").json
-    assert again["results"] == found["results"]
-    assert findspot("index", root, "--json").json["filesIndexed"] == 0
-
-    assert findspot("store", "convert", root, "--to", "default").code == 2
-    assert findspot("store", "convert", root, "--to", "nowhere").code == 2
+    assert findspot("status", root, "--json").json["store"] == "default"
     assert findspot("store", "tidy", root).code == 0
 
 
@@ -88,8 +72,9 @@ main()
 
 def test_without_the_extra_the_store_says_which_one_to_install(findspot: Program, make_project: Make) -> None:
     root = make_project()
+    (root.parent / "index.lancedb/findspot_head.lance").mkdir(parents=True)
     asked = subprocess.run(
-        [sys.executable, "-c", WITHOUT_LANCE, "index", str(root), "--store", "lancedb"],
+        [sys.executable, "-c", WITHOUT_LANCE, "store", "use", str(root.parent), str(root)],
         env={"FINDSPOT_HOME": str(findspot.home), "PATH": ""},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Every test of this folder holds for both stores."""
+"""The store that every test of this folder is about."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from pathlib import Path
 import pytest
 
 from findspot.store.store_protocol import Store
-from findspot.store.stores import store_of_kind
+from findspot.store.stores import open_store
 
 OpenAt = Callable[[Path], Store]
 
 
-@pytest.fixture(params=["default", "lancedb"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def open_at(kind: str) -> OpenAt:
+def open_at() -> OpenAt:
     """Opens the store of a folder as another process would."""
-    return lambda folder: store_of_kind(kind, folder, "/some/project")
+    return lambda folder: open_store(folder, "/some/project")
 
 
 @pytest.fixture

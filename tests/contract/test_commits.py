@@ -227,8 +227,8 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
 READER = """
 import sys
 from pathlib import Path
-from findspot.store.stores import store_of_kind
-store = store_of_kind(sys.argv[2], Path(sys.argv[1]), "p")
+from findspot.store.stores import open_store
+store = open_store(Path(sys.argv[1]), "p")
 for _ in range(2):
     with store.snapshot() as snapshot:
         print([f.path for f in snapshot.files.files], flush=True)
@@ -238,10 +238,10 @@ for _ in range(2):
 """
 
 
-def test_a_snapshot_in_another_process_stays_as_it_is(store: Store, kind: str) -> None:
+def test_a_snapshot_in_another_process_stays_as_it_is(store: Store) -> None:
     put(store, record("a.py", "before"))
     with subprocess.Popen(
-        [sys.executable, "-c", READER, str(store.folder), kind],
+        [sys.executable, "-c", READER, str(store.folder)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
     ) as reader:  # fmt: skip
         assert reader.stdin

@@ -12,16 +12,12 @@ from contents import contents, put, record, written_by_newer_version
 from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexFormatError, IndexNotFoundError
 from findspot.core.model import Corpus
 from findspot.store.database import FORMAT_VERSION
-from findspot.store.lance.lance_format import HEAD_TABLE, LANCE_FORMAT
-from findspot.store.lance.lance_tables import Tables
 from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
 
-DERIVED = {"default": ("keywords", "vectors"), "lancedb": ("cache",)}
+DERIVED = ("keywords", "vectors")
 """What a store can lose without losing anything."""
-
-TRUTH = {"default": "index.sqlite", "lancedb": "index.lancedb/project_docs.lance/data/*"}
 
 
 def fill(store: Store) -> None:
@@ -29,10 +25,10 @@ def fill(store: Store) -> None:
     put(store, record("b.py", "gamma"), record("c.md", "prose", corpus=Corpus.DOCS))
 
 
-def test_what_is_derived_is_made_anew(store: Store, kind: str, open_at: OpenAt) -> None:
+def test_what_is_derived_is_made_anew(store: Store, open_at: OpenAt) -> None:
     fill(store)
     expected = contents(store)
-    for name in DERIVED[kind]:
+    for name in DERIVED:
         shutil.rmtree(store.folder / name)
     assert contents(open_at(store.folder)) == expected
     assert contents(store) == expected
@@ -67,12 +63,12 @@ def test_tidying_changes_nothing_that_is_held(store: Store, open_at: OpenAt) -> 
     assert contents(store) == contents(open_at(store.folder)) == expected
 
 
-def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, kind: str, open_at: OpenAt) -> None:
+def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, open_at: OpenAt) -> None:
     fill(store)
     store.close()
-    for name in DERIVED[kind]:
+    for name in DERIVED:
         shutil.rmtree(store.folder / name)
-    for path in store.folder.glob(TRUTH[kind]):
+    for path in [store.folder / "index.sqlite"]:
         path.write_bytes(b"\x07" * (path.stat().st_size // 2))
     damaged = open_at(store.folder)
     with pytest.raises(IndexCorruptError), damaged.snapshot() as snapshot:
@@ -85,15 +81,10 @@ def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, kind: str, o
     assert [row[6] for row in contents(open_at(store.folder)).chunks] == ["anew"]
 
 
-def test_a_newer_format_is_refused_and_left_alone(store: Store, kind: str, open_at: OpenAt) -> None:
+def test_a_newer_format_is_refused_and_left_alone(store: Store, open_at: OpenAt) -> None:
     fill(store)
     store.close()
-    if kind == "default":
-        written_by_newer_version(store.folder, FORMAT_VERSION + 1)
-    else:
-        head = Tables(store.folder).open(HEAD_TABLE)
-        assert head is not None
-        head.update(values={"format": LANCE_FORMAT + 1})
+    written_by_newer_version(store.folder, FORMAT_VERSION + 1)
     newer = open_at(store.folder)
     with pytest.raises(IndexFormatError, match="newer version"), newer.snapshot():
         pass

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 HOLD = """
 import sys
 from pathlib import Path
-from findspot.store.stores import store_of_kind
-with store_of_kind(sys.argv[1], Path(sys.argv[2]), "p").writer():
+from findspot.store.stores import open_store
+with open_store(Path(sys.argv[1]), "p").writer():
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -29,12 +29,12 @@ with store_of_kind(sys.argv[1], Path(sys.argv[2]), "p").writer():
 REPLACE = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path.insert(0, sys.argv[2])
 from contents import record
-from findspot.store.stores import store_of_kind
-with store_of_kind(sys.argv[1], Path(sys.argv[2]), "p").writer() as writer:
+from findspot.store.stores import open_store
+with open_store(Path(sys.argv[1]), "p").writer() as writer:
     print("ready", flush=True)
-    for turn in range(int(sys.argv[4]), 1_000_000):
+    for turn in range(int(sys.argv[3]), 1_000_000):
         for name in "abc":
             writer.put(record(f"{name}.py", f"turn{turn} {name}", "the same in all"))
         writer.set_meta(turn=str(turn))
@@ -58,12 +58,10 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_one_writer_at_a_time_and_readers_meanwhile(
-    store: Store, kind: str, open_at: Callable[[Path], Store]
-) -> None:
+def test_one_writer_at_a_time_and_readers_meanwhile(store: Store, open_at: Callable[[Path], Store]) -> None:
     put(store, record("a.py", "alpha"))
     held = contents(store)
-    other = start(HOLD, kind, str(store.folder))
+    other = start(HOLD, str(store.folder))
     assert said(other) == "held"
     with pytest.raises(IndexBusyError) as refused, store.writer():
         pass
@@ -78,14 +76,14 @@ def test_one_writer_at_a_time_and_readers_meanwhile(
 
 
 def test_killed_at_any_instant_a_writer_leaves_its_last_commit(
-    store: Store, kind: str, open_at: Callable[[Path], Store]
+    store: Store, open_at: Callable[[Path], Store]
 ) -> None:
     """What it has told of is there, whole; what it was doing is there whole or not at all."""
     chance = random.Random(20_261)
     acknowledged = 0
     for _ in range(3):
         tests = str(Path(__file__).parents[1])
-        other = start(REPLACE, kind, str(store.folder), tests, str(acknowledged + 1))
+        other = start(REPLACE, str(store.folder), tests, str(acknowledged + 1))
         assert said(other) == "ready"
         for _ in range(chance.randrange(1, 5)):
             acknowledged = int(said(other))

@@ -5,7 +5,6 @@ Only `curl` and `pip` are replaced, which would fetch and install Findspot.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -18,7 +17,6 @@ from pages import ROOT, blocks
 
 from contents import write_files
 from object_server import CREDENTIALS, Bucket
-from static_server import StaticServer
 from warm_start import INSTALLED
 
 FILES = {f"m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(25)}
@@ -82,26 +80,6 @@ class Runner:
         done = subprocess.run(bash, cwd=where, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
-
-
-def test_gitlab_pages_serve_the_index(tmp_path: Path) -> None:
-    """The recipe for GitLab CI, and a developer's clone that begins from what it published."""
-    job = recipe("pages")["pages"]
-    (cached,), (kept,) = job["cache"]["paths"], job["artifacts"]["paths"]
-    runner = Runner(tmp_path, CI_COMMIT_REF_NAME="main")
-    first = runner.clone("first")
-    runner.run(first, *job["script"])
-    (runner.origin / "m3.py").write_text("def changed():\n    pass\n")
-    head = runner.commit()
-    second = runner.clone("second")
-    (first / cached).rename(second / cached)
-    shown = runner.run(second, *job["script"])
-    published = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])
-    assert (published["commit"], published["branch"], published["filesSent"]) == (head, "main", 1)
-    with StaticServer(second / kept) as site:
-        developer = runner.clone("developer")
-        shown = runner.run(developer, "findspot index", FINDSPOT_PUBLISHED_AT=site.address)
-        assert f"25 of 25 files were taken over from {site.address} (commit {head[:12]}" in shown
 
 
 def test_github_actions_publish_to_an_object_store(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A published index on an object store: publishers add versions, readers elsewhere fetch them.
+"""A published index on an object store: publishers add versions, readers elsewhere search or fetch them.
 
 The server is a real one on loopback; a machine is a folder of its own.
 """
@@ -18,12 +18,12 @@ import pytest
 from contents import Contents, contents, put, record
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, InvalidArgumentError
 from findspot.core.model import Corpus, Skip, SkipReason
-from findspot.publishing import shared_copy
-from findspot.publishing.published import Version
-from findspot.publishing.published_tables import PublishedTables
-from findspot.publishing.shared_copy import SharedCopy
+from findspot.publishing import published_store, publisher
+from findspot.publishing.published import PublishedIndex, Version
+from findspot.publishing.published_store import PublishedStore
+from findspot.publishing.publisher import Publisher
 from findspot.store.lance import lance_tables
-from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE, TABLES
+from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE, TABLES, schema_of
 from findspot.store.lance.lance_tables import Draft, WritableTables
 from findspot.store.sqlite_store import SqliteStore
 from object_server import CREDENTIALS, Bucket
@@ -39,15 +39,14 @@ def bucket() -> Iterator[Bucket]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": bucket.endpoint}.items():
             patch.setenv(name, value)
-        patch.setattr(shared_copy, "PATIENCE_S", 600.0)  # however busy the machine is
-        patch.setattr(shared_copy, "LOOK_EVERY_S", 0.0)
+        patch.setattr(published_store, "LOOK_EVERY_S", 0.0)
         yield bucket
     bucket.server.stop()
 
 
 @pytest.fixture
-def published(request: pytest.FixtureRequest) -> PublishedTables:
-    return PublishedTables(f"s3://bucket/{request.node.name}")
+def published(request: pytest.FixtureRequest) -> PublishedIndex:
+    return PublishedIndex(f"s3://bucket/{request.node.name}")
 
 
 @pytest.fixture
@@ -60,11 +59,11 @@ def version(commit: str, branch: str = "main", at: int = 1) -> Version:
     return Version(commit, branch, f"2026-01-01T00:00:{at:02}Z", 1, 1, "some/64", "p1")
 
 
-def reader(published: PublishedTables, folder: Path) -> SharedCopy:
-    return SharedCopy(folder, folder, PublishedTables(published.address))
+def reader(published: PublishedIndex, folder: Path) -> PublishedStore:
+    return PublishedStore(folder, folder, PublishedIndex(published.address))
 
 
-def fetched(published: PublishedTables, wanted: Version, folder: Path) -> Contents:
+def fetched(published: PublishedIndex, wanted: Version, folder: Path) -> Contents:
     """What a machine takes over that begins its index from a version."""
     path = folder.with_suffix(".sqlite")
     published.fetch(wanted, path)
@@ -73,7 +72,7 @@ def fetched(published: PublishedTables, wanted: Version, folder: Path) -> Conten
     return contents(store)
 
 
-def objects(bucket: Bucket, published: PublishedTables) -> int:
+def objects(bucket: Bucket, published: PublishedIndex) -> int:
     import boto3
 
     client = boto3.client("s3", endpoint_url=bucket.endpoint)
@@ -83,7 +82,7 @@ def objects(bucket: Bucket, published: PublishedTables) -> int:
 
 
 def test_each_version_is_read_as_it_was_published(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     """Teams 3: a branch sends only the files in which it differs, and no version changes another."""
     builder = machine("builder")
@@ -97,22 +96,22 @@ def test_each_version_is_read_as_it_was_published(
         writer.skips.add([Skip("d.py", SkipReason.EMPTY)])
         writer.commit()
     first = contents(builder)
-    assert published.add(version(A), builder).files == 3
-    again = published.add(version(B, at=2), builder)
+    assert Publisher(published).add(version(A), builder).files == 3
+    again = Publisher(published).add(version(B, at=2), builder)
     assert (again.files, again.bytes) == (0, 0)
 
     put(builder, record("a.py", "changed on a branch"), record("new.py", "new"))
     branch = contents(builder)
-    assert published.add(version(C, "topic", at=3), builder).files == 2
+    assert Publisher(published).add(version(C, "topic", at=3), builder).files == 2
 
     put(builder, record("a.py", "alpha", names=("Thing",), outline=True), record("main.py", "main"))
     with builder.writer() as writer:
         writer.remove("new.py")
         writer.commit()
     last = contents(builder)
-    assert published.add(version("d" * 40, at=4), builder).files == 1
+    assert Publisher(published).add(version("d" * 40, at=4), builder).files == 1
 
-    listed = {each.commit: each for each in PublishedTables(published.address).versions()}
+    listed = {each.commit: each for each in PublishedIndex(published.address).versions()}
     assert list(listed) == ["d" * 40, C, B, A]
     assert fetched(published, listed[A], tmp_path / "1") == first
     assert fetched(published, listed[B], tmp_path / "2") == first
@@ -123,7 +122,7 @@ def test_each_version_is_read_as_it_was_published(
 
 
 def test_a_reader_without_files_follows_what_is_published(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     copy = reader(published, tmp_path / "reader")
     assert not copy.exists
@@ -131,15 +130,15 @@ def test_a_reader_without_files_follows_what_is_published(
         pass
     builder = machine("builder")
     put(builder, record("a.py", "alpha"), record("b.md", "x", corpus=Corpus.DOCS))
-    published.add(version(A), builder)
+    Publisher(published).add(version(A), builder)
     copy = reader(published, tmp_path / "reader")
     assert copy.exists
     assert contents(copy) == contents(builder)
     assert "commit aaaaaaa of main" in copy.notice
     put(builder, record("a.py", "changed"), record("c.py", "new"))
-    published.add(version(B, at=2), builder)
+    Publisher(published).add(version(B, at=2), builder)
     put(builder, record("a.py", "of a topic"))
-    published.add(version(C, "topic", at=3), builder)
+    Publisher(published).add(version(C, "topic", at=3), builder)
     with copy.snapshot() as snapshot:
         assert [file.path for file in snapshot.files.files] == ["a.py", "b.md", "c.py"]
         assert [chunk.text for chunk in snapshot.chunks.of_file("a.py")] == ["changed"]
@@ -151,15 +150,15 @@ def test_a_reader_without_files_follows_what_is_published(
 
 
 def test_another_model_replaces_every_row_and_leaves_older_versions(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     builder = machine("builder")
     put(builder, record("a.py", "alpha"))
-    published.add(version(A), builder)
+    Publisher(published).add(version(A), builder)
     copy = reader(published, tmp_path / "reader")
     assert contents(copy) == contents(builder)
     other = replace(version(A, at=2), model="other/64")
-    assert published.add(other, builder).files == 1
+    assert Publisher(published).add(other, builder).files == 1
     assert contents(copy) == contents(builder)
     assert len(published.versions()) == 2
     assert fetched(published, version(A), tmp_path / "old") == contents(builder)
@@ -167,7 +166,7 @@ def test_another_model_replaces_every_row_and_leaves_older_versions(
 
 def test_versions_are_removed_with_what_only_they_used(
     bucket: Bucket,
-    published: PublishedTables,
+    published: PublishedIndex,
     machine: Machine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -177,35 +176,35 @@ def test_versions_are_removed_with_what_only_they_used(
     held = []
     for turn in range(8):
         put(builder, record("a.py", f"text {turn}"), record(f"{turn}.py", "more"))
-        published.add(version(f"{turn}" * 40, at=turn), builder)
+        Publisher(published).add(version(f"{turn}" * 40, at=turn), builder)
         held.append(contents(builder))
-    published.remove(published.versions()[3:])
+    Publisher(published).remove(published.versions()[3:])
     left = published.versions()
     assert [each.commit[0] for each in left] == ["7", "6", "5"]
     for each in left:
         turn = int(each.commit[0])
         assert fetched(published, each, tmp_path / each.commit) == held[turn]
     before = objects(bucket, published)
-    monkeypatch.setattr(lance_tables, "_CLOCKS_DIFFER", timedelta(0))  # the last one is never dropped
-    published.remove(left[1:])
+    monkeypatch.setattr(lance_tables, "_CLOCKS_DIFFER", timedelta(seconds=2))
+    Publisher(published).remove(left[1:])
     assert objects(bucket, published) < before
-    published.add(version("9" * 40, at=9), builder)
+    Publisher(published).add(version("9" * 40, at=9), builder)
     assert fetched(published, published.versions()[0], tmp_path / "last") == held[-1]
 
 
 def test_of_two_publishers_both_are_heard_or_one_is_told(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     put(machine("start"), record("start.py", "start"))
-    published.add(version(A), machine("start"))
+    Publisher(published).add(version(A), machine("start"))
     done: list[str] = []
 
     def work(name: str) -> None:
-        store, own = machine(name), PublishedTables(published.address)
+        store, own = machine(name), PublishedIndex(published.address)
         for turn in range(2):
             put(store, record("start.py", "start"), record(f"{name}{turn}.py", f"{name} {turn}"))
             with contextlib.suppress(IndexBusyError):
-                own.add(version(f"{name}{turn}" * 20, name, at=2 + turn), store)
+                Publisher(own).add(version(f"{name}{turn}" * 20, name, at=2 + turn), store)
                 done.append(f"{name}{turn}" * 20)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ef"]
@@ -222,40 +221,40 @@ def test_of_two_publishers_both_are_heard_or_one_is_told(
 
 
 def test_what_a_killed_publisher_left_is_undone(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     """As when it died before its head; readers never see it, and the next publisher goes on."""
     builder = machine("builder")
     put(builder, record("a.py", "start"))
-    published.add(version(A), builder)
+    Publisher(published).add(version(A), builder)
     tables = WritableTables(published.address)
     head = tables.head()
     assert head is not None
-    dead = Draft(tables, head)
-    dead.delete(FILES_TABLE, "id", [1])
-    dead.empty(CODE_TABLE)
+    dead = Draft(tables, head.versions[0]["tables"])
+    dead.delete(FILES_TABLE, [1])
+    dead.replace(CODE_TABLE, schema_of(CODE_TABLE).empty_table())
     assert {row[6] for row in fetched(published, version(A), tmp_path / "1").chunks} == {"start"}
     put(builder, record("b.py", "one"))
-    assert published.add(version(B, at=2), builder).files == 1
+    assert Publisher(published).add(version(B, at=2), builder).files == 1
     assert {row[6] for row in fetched(published, version(A), tmp_path / "2").chunks} == {"start"}
     assert {row[6] for row in fetched(published, version(B), tmp_path / "3").chunks} == {"start", "one"}
 
 
 def test_tables_of_another_program_are_not_published_over(
-    published: PublishedTables, machine: Machine
+    published: PublishedIndex, machine: Machine
 ) -> None:
     WritableTables(published.address).make(CODE_TABLE)
     put(machine("builder"), record("a.py", "start"))
     with pytest.raises(InvalidArgumentError, match="another program"):
-        published.add(version(A), machine("builder"))
+        Publisher(published).add(version(A), machine("builder"))
 
 
 def test_a_fetched_file_has_the_tables_of_an_index(
-    published: PublishedTables, machine: Machine, tmp_path: Path
+    published: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     builder = machine("builder")
     put(builder, record("a.py", "start"))
-    published.add(version(A), builder)
+    Publisher(published).add(version(A), builder)
     published.fetch(version(A), tmp_path / "fetched.sqlite")
     builder.maintenance.copy_to(tmp_path / "copied.sqlite")
     schemas = []
@@ -263,23 +262,31 @@ def test_a_fetched_file_has_the_tables_of_an_index(
         with contextlib.closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as db:
             schemas.append(set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")))
     assert schemas[0] == schemas[1]
-    assert set(TABLES) == set(published._tables.head().tables)  # type: ignore[union-attr]
+    assert set(TABLES) == set(published.entries()[0].tables)
 
 
 def test_only_publishing_can_write_to_an_address() -> None:
-    """teams B1-B3: tables of an address are opened for writing in one place, reached by `publish` alone."""
-    sources = Path(shared_copy.__file__).parents[1]
+    """teams B1-B3: tables are opened for writing in one place, reached by `publish` alone."""
+    sources = Path(published_store.__file__).parents[1]
     texts = {path.relative_to(sources).as_posix(): path.read_text() for path in sources.rglob("*.py")}
     opening = {path for path, text in texts.items() if "WritableTables(" in text}
-    assert opening == {
-        "store/lance/lance_tables.py",
-        "store/lance/lance_store.py",
-        "publishing/published_tables.py",
-    }
-    changing = {
-        path for path, text in texts.items() if "published.add(" in text or "published.remove(" in text
-    }
-    assert changing == {"serve/cli/publish_command.py"}
-    reading = texts["publishing/shared_copy.py"] + texts["publishing/seeding.py"]
-    assert ".add(" not in reading
-    assert ".remove(" not in reading
+    assert opening == {"store/lance/lance_tables.py", "publishing/publisher.py"}
+    assert {path for path, text in texts.items() if "Publisher(" in text} == {"serve/cli/publish_command.py"}
+
+
+def test_versions_are_tagged_by_branch_and_commit(
+    published: PublishedIndex, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that any program can check one out; what a killed publisher left goes with the next tidying."""
+    monkeypatch.setattr(publisher, "_UNTIDY", 1)
+    builder = machine("builder")
+    put(builder, record("a.py", "alpha"))
+    Publisher(published).add(version(A, "feature/x"), builder)
+    (tag,) = published.tables.open(CODE_TABLE).tags.list()  # type: ignore[union-attr]
+    assert tag.startswith("feature-x-aaaaaaaaaaaa-")
+    WritableTables(published.address).tag({"left-over": {CODE_TABLE: 1}})
+    put(builder, record("a.py", "beta"))
+    Publisher(published).add(version(B, at=2), builder)
+    Publisher(published).remove([version(A, "feature/x")])
+    (left,) = published.tables.open(CODE_TABLE).tags.list()  # type: ignore[union-attr]
+    assert left.startswith("main-bbbbbbbbbbbb-")

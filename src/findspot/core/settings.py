@@ -228,12 +228,12 @@ def _editor(value: Any) -> str:
 def _store(value: Any) -> str:
     if isinstance(value, str) and value.startswith(_OBJECT_STORES):
         return _whole(value)
-    if value in ("default", "lancedb"):
+    if value == "default" or (isinstance(value, str) and Path(value).is_absolute()):
         return str(value)
-    raise InvalidValueError("'default', 'lancedb' or an address such as 's3://bucket/prefix'")
+    raise InvalidValueError("'default', a folder or an address such as 's3://bucket/prefix'")
 
 
-_NETWORK_ADDRESS = re.compile(r"(?:https?|s3|s3\+ddb|gs|az|abfss?)://[^\s/?#@\\]+(?:/[^\s?#\\]*)?")
+_NETWORK_ADDRESS = re.compile(r"(?:s3|s3\+ddb|gs|az|abfss?)://[^\s/?#@\\]+(?:/[^\s?#\\]*)?")
 _MAX_ADDRESS_CHARS = 500
 
 
@@ -243,7 +243,7 @@ def _published(value: Any) -> str:
         absolute = PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()
         if absolute or value.startswith("file:///") or _NETWORK_ADDRESS.fullmatch(value):
             return value.rstrip("/") or value
-    raise InvalidValueError("an address such as 'https://host/path' or 's3://bucket/prefix', or a folder")
+    raise InvalidValueError("an address such as 's3://bucket/prefix', or a folder")
 
 
 def _addresses(value: Any) -> tuple[str, ...]:
@@ -291,9 +291,7 @@ _ANY = Limit("any value", lambda value, own: True)
 _NO_MORE = Limit("no more than your own value", lambda value, own: bool(value <= own))
 _GLOBS_IF_NONE = Limit("any globs, unless your own configuration has some", lambda _, own: own == ("**/*",))
 _MORE_GLOBS = Limit("any globs, in addition to your own", lambda value, own: True, adds=True)
-_NETWORK_ONLY = Limit(
-    "an https://, http:// or object store address, which is used once you agree", _is_on_network
-)
+_NETWORK_ONLY = Limit("an object store address, which is used once you agree", _is_on_network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,8 +402,8 @@ class StoreSettings:
     """Where the index is kept."""
 
     kind: str = key("store", "default", _store,
-        "The store of new indexes: 'default' or 'lancedb'. Or the address of a published index that "
-        "projects read, such as 's3://bucket/prefix'.")
+        "'default', or the address of a [published index](teams.md) that projects read: a folder, or a place "
+        "such as 's3://bucket/prefix'.")
     uri: str | None = key("storeUri", None, optional(text),
         "The address of a published index that projects read: 's3://bucket/prefix'; '{project}' is "
         "replaced by the name of the project's folder.")
@@ -413,7 +411,7 @@ class StoreSettings:
     @property
     def address(self) -> str | None:
         """Where a published index is that this machine reads and never writes; None where it reads none."""
-        return self.kind if "://" in self.kind else self.uri
+        return self.uri if self.kind == "default" else self.kind
 
 
 @dataclass(frozen=True, slots=True)

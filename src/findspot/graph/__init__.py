@@ -48,12 +48,12 @@ def resolve_waiting(store: Store, progress: ProgressSink, cancel: CancelToken) -
     """Resolve what is pending, where nobody else is at it; return whether there is more to do.
 
     Of an index that is kept fresh only a few files are resolved, those that were written last first: edits
-    must not wait for long. A copy of a published index comes without edges, and changes seldom.
+    must not wait for long.
     """
     before = _pending(store)
     if before:
-        with contextlib.suppress(FindspotError), store.local.writer(create=False) as writer:
-            store_edges(store.local, writer, cancel, few=not store.read_only, progress=progress)
+        with contextlib.suppress(FindspotError), store.writer(create=False) as writer:
+            store_edges(store, writer, cancel, few=True, progress=progress)
     return before > 0 and 0 < _pending(store) < before
 
 

@@ -1,21 +1,32 @@
 """A published index: an address that holds versions of one project's index, each made from one commit.
 
-Two kinds of address implement `PublishedIndex`: tables on an object store, and a folder of files that any
-HTTP server can serve. Only `findspot publish` adds or removes versions. Everyone else lists them and fetches
-one, and believes nothing of it that the files of the checkout do not confirm.
+The address is a folder or a prefix of an object store, with LanceDB tables. Only `findspot publish` changes
+them. Readers search a version where it lies; a checkout begins its own index from one, and believes nothing
+of it that its files do not confirm.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-from findspot.core.errors import InvalidArgumentError
+from findspot.core.errors import IndexCorruptError, InvalidArgumentError
+from findspot.core.model import FETCHING, Progress
+from findspot.core.paths import expanded
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.store.store_protocol import Store
+from findspot.core.sqlite import connect_logged, migrate, transaction
+from findspot.store.database import MIGRATIONS, write_meta
+from findspot.store.index_rows import SkipRows, insert_file
+from findspot.store.lance.lance_snapshot import PublishedSnapshot, VersionRows
+from findspot.store.lance.lance_tables import Head, Tables
+
+PROJECT = "{project}"
+"""Replaced in an address by the name of the project's folder: one setting then serves several projects."""
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -58,28 +69,76 @@ class Version:
         """What tells versions apart: adding one whose key is there replaces that one."""
         return self.commit, self.branch, self.model, self.pipeline
 
+    @property
+    def tag(self) -> str:
+        """The tag of the tables' versions: the branch, the commit, and a digest of the whole key."""
+        branch = re.sub(r"[^A-Za-z0-9_-]+", "-", self.branch).strip("-")[:60] or "branch"
+        digest = hashlib.sha256("\0".join(self.key).encode()).hexdigest()[:8]
+        return f"{branch}-{self.commit[:12]}-{digest}"
+
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What adding a version sent: the files that no earlier version had, and their size."""
+class Entry:
+    """A version, and where its rows are."""
 
-    files: int
-    bytes: int
+    version: Version
+    tables: dict[str, int]
+    meta: dict[str, str]
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Entry:
+        """Return what a head lists; ours and well-formed, or it is damage."""
+        try:
+            entry = cls(Version(**values["version"]), dict(values["tables"]), dict(values["meta"]))
+            entry.version.check()
+        except (TypeError, KeyError, ValueError) as error:
+            raise IndexCorruptError(f"head: {error}") from error
+        return entry
+
+    def written(self) -> dict[str, Any]:
+        return asdict(self)
 
 
-class PublishedIndex(Protocol):
-    """The versions of one project's index at one address."""
+def entries_of(head: Head | None) -> list[Entry]:
+    """Return what a head lists, in its order."""
+    return [Entry.read(values) for values in head.versions] if head else []
 
-    @property
-    def address(self) -> str:
-        """The address as it may be shown: without a name, a password or a key."""
+
+class PublishedIndex:
+    """The versions of one project's index at one address, to be read."""
+
+    def __init__(self, address: str, options: Mapping[str, str] | None = None) -> None:
+        """`options` of lancedb's client of an object store go before ours."""
+        self.location: str | Path = address
+        if "://" not in address or address.startswith("file://"):
+            self.location = expanded(address.removeprefix("file://")).resolve()
+        elif not address.startswith(_OBJECT_STORES):
+            raise InvalidArgumentError(
+                f"'{address}' is not an address of a published index.",
+                hint="Name a folder, or a place on an object store such as s3://bucket/prefix.",
+            )
+        self.address = str(self.location)
+        self.options = options
+        self.tables = Tables(self.location, options)
 
     def versions(self) -> Sequence[Version]:
-        """Return all versions, the newest first; none where nothing was published yet.
+        """Return all versions, the newest first; none where nothing was published yet."""
+        return tuple(entry.version for entry in self.entries())
 
-        `StoreUnavailableError` where the address does not answer, `StoreRefusedError` where it refuses,
-        `InvalidArgumentError` where it holds something else.
-        """
+    def entries(self) -> list[Entry]:
+        """Return the same, with where their rows are."""
+        return entries_of(self.tables.head())
+
+    def entry_of(self, version: Version) -> Entry:
+        """Return where the rows of a version are."""
+        for entry in self.entries():
+            if entry.version.key == version.key:
+                return entry
+        raise InvalidArgumentError(f"{self.address} no longer has the version {version.commit[:7]}.")
+
+    def snapshot(self, entry: Entry, generation: int = 0) -> PublishedSnapshot:
+        """Open a version to search it."""
+        return PublishedSnapshot(VersionRows(self.tables, entry.tables), entry.meta, generation)
 
     def fetch(
         self,
@@ -88,29 +147,26 @@ class PublishedIndex(Protocol):
         progress: ProgressSink = ignore_progress,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Write a version's index to one database file, in the form that `Maintenance.copy_to` writes.
+        """Stream a version's rows into one database file, in the form that `Maintenance.copy_to` writes.
 
         Nothing in the file is trusted: the caller checks its tables and all of its rows.
         """
-
-    def add(self, version: Version, store: Store) -> Sent:
-        """Add the index in a store as a version: send only what no version at the address has."""
-
-    def remove(self, versions: Iterable[Version]) -> None:
-        """Remove versions, and what only they used."""
+        snapshot = self.snapshot(self.entry_of(version))
+        write_database(snapshot, path, progress, cancel or CancelToken())
 
 
-def open_published(address: str) -> PublishedIndex:
-    """Return the published index at an address or in a folder, with nothing contacted yet."""
-    if "://" not in address or address.startswith(("http://", "https://", "file://")):
-        from findspot.publishing.static_files import StaticIndex
-
-        return StaticIndex(address)
-    if address.startswith(_OBJECT_STORES):
-        from findspot.publishing.published_tables import PublishedTables
-
-        return PublishedTables(address)
-    raise InvalidArgumentError(
-        f"'{address}' is not an address of a published index.",
-        hint="Name an https:// address, a folder, or one on an object store such as s3://bucket/prefix.",
-    )
+def write_database(
+    snapshot: PublishedSnapshot, path: Path, progress: ProgressSink, cancel: CancelToken
+) -> None:
+    """Write all rows of a version to one database file."""
+    with contextlib.closing(connect_logged(path)) as db:
+        migrate(db, MIGRATIONS)
+        with transaction(db):
+            done, total = 0, sum(file.size for file in snapshot.files.files)
+            for number, record in snapshot.rows.records():
+                cancel.check()
+                insert_file(db, record, number)
+                done += record.file.size
+                progress(Progress(done >> 10, total >> 10, FETCHING))
+            SkipRows(db).replace_shared(snapshot.skips.shared())
+            write_meta(db, snapshot.meta())

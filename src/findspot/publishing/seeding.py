@@ -21,7 +21,7 @@ from findspot.indexing.delta import pipeline_name
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.pipeline import Run
 from findspot.publishing.choosing import choose, read_checkout
-from findspot.publishing.published import PublishedIndex, Version, open_published
+from findspot.publishing.published import PublishedIndex, Version
 from findspot.store.database import read_meta
 from findspot.store.index_meta import COMPLETE
 from findspot.store.prebuilt import check_database, take_checked
@@ -46,7 +46,7 @@ def seed(address: str, run: Run, files: Sequence[SourceFile]) -> str | None:
     if len(files) < MIN_FILES or len(files) - same < _MIN_NEW * len(files):
         return None
     try:
-        return _seed(open_published(address), run, files, same)
+        return _seed(PublishedIndex(address), run, files, same)
     except CancelledError:
         raise
     except FindspotError as error:

@@ -22,14 +22,11 @@ from findspot.search.questions import asks_model, shortened
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
 from findspot.store.index_meta import COMPLETE, unfinished
-from findspot.store.lance.lance_commits import UNNAMED_MODEL
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 
 _MAX_CANDIDATES = 200
 """How many results are read, at most, to fill a page that deleted files left gaps in."""
-
-_BY_WORDS = "Searched by words alone: which model made the vectors of this index is not known."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ class IndexReader:
     def _search(self, query: Query) -> tuple[Results, Checked]:
         _check_group_by(query)
         query = with_changed_paths(self.disk.roots, query)
-        embedder, by_words = self._embedder(query)
+        embedder = self._embedder(query)
         if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
             raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
 
@@ -131,23 +128,16 @@ class IndexReader:
         return replace(
             results,
             total=max(results.total - checked.dropped, 0),
-            warning=_joined(
-                self._unfinished(), results.warning, checked.warning, by_words, self.store.notice
-            ),
+            warning=_joined(self._unfinished(), results.warning, checked.warning, self.store.notice),
         ), checked
 
-    def _embedder(self, query: Query) -> tuple[Embedder | None, str | None]:
-        """Return the model of this index, or none with the reason: vectors of different models never meet.
-
-        Another program's tables do not name their model; one with vectors of the same length is taken for it.
-        """
+    def _embedder(self, query: Query) -> Embedder | None:
+        """Return the model of this index: vectors of different models never meet."""
         if not asks_model(query):
-            return None, None
+            return None
         embedder, stored = self.open_model(), self.snapshot.meta().get("model")
-        if stored in (None, model_name(embedder), f"{UNNAMED_MODEL}/{embedder.dimensions}"):
-            return embedder, None
-        if stored.startswith(f"{UNNAMED_MODEL}/") and query.mode is not Mode.SEMANTIC:
-            return None, _BY_WORDS
+        if stored in (None, model_name(embedder)):
+            return embedder
         raise ModelMismatchError(stored, model_name(embedder))
 
     def _unfinished(self) -> str | None:

@@ -7,7 +7,9 @@ means something else since. Its edges are missing until then, or those of an ear
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Mapping
+from zlib import crc32
 
 from findspot.core.sqlite import Connection, uses_log
 
@@ -65,6 +67,23 @@ class EdgeRows:
         """Return the definitions that the edges of a file start at."""
         select = "SELECT sources FROM edge_sources WHERE file_id = ?"
         return bytes(self.db.execute(select, (file_id,)).fetchone()[0])
+
+    def of_file(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
+        """Return where the edges of a file start, and the edges by target; nothing while it is pending."""
+        select = "SELECT sources, targets FROM edge_sources WHERE file_id = ?"
+        row = self.db.execute(select, (file_id,)).fetchone()
+        select = "SELECT data FROM edges WHERE target = ? AND file_id = ?"
+        found = {
+            t: self.db.execute(select, (t, file_id)).fetchone() for t in array("q", row[1] if row else b"")
+        }
+        return (row[0] if row else b""), {target: data[0] for target, data in found.items() if data}
+
+    def digests(self) -> dict[int, int]:
+        """Return a digest of the edges of each file."""
+        found: dict[int, int] = defaultdict(int)
+        for target, file_id, data in self.db.execute("SELECT target, file_id, data FROM edges"):
+            found[file_id] = (found[file_id] + crc32(data, target & 0xFFFFFFFF)) & 0xFFFFFFFFFFFF
+        return found
 
     def put(self, file_id: int, sources: bytes, edges: Mapping[int, bytes]) -> None:
         """Store the edges of a file by target: the file is no longer pending."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from findspot.core.files import folder_bytes, write_json
 from findspot.core.model import Corpus
-from findspot.store.lance.lance_format import DOCS_DATABASE
 from findspot.store.store_protocol import Store
 
 INCOMPLETE = "incomplete"
@@ -43,8 +42,7 @@ def write_metadata(store: Store, root: Path) -> None:
     files, chunks = counts.get(Corpus.CODE, (0, 0))
     docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
     size = folder_bytes(store.folder)
-    # Of the default store, whose files hold both, the share that the chunks have.
-    docs_size = folder_bytes(store.folder / DOCS_DATABASE) or size * doc_chunks // max(1, chunks + doc_chunks)
+    docs_size = size * doc_chunks // max(1, chunks + doc_chunks)  # the files hold both
     updated = meta.get("updated_at")
     write_json(
         store.folder / "metadata.json",

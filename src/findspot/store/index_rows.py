@@ -108,17 +108,6 @@ class FileRows:
             "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?", (*stamp, path)
         )
 
-    def set_size_and_time(self, file: StoredFile) -> None:
-        """Update size and time of writing of a revision."""
-        values = (file.size, file.mtime_ns, file.id)
-        self._db.execute("UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?", values)
-
-    def reserve_numbers(self, last: int) -> None:
-        """Make sure that no number up to this one is given again."""
-        update = "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'files'"
-        if not self._db.execute(update, (last,)).rowcount:
-            self._db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (last,))
-
 
 class SkipRows:
     """The skips of an index: what the walk left out, and what was left out after reading it."""
@@ -409,11 +398,22 @@ def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> Chu
 
 
 def _in_order(names: tuple[str, ...], symbols: list[Symbol]) -> tuple[Symbol, ...]:
-    """Return the symbols in the order in which the chunk names them; one may be stored once only."""
+    """Return the symbols in the order in which the chunk names them; one may be stored once only.
+
+    Of two names on a line that differ by case alone, only one is stored.
+    """
     left: dict[str, list[Symbol]] = defaultdict(list)
+    twins = {symbol.name.lower(): symbol for symbol in symbols}
     for symbol in symbols:
         left[symbol.name].append(symbol)
-    return tuple(left[name].pop(0) if len(left[name]) > 1 else left[name][0] for name in names)
+    found = []
+    for name in names:
+        same = left[name]
+        if same:
+            found.append(same.pop(0) if len(same) > 1 else same[0])
+        elif twin := twins.get(name.lower()):
+            found.append(replace(twin, name=name))
+    return tuple(found)
 
 
 def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:

@@ -33,7 +33,7 @@ from findspot.core.files import (
 )
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 from findspot.store.vector_segments import Numbers
-from findspot.store.word_counts import Column, LiveWords, distinct
+from findspot.store.word_counts import Column, Frequencies, LiveWords, distinct
 from findspot.text.bm25 import lucene_idf
 
 if TYPE_CHECKING:
@@ -204,6 +204,10 @@ class KeywordReader:
             return []
         found, scores = self._words.scores(np.array(sorted(numbers), np.int64), weights, frequencies)
         return list(zip(found.tolist(), scores.tolist(), strict=True))
+
+    def frequencies(self) -> Frequencies:
+        """Count the live chunks that hold each word."""
+        return self._words.frequencies()
 
     def terms_held(self, terms: Iterable[str], numbers: Numbers) -> Column:
         """Return how many of these terms each of these sorted chunks holds."""

@@ -12,7 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
@@ -53,8 +53,8 @@ from findspot.store.writer import Writer
 
 _REPAIR_WAIT_S = 5.0
 
-_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE, "origin%")
-"""Rows of `meta` about the files of one machine; `origin…` is what a local copy notes of its source."""
+_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE)
+"""Rows of `meta` about the files of one machine."""
 
 _OLD_NOTE = "checksums"
 _OLD_FILES = ("checksums.json", "compared.json", "second.sqlite", "second.lock")
@@ -164,9 +164,6 @@ def _put_in_place(path: Path, prepared: Path, folder: Path) -> None:
     path.rename(folder / FILE_NAME)
 
 
-W = TypeVar("W", bound=Writer)
-WriterKind = Callable[[Path, Connection, set[str]], W]
-
 _SNAPSHOT_TRIES = 20
 _MAX_IDLE = 4
 """Connections that are open for the next readers; a burst of readers opens more and closes them."""
@@ -197,10 +194,6 @@ class SqliteStore:
     @property
     def damaged(self) -> bool:
         return is_marked(self.folder)
-
-    @property
-    def local(self) -> SqliteStore:
-        return self
 
     @property
     def being_written(self) -> bool:
@@ -253,20 +246,14 @@ class SqliteStore:
         }
         return {name: size for name, size in sizes.items() if size}
 
-    def writer(
-        self, wait_s: float = 0.0, *, create: bool = True
-    ) -> contextlib.AbstractContextManager[Writer]:
-        """Open the index's only writer; `IndexBusyError` when another process has it."""
-        return self.writer_of(Writer, wait_s, create=create)
-
     @contextlib.contextmanager
-    def writer_of(self, kind: WriterKind[W], wait_s: float, *, create: bool = True) -> Iterator[W]:
-        """Open a writer of another kind, for a store that is built on this one."""
+    def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[Writer]:
+        """Open the index's only writer; `IndexBusyError` when another process has it."""
         with (
             self.lock.hold_for_writer(wait_s, lambda: self.exists, create=create),
             self.open_for_writing() as db,
         ):
-            writer = kind(self.folder, db, self._checked)
+            writer = Writer(self.folder, db, self._checked)
             try:
                 yield writer
                 is_committed = not db.in_transaction  # else derived parts may hold something of it

@@ -55,7 +55,7 @@ class Store(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether this is a copy of a published index: its texts are shown as they are, and stay so."""
+        """Whether this is a published index: its texts are shown as they are, and stay so."""
 
     @property
     def damaged(self) -> bool:
@@ -64,10 +64,6 @@ class Store(Protocol):
     @property
     def being_written(self) -> bool:
         """Whether some process of this machine has the writer."""
-
-    @property
-    def local(self) -> Store:
-        """The store of this machine that answers: the index itself, or a copy of it."""
 
     @property
     def notice(self) -> str:

@@ -213,14 +213,60 @@ def distinct(numbers: Numbers) -> Numbers:
     return ordered[first]
 
 
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How many chunks of a corpus there are, how many words they have, and how many chunks hold each word."""
+
+    chunks: int
+    tokens: int
+    words: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+
+    def of(self, word: str) -> int:
+        """Return how many chunks hold a word."""
+        place = int(np.searchsorted(self.words, _hashes[word]))
+        return (
+            int(self.counts[place]) if place < self.words.size and self.words[place] == _hashes[word] else 0
+        )
+
+    def row(self, corpus: str) -> tuple[Any, ...]:
+        """Return the values of a row that `read` reads."""
+        return corpus, self.chunks, self.tokens, self.words.tobytes(), self.counts.astype(np.uint32).tobytes()
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Frequencies:
+        words, counts = (np.frombuffer(row[name], np.uint32) for name in ("hashes", "counts"))
+        return cls(row["chunks"], row["tokens"], words, counts.astype(np.int64))
+
+
 class LiveWords:
     """The words of the live chunks of one corpus: BM25 with the statistics of a fresh index."""
 
-    def __init__(self, parts: Sequence[WordCounts], live: Mask, keys: Keys) -> None:
-        """`live` are the files of the corpus; `keys` returns numbers that order chunks by path and line."""
+    def __init__(
+        self, parts: Sequence[WordCounts], live: Mask, keys: Keys, totals: tuple[int, int] | None = None
+    ) -> None:
+        """`live` are the files of the corpus; `keys` returns numbers that order chunks by path and line.
+
+        `totals` are the chunks and words of all, where these are only some of them.
+        """
         self._parts = parts
         self.live = live
         self._keys = keys
+        if totals:
+            self._totals = totals
+
+    def frequencies(self) -> Frequencies:
+        """Count the chunks that hold each word."""
+        words, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
+        for part in self._parts:
+            rows = np.flatnonzero(is_allowed(part.numbers, self.live) & of_lines(part.numbers))
+            for begin in range(0, rows.size, _BLOCK_CHUNKS):
+                found, held = np.unique(
+                    part.words_of(rows[begin : begin + _BLOCK_CHUNKS]), return_counts=True
+                )
+                words, places = np.unique(np.concatenate((words, found)), return_inverse=True)
+                counts = np.bincount(places, np.concatenate((counts, held))).astype(np.int64)
+        return Frequencies(*self._totals, words, counts)
 
     @cached_property
     def _totals(self) -> tuple[int, int]:

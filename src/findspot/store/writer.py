@@ -72,11 +72,8 @@ class Writer:
         begin(self._db)
         write_meta(self._db, values)
 
-    def put(self, record: FileRecord, number: int | None = None) -> None:
-        """Add a file, replacing its earlier revision; known chunks keep their vectors.
-
-        A revision that another store has numbered keeps its number.
-        """
+    def put(self, record: FileRecord) -> None:
+        """Add a file, replacing its earlier revision; known chunks keep their vectors."""
         begin(self._db)
         self.skips.delete(record.file.path)
         old = self.files.find(record.file.path)
@@ -85,9 +82,8 @@ class Writer:
             record = record.with_chunks(record.rows.with_vectors(self.chunks.vectors_by_key(old.id)))
             self._forget(old)
         rows = record.rows
-        self._only_added = self._only_added and number is None
         self._more_chunks += len(rows.chunks)
-        file_id = insert_file(self._db, record, number)
+        file_id = insert_file(self._db, record)
         first = chunk_number(file_id, 0)
         self._parts.put(
             file_id,
@@ -96,7 +92,6 @@ class Writer:
                 for row, words in zip(rows.chunks, rows.keywords, strict=True)
             ],
         )
-        self._note_stored(file_id, record)
         by_words = [
             (first | row[0], words)
             for row, words in zip(rows.chunks, rows.keywords, strict=True)
@@ -155,7 +150,6 @@ class Writer:
         self.set_meta(
             generation=str(additions.upto), segments=json.dumps(self._parts.names), additions=additions.text
         )
-        self._publish()
         self._db.execute("COMMIT")
         self._more_chunks, self._only_added, self.skips.changed = 0, True, False
         self._keywords.delete(self._replaced)
@@ -190,12 +184,6 @@ class Writer:
             self._keywords.roll_back()
             self._keywords.delete(())
         self._keywords.close()
-
-    def _note_stored(self, file_id: int, record: FileRecord) -> None:
-        """Tell a store whose truth is elsewhere about a file that goes with the next commit."""
-
-    def _publish(self) -> None:
-        """Bring the commit to a truth that is elsewhere: what fails here is not committed."""
 
     def _forget(self, file: StoredFile) -> None:
         self._more_chunks -= file.chunks

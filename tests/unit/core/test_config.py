@@ -33,8 +33,8 @@ TEXT = ("something", "something", ["", 5, *NO_TEXT])
 NO_PATH = [*NO_TEXT, "~nosuchuser/a", "a/" + "b" * 256]
 
 ADDRESS = (
-    "https://index.example.com/shop/",
-    "https://index.example.com/shop",
+    "s3://index.example.com/shop/",
+    "s3://index.example.com/shop",
     [
         "",
         5,
@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "workers": TEXT,
     "maxTokens": NUMBER,
     "maxCallTokens": NUMBER,
-    "store": ("lancedb", "lancedb", ["postgres", "ftp://host", ["default"]]),
+    "store": ("default", "default", ["lancedb", "ftp://host", ["default"]]),
     "storeUri": TEXT,
     "publishedAt": ADDRESS,
     "publishedAgreed": ([ADDRESS[0]], (ADDRESS[1],), [ADDRESS[0], ["x"], [5]]),
@@ -276,7 +276,7 @@ def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
         ("cortex.endpoint", "http://example.org", None),
         ("publishedAt", None, "file:///srv/index"),
         ("publishedAt", None, "/srv/index"),
-        ("publishedAt", "https://mine.example.com", None),
+        ("publishedAt", "s3://mine/index", None),
     ],
 )
 def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, committed: Any) -> None:

@@ -19,8 +19,6 @@ from findspot.core.errors import FindspotError, IndexFormatError, InvalidArgumen
 from findspot.core.model import Corpus
 from findspot.store.prebuilt import pack, read_manifest, unpack
 from findspot.store.sqlite_store import SqliteStore
-from findspot.store.store_protocol import Store
-from findspot.store.stores import store_of_kind
 
 
 def trusting(db: sqlite3.Connection) -> None:
@@ -38,12 +36,11 @@ def store(tmp_path: Path) -> SqliteStore:
     return store
 
 
-@pytest.mark.parametrize("kind", ["default", "lancedb"])
-def test_an_index_travels_in_one_file(store: SqliteStore, tmp_path: Path, kind: str) -> None:
+def test_an_index_travels_in_one_file(store: SqliteStore, tmp_path: Path) -> None:
     manifest = pack(store, tmp_path / "x.findspot", "project")
     assert (manifest.project, manifest.model, manifest.files, manifest.chunks) == ("project", "m@1/64", 2, 4)
     assert read_manifest(tmp_path / "x.findspot") == manifest
-    other: Store = store_of_kind(kind, tmp_path / "elsewhere", "p")
+    other = SqliteStore(tmp_path / "elsewhere", "p")
     unpack(tmp_path / "x.findspot", other, Path("/here"), trusting)
     assert contents(other) == contents(store)
     meta = other.figures()[0]

@@ -43,11 +43,10 @@ def stop(project: Project, **options: bool) -> None:
 
 
 @pytest.mark.parametrize("paths", PATHS)
-@pytest.mark.parametrize("store", ["default", "lancedb"])
-def test_it_creates_no_index(make_project: MakeProject, store: str, paths: frozenset[str] | None) -> None:
+def test_it_creates_no_index(make_project: MakeProject, paths: frozenset[str] | None) -> None:
     """A deletion in another process may come at any moment."""
-    project = make_project(FILES, store=store)
-    other = Project(project.root, {"store": store})
+    project = make_project(FILES)
+    other = Project(project.root)
     with pytest.raises(IndexNotFoundError):
         project.index.refresh(paths, CancelToken())
     project.update()

@@ -81,7 +81,7 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "store",
         {
             "metavar": "NAME|URL",
-            "help": "default, lancedb, or a published index to begin from: s3://…",
+            "help": "A published index to begin from: a folder or s3://…",
         },
     ),
     (

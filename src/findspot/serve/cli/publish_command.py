@@ -24,8 +24,8 @@ from findspot.publishing.choosing import (
     outdated,
     read_checkout,
 )
-from findspot.publishing.published import PublishedIndex, Sent, Version, open_published
-from findspot.publishing.shared_copy import PROJECT
+from findspot.publishing.published import PROJECT, PublishedIndex, Version
+from findspot.publishing.publisher import Publisher, Sent
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
@@ -79,6 +79,9 @@ class _Published:
     metavar="FILE",
     help="Add what was done to FILE, as Markdown.",
 )
+@click.option(
+    "--ray", metavar="ADDRESS", help="Read, cut and embed on a Ray cluster: ray://HOST:PORT, or local."
+)
 @click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
 @click.option("--remove", metavar="VERSION", help="Remove the versions of a commit or a branch; asks.")
 @yes_option
@@ -94,26 +97,27 @@ def publish(
     keep_days: int,
     keep: int,
     summary: Path | None,
+    ray: str | None,
     listing: bool,
     remove: str | None,
     yes: bool,
 ) -> None:
     """Publish the index of the project you are in at ADDRESS, as the version of its commit.
 
-    ADDRESS is a folder, which any web server can then serve, or an object store such as
-    s3://bucket/prefix. Without it, `publishTo` of your own configuration names it. Your own index is
-    brought up to date first, and begins from the nearest published version if there is none. Only what no
-    published version has is sent. Then old versions are removed.
+    ADDRESS is a folder, or a place on an object store such as s3://bucket/prefix: LanceDB tables, which
+    `findspot serve --from ADDRESS` searches where they lie. Without it, `publishTo` of your own
+    configuration names it. Your own index is brought up to date first, and begins from the nearest
+    published version if there is none. Only files that differ are sent. Then old versions are removed.
 
     Nothing is asked, so that it can run in a pipeline. Exit codes: 0 published; 1 failed; 2 wrong usage, no
     commit, or a checkout that differs from its commit; 4 ADDRESS does not answer.
     """
     if listing and address:
-        _list(open_published(address), reply)
+        _list(PublishedIndex(address), reply)
         return
-    with open_project(project, exact=True) as opened:
+    with open_project(project, {"workers": ray} if ray else None, exact=True) as opened:
         target = _target(opened, address)
-        published = open_published(target)
+        published = PublishedIndex(target)
         if listing:
             _list(published, reply)
         elif remove is not None:
@@ -140,11 +144,6 @@ def _target(project: Project, address: str | None) -> str:
 
 def _require_writable(project: Project, target: str) -> None:
     """Refuse what cannot be published to, before anything is indexed."""
-    if target.startswith(("http://", "https://")):
-        raise InvalidArgumentError(
-            f"{target} can only be read.",
-            hint="Publish into the folder that is served there: `findspot publish FOLDER`.",
-        )
     if "://" not in target and expanded(target).resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
             f"{target} is inside the project, whose files are indexed.", hint="Name a folder outside of it."
@@ -220,11 +219,12 @@ def _publish(
         model=meta["model"],
         pipeline=meta["pipeline"],
     )
-    sent = published.add(version, project.index.own)
+    publisher = Publisher(published)
+    sent = publisher.add(version, project.index.own)
     versions = published.versions()
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
-        published.remove(removed)
+        publisher.remove(removed)
     root = str(project.root)
     return _Published(root, published.address, version, sent, removed, len(versions) - len(removed))
 
@@ -313,6 +313,6 @@ def _remove(published: PublishedIndex, name: str, reply: Reply, *, yes: bool) ->
     counted = output.count(len(chosen), "version")
     everyone = "Everyone who works on the project uses it."
     confirm(f"{everyone} Remove {counted} of the published index at {published.address}?", yes, reply)
-    published.remove(chosen)
+    Publisher(published).remove(chosen)
     result = {"status": "success", "address": published.address, "removed": [_as_object(v) for v in chosen]}
     reply.give(result, f"{published.address}: {counted} removed")

@@ -12,22 +12,22 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import terminal_settings
+from findspot.core.config import load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
-from findspot.core.paths import home_folder, project_root
+from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.progress import CancelToken
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
 from findspot.core.utc_time import age, utc_day
 from findspot.door import pipe
-from findspot.door.address import reason_for_none, service_folder
+from findspot.door.address import IN_PROCESS_VARIABLE, reason_for_none, service_folder
 from findspot.door.connection import ask
 from findspot.serve import activity
 from findspot.serve.cli import output
@@ -121,10 +121,23 @@ _REACHED = (
 @click.command()
 @_serving_options
 @click.option("--read-only", is_flag=True, help="Offer no tools that change anything.")
+@click.option(
+    "--from",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Answer from the index that is published there: a folder, or s3://…. Nothing is copied, and nothing "
+    "changed. May be given several times.",
+)
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
 @click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and exit.")
 def serve(
-    *, start: Callable[[Terms], None], read_only: bool, toolsets: tuple[str, ...], print_tools: bool
+    *,
+    start: Callable[[Terms], None],
+    read_only: bool,
+    addresses: tuple[str, ...],
+    toolsets: tuple[str, ...],
+    print_tools: bool,
 ) -> None:
     """Serve the tools over MCP on standard input and output.
 
@@ -138,7 +151,26 @@ def serve(
         return
     from findspot.serve.mcp.access import Terms
 
-    start(Terms(read_only, toolsets=toolsets))
+    if addresses:
+        _read_from(addresses)
+    start(Terms(read_only or bool(addresses), toolsets=toolsets))
+
+
+def _read_from(addresses: tuple[str, ...]) -> None:
+    """Serve published indexes: each has a folder without files, and works in that of a single one."""
+    from findspot.project import Project
+    from findspot.publishing.published_store import attach
+    from findspot.store.index_meta import write_metadata
+
+    home = load_settings().home
+    for address in addresses:
+        root = home / "published" / (PurePosixPath(address).name or "index")
+        make_private_dir(root)
+        attach(index_folder(home, root), root, address)
+        with contextlib.closing(Project(root)) as project:
+            write_metadata(project.store, root)
+    os.chdir(root if len(addresses) == 1 else root.parent)
+    os.environ[IN_PROCESS_VARIABLE] = "1"  # it is one reader of many: nobody else's process
 
 
 @click.command()

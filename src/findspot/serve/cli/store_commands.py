@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from findspot.core.config import INDEX_FILE, load_settings, set_value, unset_value
-from findspot.core.errors import HomeNotWritableError, InvalidArgumentError
+from findspot.core.errors import HomeNotWritableError
 from findspot.core.paths import expanded
-from findspot.indexer import convert_store
-from findspot.publishing.published import open_published
-from findspot.publishing.shared_copy import PROJECT
+from findspot.publishing.published_store import attach
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import (
-    checked_value,
-    decline_published,
-    summarise,
-    update_project,
-)
+from findspot.serve.cli.index_commands import decline_published, summarise, update_project
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
@@ -39,71 +31,26 @@ _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 @click.group(cls=Group)
 def store() -> None:
-    """Move an index to another store, or look after the one it is in."""
+    """Read a published index, or look after your own."""
 
 
 @store.command()
-@path_or_project
-@click.option(
-    "--to",
-    metavar="NAME",
-    required=True,
-    callback=checked_value("store"),
-    help="default or lancedb.",
-)
-@common
-def convert(reply: Reply, project: str | None, to: str) -> None:
-    """Move the index of the project at PATH to another store.
-
-    Nothing is embedded again: chunks and vectors are copied as they are. Until the copy is complete,
-    searches answer from where the index was.
-    """
-    with open_project(project, exact=True) as opened:
-        before = opened.store.kind
-        convert_store(opened.index, to)
-        status = opened.status(check_disk=False)
-    result = {
-        "status": "success",
-        "projectPath": status.project_path,
-        "from": before,
-        "to": to,
-        "totalFiles": status.total_files,
-        "totalChunks": status.total_chunks,
-    }
-    reply.give(
-        result,
-        f"{status.project_path} is now kept in {to}: {_figures(status.total_files, status.total_chunks)}",
-    )
-
-
-def _checked_address(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Refuse an address that `store use` cannot read, and name the command that can."""
-    if value.startswith(("http://", "https://")):
-        raise InvalidArgumentError(
-            f"{value} is on a web server, and this command reads object stores.",
-            hint=f"Run `findspot index --published-at {shlex.quote(value)}`.",
-        )
-    return str(checked_value("store")(ctx, parameter, value))
-
-
-@store.command()
-@click.argument("address", metavar="URL|default", callback=_checked_address)
+@click.argument("address", metavar="ADDRESS|default")
 @path_or_project
 @yes_option
 @common
 def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
-    """Read the index published at URL, for the project at PATH.
+    """Read the index published at ADDRESS, for the project at PATH.
 
     With the project's files, an index of your own begins from the published version that is nearest, and
-    is updated as you work. Without them, searches answer from a copy of what is published. Nothing is
-    ever written to URL. With `default` the project reads no published index any more, not even from an
-    https:// address that you agreed to.
+    is updated as you work. Without them, searches answer from what is published, where it lies. Nothing is
+    ever written to ADDRESS. With `default` the project reads no published index any more.
     """
     with open_project(project, exact=True) as opened:
         if address == "default":
             _detach(opened)
         else:
-            _attach(opened, address)
+            attach(opened.store.folder, opened.root, address)
     with open_project(project, exact=True) as opened:
         if opened.index.shared and opened.index.has_files:
             update_project(opened, reply, force=False, yes=yes)
@@ -135,19 +82,6 @@ def _detach(project: Project) -> None:
         kept = [address for address in own if address != published]
         set_value(settings.home / INDEX_FILE, "publishedAgreed", kept)
     decline_published(project)
-
-
-def _attach(project: Project, address: str) -> None:
-    """Let a project read a published index."""
-    config = project.store.folder / INDEX_FILE
-    if "://" not in address:
-        raise InvalidArgumentError(f"'{address}' is not an address such as s3://bucket/prefix.")
-    published = open_published(address.replace(PROJECT, project.root.name))
-    if not published.versions():
-        raise InvalidArgumentError(
-            f"Nothing is published at {published.address}.", hint=f"Run `findspot publish {address}` first."
-        )
-    set_value(config, "store", address)
 
 
 @store.command()

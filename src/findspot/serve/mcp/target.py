@@ -159,7 +159,7 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
         base = roots[0] if roots else Path()
         return lambda engine: _named(engine, given, base / given, exact)
     if roots:
-        return lambda engine: _of_roots(engine, roots)
+        return lambda engine: _of_roots(engine, roots, read_only=call.read_only)
     return lambda engine: _detected(engine, exact)
 
 
@@ -186,10 +186,16 @@ def _around(engine: Engine, folder: Path, named: str) -> Target:
     return Target(project, named, folder_in(project, folder))
 
 
-def _of_roots(engine: Engine, roots: list[Path]) -> Target:
-    """Return the client's first root that is indexed, else its first root."""
+def _of_roots(engine: Engine, roots: list[Path], *, read_only: bool) -> Target:
+    """Return the client's first root that is indexed, else its first root.
+
+    A server that may not index them answers from the index of its own folder instead, if there is one.
+    """
     folders = [engine.folder(root) for root in roots]
-    folder = next((folder for folder in folders if engine.indexed_root(folder)), folders[0])
+    indexed = next((folder for folder in folders if engine.indexed_root(folder)), None)
+    if indexed is None and read_only and engine.indexed_root(working_folder()):
+        return _detected(engine, exact=False)
+    folder = indexed or folders[0]
     return _around(engine, folder, str(folder))
 
 

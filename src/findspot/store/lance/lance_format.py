@@ -1,103 +1,90 @@
-"""What the tables of an index in LanceDB hold: their fields, their rows as records, and the head.
+"""What the tables of a published index hold: their fields, and the rows of files in them.
 
-The tables are those of the specification, with our fields next to its own. A vector is stored as float32; its
-scale gives back exactly the int8 row that it came from.
-
-The head is the commit point: one row that names the version of every table. A reader takes these
-versions and nothing else, so nobody sees what a writer has added until the row is exchanged.
+The two tables of chunks are those of the specification, with our fields next to its own. `packed` holds all
+that a search reads of a chunk, so that one read brings it: its vector, its words, and the rest as JSON.
 
 LANCE_FORMAT
-    1   0.2.0   chunks by corpus, files, references, skips, head
-    2   0.2.0   the head of a published index lists its versions
+    1, 2  0.2.0   rows to be copied
+    3     0.3.0   rows to be searched where they lie
 """
 
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - the module names it in lower case
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.errors import IndexCorruptError, IndexFormatError
+from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Chunk, ChunkType, Corpus, Span, Symbol
-from findspot.store.records import ChunkRecord, FileRecord, StoredFile
+from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile, chunk_number
+from findspot.store.word_counts import count_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LANCE_FORMAT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """One commit."""
-
-    generation: int
-    """How often the row was exchanged: who finds another number than it read has lost."""
-    commit: str
-    """Names the content: equal names mean equal rows."""
-    epoch: str
-    """Changes when vectors were replaced under the same file numbers: an older copy is of no use."""
-    tables: dict[str, int]
-    meta: dict[str, str] = field(default_factory=dict)
-    last_file: int = 0
-    """The highest number ever given to a file."""
-    skips: str = ""
-    """A digest of the list of skips."""
-    untidy: int = 0
-    """Commits since small fragments were last put together."""
-    foreign: bool = False
-    """Whether the tables are still those of another program, with the specification's fields only."""
-    versions: list[dict[str, Any]] = field(default_factory=list)
-    """Of a published index: each version, with the versions of the tables that hold its rows."""
-
-    def state(self) -> str:
-        """Return all but the generation, as it is written."""
-        values = asdict(self)
-        del values["generation"]
-        return json.dumps(values)
-
-
-def first_head(tables: dict[str, int], *, foreign: bool = False) -> Head:
-    """Of an index that is only being made, or of one that another program made."""
-    return Head(0, new_name(), new_name(), tables, foreign=foreign)
-
-
-def new_name() -> str:
-    return uuid.uuid4().hex
-
-
-def read_head(generation: int, version: int, state: str) -> Head:
-    """Return a head as it was written; one of a newer format is refused."""
-    if version > LANCE_FORMAT:
-        raise IndexFormatError(version, LANCE_FORMAT)
-    known = {item.name for item in fields(Head)}
-    try:
-        values = {name: value for name, value in json.loads(state).items() if name in known}
-        return Head(generation=generation, **values)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise IndexCorruptError(f"head: {error}") from error
-
+LANCE_FORMAT = 3
 
 CODE_DATABASE = "index.lancedb"
 DOCS_DATABASE = "docs.lancedb"
 CODE_TABLE = "project_docs"
 DOCS_TABLE = "project_docs_prose"
 FILES_TABLE = "files"
+DEFINITIONS_TABLE = "definitions"
+NAMES_TABLE = "names"
 REFERENCES_TABLE = "references"
+EDGES_TABLE = "edges"
 SKIPS_TABLE = "skips"
+WORDS_TABLE = "words"
+COMMITS_TABLE = "commits"
 HEAD_TABLE = "findspot_head"
 
 CHUNK_TABLES = {Corpus.CODE.value: CODE_TABLE, Corpus.DOCS.value: DOCS_TABLE}
-TABLES = (CODE_TABLE, DOCS_TABLE, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE)
-"""All that a head names."""
+BY_FILE = {
+    CODE_TABLE: "file_id",
+    DOCS_TABLE: "file_id",
+    FILES_TABLE: "id",
+    DEFINITIONS_TABLE: "file_id",
+    NAMES_TABLE: "file_id",
+    REFERENCES_TABLE: "file_id",
+    EDGES_TABLE: "file_id",
+}
+"""The tables whose rows belong to files, and the field that says to which."""
+WHOLE = (SKIPS_TABLE, WORDS_TABLE, COMMITS_TABLE)
+"""The tables that a version replaces as a whole."""
+TABLES = (*BY_FILE, *WHOLE)
 
+KEYS = {
+    CODE_TABLE: ("number",),
+    DOCS_TABLE: ("number",),
+    DEFINITIONS_TABLE: ("name", "file_id"),
+    NAMES_TABLE: ("name",),
+    REFERENCES_TABLE: ("file_id",),
+    EDGES_TABLE: ("target",),
+}
+"""The fields by which rows are looked up."""
+
+_FIELDS = {
+    FILES_TABLE: "id:int64 path corpus language size:int64 sha256 chunks:int64 edges:int64",
+    DEFINITIONS_TABLE: "name file_id:int64 number:int64 display kind line:int32",
+    NAMES_TABLE: "name file_id:int64 defined:int32 used:int32",
+    REFERENCES_TABLE: "file_id:int64 facts:binary sources:binary",
+    EDGES_TABLE: "target:int64 file_id:int64 data:binary",
+    SKIPS_TABLE: "path reason detail size:int64 mtime_ns:int64",
+    WORDS_TABLE: "corpus chunks:int64 tokens:int64 hashes:binary counts:binary",
+    COMMITS_TABLE: "number:int64 hash words vector:binary packed:binary",
+    HEAD_TABLE: "generation:int64 format:int64 state",
+}
 SPECIFIED_DIMENSIONS = 384
 """Of a table that is still empty; the first rows bring their own."""
+
+_BATCH_CHUNKS = 4_000
+"""Rows that are made at a time: some ten megabytes."""
 
 
 def database_of(table: str) -> str:
@@ -108,25 +95,14 @@ def schema_of(table: str, dimensions: int = SPECIFIED_DIMENSIONS) -> pa.Schema:
     """Return the fields of a table."""
     import pyarrow as pa
 
-    if table == FILES_TABLE:
-        return _schema("id:int64 path corpus language size:int64 mtime_ns:int64 sha256 chunks:int64")
-    if table == REFERENCES_TABLE:
-        return _schema("file_id:int64 path facts:binary")
-    if table == SKIPS_TABLE:
-        return _schema("path reason detail size:int64 mtime_ns:int64")
-    if table == HEAD_TABLE:
-        return _schema("generation:int64 format:int64 state")
-    symbol = pa.struct([("name", pa.string()), ("kind", pa.string()), ("line", pa.int32())])
+    if table in _FIELDS:
+        return _schema(_FIELDS[table])
     return pa.schema(
         [
             *_schema("id path text"),
             ("vector", pa.list_(pa.float32(), dimensions)),
             *_schema("start_line:int32 end_line:int32 content_hash"),
-            *_schema("file_id:int64 ordinal:int32 chunk_type kind language"),
-            ("symbols", pa.list_(symbol)),
-            *_schema("signature breadcrumb doc_comment"),
-            ("tags", pa.list_(pa.string())),
-            *_schema("context keywords key:binary scale:float64"),
+            *_schema("number:int64 file_id:int64 chunk_type tags keywords packed:binary"),
         ]
     )
 
@@ -139,113 +115,205 @@ def _schema(fields: str) -> pa.Schema:
     return pa.schema([(name, pa.type_for_alias(kind or "string")) for name, kind in named])
 
 
-def file_rows(files: Iterable[StoredFile]) -> pa.Table:
+def table_of(name: str, rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """Return rows, given as the values of their fields, as a table of that name."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist([file._asdict() for file in files], schema_of(FILES_TABLE))
+    schema = schema_of(name)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def reference_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
-    """Return what numbered file revisions say about names; None where none says anything."""
+class NumberedFile(NamedTuple):
+    """A file with the number that the tables know it by, and a digest of its edges."""
+
+    number: int
+    file: StoredFile
+    edges: int
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What two files have in common whose rows are the same."""
+        return *self.file[1:4], *self.file[6:8], self.edges
+
+
+Edges = Callable[[int], tuple[bytes, dict[int, bytes]]]
+"""Returns the edges of a file: where they start, and their data by target."""
+
+
+def file_batches(
+    files: Sequence[NumberedFile], record_of: Callable[[StoredFile], FileRecord], edges_of: Edges
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield all rows of files, in batches of one table each."""
+    for part in parts_of(files, _BATCH_CHUNKS):
+        records = [(each.number, record_of(each.file)) for each in part]
+        for corpus, table in CHUNK_TABLES.items():
+            chunks = [
+                (number, record, row[0], item)
+                for number, record in records
+                if record.file.corpus == corpus
+                for row, item in zip(record.rows.chunks, record.chunks, strict=True)
+            ]
+            if chunks:
+                yield table, _chunk_rows(chunks)
+        yield from _graph_rows(
+            [(each, record) for each, (_, record) in zip(part, records, strict=True)], edges_of
+        )
+        described = ((each.number, *each.file[1:5], *each.file[6:8], each.edges) for each in part)
+        yield FILES_TABLE, table_of(FILES_TABLE, described)
+
+
+def parts_of(files: Iterable[NumberedFile], chunks: int) -> Iterator[list[NumberedFile]]:
+    """Yield files in parts of about this many chunks."""
+    part: list[NumberedFile] = []
+    held = 0
+    for each in files:
+        part.append(each)
+        held += each.file.chunks + 1
+        if held >= chunks:
+            yield part
+            part, held = [], 0
+    if part:
+        yield part
+
+
+def _graph_rows(
+    records: Sequence[tuple[NumberedFile, FileRecord]], edges_of: Edges
+) -> Iterator[tuple[str, pa.Table]]:
+    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _FIELDS}
+    for (number, file, _), record in records:
+        rows[DEFINITIONS_TABLE] += [
+            (name, number, chunk_number(number, ordinal), *rest)
+            for name, ordinal, *rest in record.rows.symbols
+        ]
+        rows[NAMES_TABLE] += [(name, number, defined, used) for name, defined, used in record.names]
+        if record.facts is not None:
+            sources, edges = edges_of(file.id)
+            rows[REFERENCES_TABLE].append((number, record.facts, sources))
+            rows[EDGES_TABLE] += [(target, number, data) for target, data in edges.items()]
+    for name, found in rows.items():
+        if found:
+            yield name, table_of(name, found)
+
+
+def _chunk_rows(chunks: Sequence[tuple[int, FileRecord, int, ChunkRecord]]) -> pa.Table:
     import pyarrow as pa
 
-    rows = [
-        {"file_id": revision, "path": record.file.path, "facts": record.facts}
-        for revision, record in files
-        if record.facts is not None
-    ]
-    return pa.Table.from_pylist(rows, schema_of(REFERENCES_TABLE)) if rows else None
-
-
-def read_files(rows: Iterable[dict[str, Any]]) -> list[StoredFile]:
-    return sorted((StoredFile(**row) for row in rows), key=lambda file: file.path)
-
-
-def skip_rows(skips: Iterable[tuple[Any, ...]]) -> pa.Table:
-    import pyarrow as pa
-
-    schema = schema_of(SKIPS_TABLE)
-    return pa.Table.from_pylist([dict(zip(schema.names, skip, strict=True)) for skip in skips], schema)
-
-
-def chunk_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
-    """Return the chunks of numbered file revisions; None where there are none."""
-    import pyarrow as pa
-
-    numbered = [
-        (revision, record, row[0], item)
-        for revision, record in files
-        for row, item in zip(record.rows.chunks, record.chunks, strict=True)
-    ]
-    if not numbered:
-        return None
-    scales = np.array([item.scale for _, _, _, item in numbered], np.float64)
-    packed = np.frombuffer(b"".join(item.vector or b"" for _, _, _, item in numbered), np.int8)
-    steps = packed.reshape(len(numbered), -1)
+    scales = np.array([item.scale for *_, item in chunks], np.float32)
+    steps = np.frombuffer(b"".join(item.vector or b"" for *_, item in chunks), np.int8).reshape(
+        len(chunks), -1
+    )
     vectors = (steps * scales[:, None]).astype(np.float32)
+    starts, lengths, words, counts = count_words([item.keywords for *_, item in chunks])
+    ends = np.frombuffer(starts, np.int64).tolist()
+    sizes = np.frombuffer(lengths, np.uint32).tolist()
+    rows = []
+    for place, (number, record, ordinal, item) in enumerate(chunks):
+        chunk, first, last = item.chunk, ends[place], ends[place + 1]
+        counted = words[4 * first : 4 * last] + counts[first:last]
+        rows.append(
+            {
+                "id": chunk.id,
+                "path": chunk.path,
+                "text": chunk.text,
+                "start_line": chunk.span.start,
+                "end_line": chunk.span.end,
+                "content_hash": record.sha256,
+                "number": chunk_number(number, ordinal),
+                "file_id": number,
+                "chunk_type": chunk.chunk_type.value,
+                "tags": "\n".join(chunk.tags),
+                "keywords": item.keywords,
+                "packed": _packed(item, sizes[place], last - first, counted),
+            }
+        )
     schema = schema_of(CODE_TABLE, steps.shape[1])
     plain = pa.schema([field for field in schema if field.name != "vector"])
-    table = pa.Table.from_pylist([_chunk_row(*row) for row in numbered], plain)
     column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), steps.shape[1])
+    table = pa.Table.from_pylist(rows, plain)
     return table.add_column(schema.get_field_index("vector"), schema.field("vector"), column)
 
 
-def _chunk_row(revision: int, record: FileRecord, ordinal: int, item: ChunkRecord) -> dict[str, Any]:
-    chunk = item.chunk
-    return {
-        "id": chunk.id,
-        "path": chunk.path,
-        "text": chunk.text,
-        "start_line": chunk.span.start,
-        "end_line": chunk.span.end,
-        "content_hash": record.sha256,
-        "file_id": revision,
-        "ordinal": ordinal,
-        "chunk_type": chunk.chunk_type.value,
-        "kind": chunk.kind,
-        "language": chunk.language,
-        "symbols": [{"name": s.name, "kind": s.kind, "line": s.line} for s in chunk.symbols],
-        "signature": chunk.signature,
-        "breadcrumb": chunk.breadcrumb,
-        "doc_comment": chunk.doc_comment,
-        "tags": list(chunk.tags),
-        "context": chunk.context,
-        "keywords": item.keywords,
-        "key": item.key,
-        "scale": item.scale,
-    }
+_HEADER = Struct("<IIId")
+"""The dimensions, the length in words, how many different words, and the scale."""
 
 
-def read_chunks(batch: pa.RecordBatch) -> Iterator[tuple[int, int, ChunkRecord]]:
-    """Yield each row as the number of its file, its place there, and what was stored."""
-    steps = steps_of(vectors_of(batch), batch.column("scale").to_numpy())
-    for row, vector in zip(batch.drop_columns("vector").to_pylist(), steps, strict=True):
+def _packed(item: ChunkRecord, length: int, distinct: int, counted: bytearray) -> bytes:
+    chunk, vector = item.chunk, item.vector or b""
+    described = [
+        chunk.span.start, chunk.span.end, chunk.chunk_type.value, chunk.kind, chunk.language, chunk.text,
+        [[symbol.name, symbol.kind, symbol.line] for symbol in chunk.symbols],
+        chunk.signature, chunk.breadcrumb, chunk.doc_comment, chunk.tags, chunk.context, item.key.hex(),
+    ]  # fmt: skip
+    header = _HEADER.pack(len(vector), length, distinct, item.scale)
+    return header + vector + counted + zlib.compress(json.dumps(described).encode(), 1)
+
+
+class PackedChunk:
+    """A chunk as the tables hold it; each part is read when it is asked for."""
+
+    __slots__ = ("_data", "_described", "_dimensions", "_distinct", "length", "number", "scale")
+
+    def __init__(self, number: int, data: bytes) -> None:
+        self.number = number
+        self._data = data
+        self._described: list[Any] | None = None
+        try:
+            self._dimensions, self.length, self._distinct, self.scale = _HEADER.unpack_from(data)
+        except StructError as error:
+            raise IndexCorruptError(f"chunk {number}: {error}") from error
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    @property
+    def vector(self) -> NDArray[np.int8]:
+        return np.frombuffer(self._data, np.int8, self._dimensions, _HEADER.size)
+
+    @property
+    def words(self) -> NDArray[np.uint32]:
+        return np.frombuffer(self._data, np.uint32, self._distinct, self._words_at)
+
+    @property
+    def counts(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self._data, np.uint8, self._distinct, self._words_at + 4 * self._distinct)
+
+    @property
+    def _words_at(self) -> int:
+        return _HEADER.size + int(self._dimensions)
+
+    @property
+    def described(self) -> list[Any]:
+        """Lines, type, kind, language, text, symbols, signature, breadcrumb, comment, tags, context, key."""
+        if self._described is None:
+            try:
+                at = self._words_at + 5 * self._distinct
+                self._described = list(json.loads(zlib.decompress(self._data[at:])))
+            except (ValueError, zlib.error) as error:
+                raise IndexCorruptError(f"chunk {self.number}: {error}") from error
+        return self._described
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        return [Symbol(*symbol) for symbol in self.described[6]]
+
+    def stored(self, path: str) -> StoredChunk:
+        """Return what a search reads."""
+        start, end, chunk_type, kind, language, text, symbols, *described, tags, _, _ = self.described
+        signature, breadcrumb, comment = described
+        return StoredChunk(
+            self.number, path, language, start, end, chunk_type, kind, text,
+            tuple(name for name, _, _ in symbols), signature, breadcrumb, comment, tuple(tags),
+        )  # fmt: skip
+
+    def record(self, path: str) -> ChunkRecord:
+        """Return what was published; the keywords follow from the rest."""
+        start, end, chunk_type, kind, language, text, _, *shown, tags, context, key = self.described
+        signature, breadcrumb, comment = shown
         chunk = Chunk(
-            path=row["path"],
-            span=Span(row["start_line"], row["end_line"]),
-            text=row["text"],
-            chunk_type=ChunkType(row["chunk_type"]),
-            kind=row["kind"],
-            language=row["language"],
-            symbols=tuple(Symbol(**symbol) for symbol in row["symbols"]),
-            signature=row["signature"],
-            breadcrumb=row["breadcrumb"],
-            doc_comment=row["doc_comment"],
-            tags=tuple(row["tags"]),
-            context=row["context"],
-        )
-        record = ChunkRecord(chunk, row["keywords"], row["key"], row["scale"], vector.tobytes())
-        yield row["file_id"], row["ordinal"], record
-
-
-def vectors_of(batch: pa.RecordBatch) -> NDArray[np.float32]:
-    column = batch.column("vector")
-    flat: NDArray[np.float32] = column.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(batch.num_rows, -1)
-
-
-def steps_of(vectors: NDArray[np.float32], scales: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Return the int8 rows whose products with their scales these vectors are."""
-    held = scales[:, None]
-    steps = np.divide(vectors, held, out=np.zeros(vectors.shape, np.float64), where=held > 0)
-    return np.rint(steps).astype(np.int8)
+            path, Span(start, end), text, ChunkType(chunk_type), kind, language,
+            tuple(self.symbols), signature, breadcrumb, comment, tuple(tags), context,
+        )  # fmt: skip
+        return ChunkRecord(chunk, "", bytes.fromhex(key), self.scale, self.vector.tobytes())

@@ -1,22 +1,24 @@
-"""The tables of one index in LanceDB: opened by version, changed by drafts, committed by their head.
+"""The tables of a published index: opened by version, changed by drafts, committed by their head.
 
-The only module that knows lancedb. A location is a folder, or an address such as `s3://bucket/prefix`.
-`Tables` can only be read. Whoever writes opens `WritableTables`: the store of a folder, and publishing.
+The only module that writes with lancedb. A location is a folder, or an address such as `s3://bucket/prefix`.
+`Tables` can only be read; only `findspot publish` opens `WritableTables`.
 
-lancedb's errors differ only in their texts. Only an object that is missing or cut short counts as damage,
-because an indexer drops a damaged index and rebuilds it. Everything else may be a service's bad day.
+The head is the commit point: one row that lists the published versions, each with the versions of the tables
+that hold its rows. Nobody sees what a publisher has added until the row is exchanged.
 
-Each change makes a new version of its table. A version that does not follow on the last one seen means
-that someone else wrote in between, and the draft is given up.
+lancedb's errors differ only in their texts. Only an object that is missing or cut short counts as damage.
+Everything else may be a service's bad day.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ from findspot.core.errors import (
     FindspotError,
     IndexBusyError,
     IndexCorruptError,
+    IndexFormatError,
     InvalidArgumentError,
     PermissionDeniedError,
     StoreRefusedError,
@@ -32,17 +35,16 @@ from findspot.core.errors import (
 )
 from findspot.core.files import disk_full
 from findspot.store.lance.lance_format import (
+    BY_FILE,
     CHUNK_TABLES,
-    CODE_DATABASE,
     CODE_TABLE,
-    DOCS_DATABASE,
     HEAD_TABLE,
+    KEYS,
     LANCE_FORMAT,
     TABLES,
-    Head,
     database_of,
-    read_head,
     schema_of,
+    table_of,
 )
 
 if TYPE_CHECKING:
@@ -88,11 +90,12 @@ _FAILURES = {
 }
 
 
-CACHE_BYTES = 32 << 20
-"""For what lancedb keeps of tables and of their indexes: rows are read once, in order, and copied."""
+INDEX_CACHE_BYTES = 192 << 20
+METADATA_CACHE_BYTES = 48 << 20
+"""What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
 
 KEEP_VERSIONS = timedelta(hours=1)
-"""How long replaced versions stay: longer than any reader takes to copy the rows of one."""
+"""How long a version of a table stays that nothing needs: somebody may just be writing or reading it."""
 
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """Added to the age of a version that has to stay."""
@@ -110,65 +113,74 @@ since lancedb asks six times for a list. Plain HTTP only where the address given
 _LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "30"}
 """For rows, which may come over a slow line."""
 
-
 _MAX_LISTED = 2_000
 """Numbers in one condition."""
+
+_LEAST_INDEXED = 1_000
+"""Rows that are searched one by one: vectors of a small table, and what was added since an index was made."""
 
 
 class OvertakenError(IndexBusyError):
     """Someone else has written to a table meanwhile."""
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is published: exchanged as a whole."""
+
+    generation: int = 0
+    """How often the row was exchanged: who finds another number than it read has lost."""
+    last_file: int = 0
+    """The highest number ever given to a file."""
+    versions: list[dict[str, Any]] = field(default_factory=list)
+
+    def row(self) -> dict[str, Any]:
+        state = {name: value for name, value in asdict(self).items() if name != "generation"}
+        return {"generation": self.generation, "format": LANCE_FORMAT, "state": json.dumps(state)}
+
+    @classmethod
+    def read(cls, rows: Sequence[Mapping[str, Any]]) -> Head:
+        """Return the head that a table holds; one of a newer format is refused."""
+        if len(rows) != 1:
+            raise IndexCorruptError(f"head: {len(rows)} rows")
+        generation, version, state = rows[0]["generation"], rows[0]["format"], rows[0]["state"]
+        if version > LANCE_FORMAT:
+            raise IndexFormatError(version, LANCE_FORMAT)
+        if version < LANCE_FORMAT:  # of rows that cannot be searched: they are published again
+            return cls(generation)
+        try:
+            return cls(generation, **json.loads(state))
+        except (ValueError, TypeError) as error:
+            raise IndexCorruptError(f"head: {error}") from error
+
+
 class Tables:
-    """The tables of an index, to be read; safe to use from several threads."""
+    """The tables of a published index, to be read; safe to use from several threads."""
 
     def __init__(self, location: str | Path, options: Mapping[str, str] | None = None) -> None:
         """`options` of lancedb's client of an object store go before ours."""
         self.location = location
         self._options = dict(options or {})
-        self.remote = not isinstance(location, Path)
         self._guard = threading.Lock()
         self._databases: dict[str, lancedb.DBConnection] = {}
 
-    def stamp(self) -> str | None:
-        """Return what changes with the head, read without lancedb; None for an object store."""
-        if isinstance(self.location, Path):
-            for table in (HEAD_TABLE, CODE_TABLE):
-                versions = self.location / database_of(table) / f"{table}.lance" / "_versions"
-                # Manifests count down, so that the newest is listed first.
-                newest = min((path.name for path in versions.glob("*.manifest")), default=None)
-                if newest:
-                    return f"{table}/{newest}"
-        return None
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a head, or a table of chunks that another program made."""
-        if isinstance(self.location, Path):
-            return self.stamp() is not None
-        return self.open(HEAD_TABLE) is not None or self.open(CODE_TABLE) is not None
-
     def head(self) -> Head | None:
-        """Return the last commit; None where Findspot has made none."""
+        """Return what is published; None where nothing ever was."""
         table = self.open(HEAD_TABLE)
         if table is None:
             return None
         with self.translated():
             rows = table.to_arrow().to_pylist()
-        if len(rows) != 1:
-            raise IndexCorruptError(f"head: {len(rows)} rows")
-        return read_head(rows[0]["generation"], rows[0]["format"], rows[0]["state"])
+        return Head.read(rows)
 
     def open(self, name: str, version: int | None = None) -> Table | None:
         """Return a table as it is now, or as it was at a version; None when there is none of that name."""
-        if (
-            isinstance(self.location, Path)
-            and not (self.location / database_of(name) / f"{name}.lance").is_dir()
-        ):
-            return None  # connecting would create the folder, which means that there is an index
+        database = database_of(name)
+        if isinstance(self.location, Path) and not (self.location / database / f"{name}.lance").is_dir():
+            return None  # connecting would create the folder
         with self.translated():
             try:
-                table = self._database(database_of(name)).open_table(name, storage_options=self._for(name))
+                table = self._database(database).open_table(name, storage_options=self._for(name))
             except (ValueError, FileNotFoundError) as error:
                 if f"{error}".startswith(f"Table '{name}' was not found"):
                     return None
@@ -196,10 +208,12 @@ class Tables:
             import lancedb
         except ImportError:
             raise InvalidArgumentError(
-                "The store 'lancedb' needs a package that is not installed.",
+                "A published index needs a package that is not installed.",
                 hint="Run `pip install 'findspot[lance]'`.",
             ) from None
-        session = lancedb.Session(index_cache_size_bytes=CACHE_BYTES, metadata_cache_size_bytes=CACHE_BYTES)
+        session = lancedb.Session(
+            index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
+        )
         if isinstance(self.location, Path):
             return lancedb.connect(self.location / name, session=session)
         uri = f"{self.location.rstrip('/')}/{name}"
@@ -208,7 +222,7 @@ class Tables:
     def _for(self, table: str) -> dict[str, str] | None:
         """Return how an object store is asked for a table; None for a folder."""
         large = {} if table == HEAD_TABLE else _LARGE
-        return {**_QUICK, **large, **self._options} if self.remote else None
+        return None if isinstance(self.location, Path) else {**_QUICK, **large, **self._options}
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
@@ -219,78 +233,99 @@ class Tables:
             raise translation(error, self.location) from error
 
 
-class _Exists(Exception):  # noqa: N818  not an error: someone else was first
-    """Someone else has just made the table."""
-
-
 class WritableTables(Tables):
-    """The tables of an index, to be written as well."""
+    """The tables of a published index, to be written as well."""
 
-    def begin(self, head: Head) -> Head:
-        """Write the first head of an index, or read the one that someone else has just written."""
-        import pyarrow as pa
-
-        row = {"generation": head.generation, "format": LANCE_FORMAT, "state": head.state()}
-        rows = pa.Table.from_pylist([row], schema_of(HEAD_TABLE))
-        with self.translated(), contextlib.suppress(_Exists):
-            self._create(HEAD_TABLE, rows)
-        return self.head() or head
+    def begin(self) -> Head:
+        """Write the first head, or read the one that someone else has just written."""
+        if self.open(CODE_TABLE) is not None:
+            raise InvalidArgumentError(
+                f"The tables at {self.location} belong to another program.",
+                hint="Publish to an address of its own.",
+            )
+        if isinstance(self.location, Path):
+            self.location.mkdir(parents=True, exist_ok=True)
+        self.make(HEAD_TABLE, table_of(HEAD_TABLE, [tuple(Head().row().values())]))
+        return self.head() or Head()
 
     def exchange(self, old: Head, new: Head) -> bool:
         """Replace the head that this one was made from; False when that is no longer there."""
         table = self.open(HEAD_TABLE)
         if table is None:
             return False
-        values = {"generation": new.generation, "format": LANCE_FORMAT, "state": new.state()}
         with self.translated():
-            return bool(table.update(where=f"generation = {old.generation}", values=values).rows_updated)
+            where = f"generation = {old.generation}"
+            return bool(table.update(where=where, values=new.row()).rows_updated)
 
-    def make(self, name: str) -> Table:
-        """Return a new, empty table."""
+    def make(self, name: str, rows: pa.Table | None = None) -> None:
+        """Make a table, unless someone else has just made it."""
+        rows = schema_of(name).empty_table() if rows is None else rows
         with self.translated():
-            return self._create(name, schema_of(name).empty_table())
+            try:
+                self._database(database_of(name)).create_table(name, rows, storage_options=self._for(name))
+            except ValueError as error:
+                if "already exists" not in f"{error}":
+                    raise
 
-    def drop(self) -> None:
-        """Remove every table."""
-        for database in (DOCS_DATABASE, CODE_DATABASE):
+    def tidy(self, wanted: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[int, int]]:
+        """Drop the tags that are not wanted, and what no tag and nobody at work needs.
+
+        Returns the last version of tables, and the one that has the same rows now, in fewer fragments.
+        """
+        moved = {}
+        for name in TABLES:
+            needed = {tag: tables[name] for tag, tables in wanted.items() if name in tables}
+            table = self.open(name)
+            if table is None:
+                continue
             with self.translated():
-                self._database(database).drop_all_tables()
+                for tag in table.tags.list().keys() - needed.keys():
+                    table.tags.delete(tag)
+                last = int(table.version)
+                table.optimize(cleanup_older_than=_age_to_keep(table, set(needed.values())))
+                table.checkout_latest()
+                if last in needed.values():
+                    moved[name] = last, int(table.version)
+        return moved
 
-    def _create(self, name: str, rows: pa.Table) -> Table:
-        try:
-            return self._database(database_of(name)).create_table(name, rows, storage_options=self._for(name))
-        except ValueError as error:
-            if "already exists" in f"{error}":
-                raise _Exists from error
-            raise
+    def tag(self, wanted: Mapping[str, Mapping[str, int]]) -> None:
+        """Let each table have these tags, each at a version."""
+        for name in TABLES:
+            table = self.open(name)
+            with self.translated():
+                held = table.tags.list() if table is not None else {}
+                for tag, tables in wanted.items():
+                    if table is None or name not in tables:
+                        continue
+                    if tag not in held:
+                        table.tags.create(tag, tables[name])
+                    elif held[tag]["version"] != tables[name]:
+                        table.tags.update(tag, tables[name])
 
 
 def _age_to_keep(table: Table, needed: Collection[int]) -> timedelta:
     """Return the age beyond which no version is needed: lancedb drops by age alone."""
     now = datetime.now(tz=UTC)
-    written: list[datetime] = [
-        each["timestamp"] for each in table.list_versions() if each["version"] in needed
+    versions = ((each["version"], each["timestamp"]) for each in table.list_versions())
+    ages: list[timedelta] = [
+        now - when.astimezone(UTC) + _CLOCKS_DIFFER for version, when in versions if version in needed
     ]
-    ages = [now - when.astimezone(UTC) + _CLOCKS_DIFFER for when in written]
     return max([KEEP_VERSIONS, *ages])
 
 
-def ann_index() -> Any:
-    """Return a graph over vectors of one byte per value, lancedb's quickest kind to build and to search."""
-    from lancedb.index import HnswSq
-
-    return HnswSq(distance_type="cosine")
-
-
 class Draft:
-    """The tables as the next head will name them."""
+    """The tables as the next version will name them.
 
-    def __init__(self, tables: WritableTables, head: Head) -> None:
+    Each change makes a new version of its table. One that does not follow on the last one seen means that
+    someone else wrote in between, and the draft is given up.
+    """
+
+    def __init__(self, tables: WritableTables, base: Mapping[str, int]) -> None:
         self._tables = tables
         self._opened: dict[str, Table] = {}
         self.versions: dict[str, int] = {}
         for name in TABLES:
-            self._rewind(name, head.tables.get(name))
+            self._rewind(name, base.get(name))
 
     def append(self, name: str, rows: pa.Table) -> None:
         """Add rows; a table that is empty takes over their fields."""
@@ -299,61 +334,94 @@ class Draft:
             alike = table.schema.equals(rows.schema)
             self._follow(name, table.add(rows, mode="append" if alike else "overwrite").version)
 
-    def delete(self, name: str, field: str, numbers: Sequence[int]) -> None:
-        """Remove the rows of these numbers."""
+    def replace(self, name: str, rows: pa.Table) -> None:
+        """Replace every row."""
+        with self._tables.translated():
+            self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
+
+    def delete(self, name: str, numbers: Sequence[int]) -> None:
+        """Remove the rows of these files."""
         for first in range(0, len(numbers), _MAX_LISTED):
             listed = ", ".join(map(str, numbers[first : first + _MAX_LISTED]))
             with self._tables.translated():
-                self._follow(name, self._opened[name].delete(f"{field} IN ({listed})").version)
+                self._follow(name, self._opened[name].delete(f"{BY_FILE[name]} IN ({listed})").version)
 
-    def empty(self, name: str) -> None:
-        """Remove every row, and give the table our fields."""
-        with self._tables.translated():
-            rows = schema_of(name).empty_table()
-            self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
-
-    def index_vectors(self, least_rows: int) -> None:
-        """Give large tables of chunks an approximate index, for programs that search them as they are."""
-        for name in CHUNK_TABLES.values():
+    def finish(self) -> dict[str, int]:
+        """Let the indexes of the tables cover their rows; return the versions that hold all of it."""
+        for name in KEYS:
             table = self._opened[name]
             with self._tables.translated():
-                indexed = any("vector" in index.columns for index in table.list_indices())
-                if not indexed and table.count_rows() >= least_rows:
-                    table.create_index("vector", config=ann_index())
-
-    def compact(self, needed: Mapping[str, Collection[int]] | None = None) -> None:
-        """Put small fragments together, and drop versions that nobody can still be reading.
-
-        `needed` names versions of tables that stay, with all that came after them.
-        """
-        for name, table in self._opened.items():
-            with self._tables.translated():
-                table.optimize(cleanup_older_than=_age_to_keep(table, (needed or {}).get(name, ())))
+                if not self._is_due(table, name):
+                    continue
+                before = _content(table, name)
+                _index(table, name)
                 table.checkout_latest()
+                if _content(table, name) != before:
+                    raise OvertakenError("another publisher")
                 self.versions[name] = int(table.version)
+        return dict(self.versions)
+
+    def _is_due(self, table: Table, name: str) -> bool:
+        """Return whether more rows are outside of the indexes than should be read one by one."""
+        rows = table.count_rows()
+        held = [table.index_stats(index.name) for index in table.list_indices()]
+        unindexed = max((each.num_unindexed_rows for each in held if each), default=rows)
+        return bool(rows and (unindexed > _LEAST_INDEXED or not held))
 
     def _rewind(self, name: str, version: int | None) -> None:
-        """Open a table as the head has it; undo what a writer left without committing."""
-        found = self._tables.open(name)
-        table = self._tables.make(name) if found is None else found
+        """Open a table as a version has it; undo what a publisher left without committing."""
+        if self._tables.open(name) is None:
+            self._tables.make(name)
+        table = self._tables.open(name)
+        if table is None:
+            raise IndexCorruptError(f"table {name} is missing")
         with self._tables.translated():
-            if found is not None and version is not None and table.version != version:
+            if version is not None and table.version != version:
                 table.restore(version)
             self._opened[name], self.versions[name] = table, int(table.version)
-        if found is not None and version is None:
-            self.empty(name)
+            if version is None and table.count_rows():
+                self.replace(name, schema_of(name).empty_table())
 
     def _follow(self, name: str, version: int) -> None:
         if version != self.versions[name] + 1:
-            raise OvertakenError("another indexer")
+            raise OvertakenError("another publisher")
         self.versions[name] = version
+
+
+def _content(table: Table, name: str) -> tuple[int, int]:
+    """Return what tells whether a table still has the same rows: their number, and the sum of their files."""
+    import pyarrow.compute as pc
+
+    batches = table.search().select([BY_FILE[name]]).to_batches()
+    sums = [pc.sum(batch.column(0)).as_py() or 0 for batch in batches]
+    return table.count_rows(), sum(sums)
+
+
+def _index(table: Table, name: str) -> None:
+    """Make the indexes of a table, or add to them the rows that they lack."""
+    from lancedb.index import FTS, BTree, IvfSq
+
+    indexed = {column for index in table.list_indices() for column in index.columns}
+    wanted: dict[str, Any] = {column: BTree() for column in KEYS[name]}
+    if name in CHUNK_TABLES.values():
+        wanted["keywords"] = FTS(
+            base_tokenizer="whitespace", max_token_length=None, lower_case=False, stem=False,
+            remove_stop_words=False, ascii_folding=False,
+        )  # fmt: skip
+        if table.count_rows() > _LEAST_INDEXED:
+            wanted["vector"] = IvfSq(distance_type="cosine")
+    if indexed:
+        table.optimize(cleanup_older_than=timedelta(days=3_650))  # versions are dropped by their tags
+    for column, config in wanted.items():
+        if column not in indexed:
+            table.create_index(column, config=config)
 
 
 def translation(error: Exception, location: str | Path) -> FindspotError:
     """Return our error for one of lancedb's."""
     text = f"{error}"
     if any(word in text for word in _CONFLICTS):
-        return OvertakenError("another indexer")
+        return OvertakenError("another publisher")
     if not isinstance(location, Path):
         return _refusal(text, location) or _failure(text, location)
     if "os error 28" in text:

@@ -1,0 +1,194 @@
+"""Adds versions to a published index, and removes them. Only `findspot publish` does.
+
+All versions share the tables: a file of one content is stored once, under a number of its own. Publishing
+restores the tables to the version that has most in common, replaces the rows of the files that differ, lets
+the indexes cover them, and exchanges the head. What a killed publisher left is undone by the next one. Of two
+at once, the first to exchange the head goes on, and the other begins again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from findspot.core.errors import IndexBusyError, IndexCorruptError
+from findspot.core.log import get_logger
+from findspot.publishing.choosing import likely_near
+from findspot.publishing.published import Entry, PublishedIndex, Version, entries_of
+from findspot.store.lance.lance_format import (
+    BY_FILE,
+    SKIPS_TABLE,
+    WORDS_TABLE,
+    NumberedFile,
+    file_batches,
+    table_of,
+)
+from findspot.store.lance.lance_snapshot import VersionRows
+from findspot.store.lance.lance_tables import Draft, Head, OvertakenError, WritableTables
+from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
+
+_log = get_logger("publishing")
+
+_META = ("model", "pipeline", "build", "created_at", "updated_at", "last_full_index")
+"""What a version says about its index: nothing about the machine that made it."""
+
+_TRIES = 6
+_PAUSE_S = 0.5
+"""Between tries while another publisher writes; each waits a random part of it."""
+
+_UNTIDY = 20
+"""Changes of the head after which small fragments are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What adding a version sent: the files that no earlier version had, and their size."""
+
+    files: int
+    bytes: int
+
+
+class Publisher:
+    """The versions at one address, to be changed."""
+
+    def __init__(self, published: PublishedIndex) -> None:
+        self._published = published
+        self._tables = WritableTables(published.location, published.options)
+
+    def add(self, version: Version, store: Store) -> Sent:
+        """Add the index in a store as a version: send only what the nearest version at the address lacks.
+
+        Another publisher's work is waited for, and followed.
+        """
+        with store.snapshot() as snapshot:
+            for _ in _attempts():
+                head = self._head() or self._tables.begin()
+                with contextlib.suppress(OvertakenError):
+                    sent = self._add(head, version, snapshot)
+                    with contextlib.suppress(IndexBusyError):
+                        self.remove(())
+                    return sent
+        raise IndexBusyError("another publisher")
+
+    def remove(self, versions: Iterable[Version]) -> None:
+        """Remove versions, and the rows that no other version needs; tidy the tables from time to time."""
+        keys = {version.key for version in versions}
+        for _ in _attempts():
+            head = self._head()
+            if head is None or (not keys and head.generation % _UNTIDY):
+                return
+            left = [entry for entry in entries_of(head) if entry.version.key not in keys]
+            with contextlib.suppress(OvertakenError):
+                if self._tidy(head, left):
+                    return
+        raise IndexBusyError("another publisher")
+
+    def _head(self) -> Head | None:
+        try:
+            return self._tables.head()
+        except IndexCorruptError as error:
+            error.hint = f"Remove what is at {self._published.address}, or publish to another address."
+            raise
+
+    def _add(self, head: Head, version: Version, snapshot: Snapshot) -> Sent:
+        entries = entries_of(head)
+        try:
+            changes = _Changes(snapshot, self._nearest(entries, version, snapshot), head.last_file)
+            tables = changes.send(self._tables)
+        except IndexCorruptError as error:
+            if not entries:
+                raise
+            _log.warning("publishing every row again: %s", error.developer_message)
+            return self._add(replace(head, versions=[]), version, snapshot)
+        entry = Entry(version, tables, changes.meta)
+        others = [each for each in entries if each.version.key != version.key]
+        listed = [each.written() for each in (entry, *others)]
+        self._tables.tag({version.tag: tables})
+        if not self._tables.exchange(head, Head(head.generation + 1, changes.last_file, listed)):
+            raise OvertakenError("another publisher")
+        return Sent(len(changes.added), changes.sent_bytes)
+
+    def _nearest(
+        self, entries: Sequence[Entry], version: Version, snapshot: Snapshot
+    ) -> tuple[Entry | None, list[NumberedFile]]:
+        """Return the version that has most files in common, and its files; none where none fits."""
+        by_version = {entry.version: entry for entry in entries}
+        wanted = {(file.path, file.sha256) for file in snapshot.files.files}
+        best: tuple[int, Entry | None, list[NumberedFile]] = -1, None, []
+        for entry in (by_version[near] for near in likely_near(by_version, version)):
+            files = VersionRows(self._tables, entry.tables).numbered
+            shared = len(wanted & {(each.file.path, each.file.sha256) for each in files})
+            if shared > best[0]:
+                best = shared, entry, files
+        return best[1:]
+
+    def _tidy(self, head: Head, left: Sequence[Entry]) -> bool:
+        """Commit the versions that are left, then let go of what none of them needs."""
+        last = Head(head.generation + 1, head.last_file, [entry.written() for entry in left])
+        if not self._tables.exchange(head, last):
+            return False
+        moved = self._tables.tidy({entry.version.tag: entry.tables for entry in left})
+        kept = [replace(entry, tables=_moved(entry.tables, moved)) for entry in left]
+        self._tables.tag({entry.version.tag: entry.tables for entry in kept})
+        listed = [entry.written() for entry in kept]
+        self._tables.exchange(last, Head(last.generation + 1, last.last_file, listed))
+        return True
+
+
+def _moved(tables: dict[str, int], moved: dict[str, tuple[int, int]]) -> dict[str, int]:
+    """Return versions of tables, those that were put together at their new version."""
+    return {
+        name: moved[name][1] if name in moved and moved[name][0] == version else version
+        for name, version in tables.items()
+    }
+
+
+def _attempts() -> Iterator[int]:
+    """Yield each attempt; pause in between for a random time, so that two publishers do not meet again."""
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(random.uniform(0, _PAUSE_S))  # an object store cannot tell when the other is done
+        yield attempt
+
+
+class _Changes:
+    """What the index of a publisher has that the nearest version has not, and the other way round."""
+
+    def __init__(
+        self, snapshot: Snapshot, nearest: tuple[Entry | None, list[NumberedFile]], last_file: int
+    ) -> None:
+        self._base, published = nearest
+        self._snapshot = snapshot
+        digests = snapshot.edges.digests()
+        local = [NumberedFile(0, file, digests.get(file.id, 0)) for file in snapshot.files.files]
+        held = {each.content: each for each in published}
+        wanted = {each.content for each in local}
+        self._gone = [each.number for each in published if each.content not in wanted]
+        missing = (each for each in local if each.content not in held)
+        self.added = [each._replace(number=last_file + place) for place, each in enumerate(missing, 1)]
+        self.last_file = last_file + len(self.added)
+        meta = snapshot.meta()
+        self.meta = {name: meta[name] for name in _META if name in meta}
+        self.sent_bytes = 0
+
+    def send(self, tables: WritableTables) -> dict[str, int]:
+        """Bring the tables from the nearest version to this one; return the versions that hold it."""
+        if self._base and not (self._gone or self.added):
+            return self._base.tables
+        draft = Draft(tables, self._base.tables if self._base else {})
+        for table in BY_FILE if self._gone else ():
+            draft.delete(table, self._gone)
+        snapshot = self._snapshot
+        for table, rows in file_batches(self.added, snapshot.record, snapshot.edges.of_file):
+            self.sent_bytes += rows.nbytes
+            draft.append(table, rows)
+        # Times are a machine's own.
+        skips = [(*row[:-1], row[-1] and 0) for row in snapshot.skips.shared()]
+        words = [reader.frequencies().row(corpus) for corpus, reader in snapshot.keywords.items()]
+        draft.replace(SKIPS_TABLE, table_of(SKIPS_TABLE, skips))
+        draft.replace(WORDS_TABLE, table_of(WORDS_TABLE, words))
+        return draft.finish()

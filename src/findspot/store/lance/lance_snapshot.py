@@ -1,0 +1,537 @@
+"""One version of a published index as a search reads it: LanceDB finds candidates, our ranker ranks them.
+
+Nothing is copied. The list of files and the frequencies of words are read when a version is opened; all other
+rows are fetched when they are asked for, and the last ones are kept. Scores of keywords and vectors are
+computed from the rows of candidates by the same code as in a local index, so they are the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.errors import IndexCorruptError
+from findspot.core.facts import Facts, unpack
+from findspot.core.model import Skip, SkipReason, Stamp, Symbol
+from findspot.store.derived import Derived, FileTable, Selection
+from findspot.store.edge_rows import EdgeRows
+from findspot.store.fact_rows import ALL_NUMBERS, FactRows
+from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows, assemble_record
+from findspot.store.keywords import KeywordReader
+from findspot.store.lance.lance_format import (
+    CHUNK_TABLES,
+    DEFINITIONS_TABLE,
+    EDGES_TABLE,
+    FILES_TABLE,
+    NAMES_TABLE,
+    REFERENCES_TABLE,
+    SKIPS_TABLE,
+    WORDS_TABLE,
+    NumberedFile,
+    PackedChunk,
+)
+from findspot.store.lance.lance_tables import Tables
+from findspot.store.records import (
+    ORDINAL_BITS,
+    Definition,
+    Extent,
+    FileRecord,
+    StoredChunk,
+    StoredFile,
+    SymbolPlace,
+    chunk_range,
+    last_name,
+)
+from findspot.store.snapshot import Snapshot
+from findspot.store.vector_segments import Mask, Numbers, Scores, Segment, VectorReader, of_lines
+from findspot.store.word_counts import Column, Frequencies, LiveWords, WordCounts, distinct
+
+if TYPE_CHECKING:
+    from lancedb.table import Table
+
+T = TypeVar("T")
+
+CACHE_BYTES = 64 << 20
+"""Of packed chunks."""
+_CACHED_LOOKUPS = 20_000
+_MORE = 1.4
+"""Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
+_PROBES = 24
+_BATCH_ROWS = 1_024
+_FEW_FILES = 20_000
+"""That a search is limited to by a condition; of more, the others are left out of what it finds."""
+
+
+class Cache:
+    """Values by key; the ones used longest ago are dropped."""
+
+    def __init__(self, most: int, size: Callable[[Any], int] = lambda _: 1) -> None:
+        self._most, self._size, self._held = most, size, 0
+        self._guard = threading.Lock()
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable) -> Any:
+        """Return a value; None where there is none."""
+        with self._guard:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        with self._guard:
+            if key not in self._values:
+                self._held += self._size(value)
+            self._values[key] = value
+            while self._held > self._most:
+                self._held -= self._size(self._values.popitem(last=False)[1])
+
+
+class VersionRows:
+    """The tables of one version, opened, and the rows that were read last."""
+
+    def __init__(self, tables: Tables, versions: Mapping[str, int]) -> None:
+        self._tables, self._versions = tables, versions
+        self._opened: dict[str, Table] = {}
+        self._chunks = Cache(CACHE_BYTES, lambda chunk: chunk.size)
+        self._lookups = Cache(_CACHED_LOOKUPS)
+        self.numbered = sorted(map(_numbered, self.all(FILES_TABLE)), key=lambda each: each.file.path)
+        self.files = FileTable([each.file for each in self.numbered])
+
+    def table(self, name: str) -> Table:
+        """Return a table at the version; every table is opened once."""
+        if name not in self._opened:
+            self._opened[name] = self._tables.at(name, self._versions[name])
+        return self._opened[name]
+
+    def batches(self, name: str, fields: Sequence[str], condition: str | None = None) -> Iterator[Any]:
+        """Yield rows in batches."""
+        table = self.table(name)
+        with self._tables.translated():
+            query = table.search().select(list(fields))
+            yield from (query.where(condition) if condition else query).to_batches(_BATCH_ROWS)
+
+    def all(
+        self, name: str, fields: Sequence[str] = (), condition: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return rows; all fields where none are named."""
+        fields = fields or self.table(name).schema.names
+        return [row for batch in self.batches(name, fields, condition) for row in batch.to_pylist()]
+
+    def look_up(self, name: str, field: str, value: str | int) -> list[dict[str, Any]]:
+        """Return the rows with a value of a field that has an index; the last answers are kept."""
+        key = name, field, value
+        found = self._lookups.get(key)
+        if found is None:
+            quoted = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else value
+            found = self.all(name, condition=f"{field} = {quoted}")
+            self._lookups.put(key, found)
+        return list(found)
+
+    def chunks(self, numbers: Iterable[int]) -> dict[int, PackedChunk]:
+        """Return chunks by number; those that are not kept are fetched together."""
+        wanted = list(dict.fromkeys(numbers))
+        found = {number: self._chunks.get(number) for number in wanted}
+        for corpus, name in CHUNK_TABLES.items():
+            missing = [n for n in wanted if found[n] is None and self._corpus(n) == corpus]
+            if missing:
+                listed = ", ".join(map(str, missing))
+                for packed in self._packed(name, f"number IN ({listed})"):
+                    found[packed.number] = packed
+                    self._chunks.put(packed.number, packed)
+        return {number: packed for number, packed in found.items() if packed is not None}
+
+    def of_file(self, file: StoredFile) -> list[PackedChunk]:
+        """Return the chunks of a file, in order."""
+        key = "file", file.id
+        numbers = self._lookups.get(key)
+        if numbers is None:
+            first, last = chunk_range(file.id)
+            found = list(self._packed(CHUNK_TABLES[file.corpus], f"number >= {first} AND number <= {last}"))
+            for packed in found:
+                self._chunks.put(packed.number, packed)
+            self._lookups.put(key, sorted(packed.number for packed in found))
+            return sorted(found, key=lambda packed: packed.number)
+        held = self.chunks(numbers)
+        return [held[number] for number in numbers if number in held]
+
+    def records(self) -> Iterator[tuple[int, FileRecord]]:
+        """Yield every file with its number and all that is stored of it."""
+        facts = {row["file_id"]: row["facts"] for row in self.all(REFERENCES_TABLE, ("file_id", "facts"))}
+        for corpus, name in CHUNK_TABLES.items():
+            waiting = {file.id: file for file in self.files.files if file.corpus == corpus}
+            gathered: dict[int, list[PackedChunk]] = {number: [] for number in waiting}
+            for packed in self._packed(name, None):
+                number = packed.number >> ORDINAL_BITS
+                if number in waiting:
+                    gathered[number].append(packed)
+                    if len(gathered[number]) == waiting[number].chunks:
+                        yield number, _record(waiting.pop(number), gathered.pop(number), facts.get(number))
+            for number, file in waiting.items():
+                if file.chunks:
+                    raise IndexCorruptError(f"table {name}: chunks of {file.path} are missing")
+                yield number, _record(file, [], facts.get(number))
+
+    def search(self, name: str, query: Any, kind: str, allowed: Selection | None, top: int) -> Numbers:
+        """Return the numbers of the chunks that lancedb finds among the allowed files."""
+        table = self.table(name)
+        with self._tables.translated():
+            asked: Any = table.search(query, query_type=kind)
+            if kind == "vector":
+                asked = asked.distance_type("cosine").nprobes(_PROBES)
+            if allowed is not None and len(allowed.files) <= _FEW_FILES:
+                asked = asked.where(_among(sorted(file.id for file in allowed.files)), prefilter=True)
+            score = "_distance" if kind == "vector" else "_score"
+            found = asked.select(["number", score]).limit(top).to_arrow()
+        numbers: Numbers = found.column("number").to_numpy().astype(np.int64)
+        return numbers if allowed is None else numbers[allowed.of_chunks(numbers)]
+
+    def _packed(self, name: str, condition: str | None) -> Iterator[PackedChunk]:
+        for batch in self.batches(name, ("number", "packed"), condition):
+            yield from map(
+                PackedChunk, batch.column("number").to_pylist(), batch.column("packed").to_pylist()
+            )
+
+    def _corpus(self, number: int) -> str | None:
+        file = self.files.by_id.get(number >> ORDINAL_BITS)
+        return file.corpus if file else None
+
+
+def _numbered(row: Mapping[str, Any]) -> NumberedFile:
+    number, path, corpus, language, size, sha256, chunks, edges = row.values()
+    return NumberedFile(number, StoredFile(number, path, corpus, language, size, 0, sha256, chunks), edges)
+
+
+def _record(file: StoredFile, chunks: Sequence[PackedChunk], facts: bytes | None) -> FileRecord:
+    ordered = sorted(chunks, key=lambda packed: packed.number)
+    return assemble_record(file, tuple(packed.record(file.path) for packed in ordered), facts)
+
+
+def _among(files: Sequence[int]) -> str:
+    """Return the condition for the chunks of these files; neighbours, as in a folder, are one range."""
+    places = np.array(files, np.int64)
+    cuts = np.flatnonzero(np.diff(places) != 1) + 1
+    runs = [(int(run[0]), int(run[-1])) for run in np.split(places, cuts) if run.size]
+    alone = [str(first) for first, last in runs if first == last]
+    ranges = [f"(file_id >= {first} AND file_id <= {last})" for first, last in runs if first != last]
+    return " OR ".join([*ranges, *([f"file_id IN ({', '.join(alone)})"] if alone else [])]) or "FALSE"
+
+
+class PublishedKeywords(KeywordReader):
+    """The words of one corpus: lancedb finds candidates, the counted words in their rows score them."""
+
+    def __init__(self, rows: VersionRows, corpus: str, frequencies: Frequencies) -> None:
+        self._rows, self._corpus, self._known = rows, corpus, frequencies
+        self._files = rows.files.whole(corpus)
+
+    @property
+    def size(self) -> int:
+        return self._known.chunks
+
+    def document_frequency(self, term: str) -> int:
+        return self._known.of(term)
+
+    def best(
+        self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
+    ) -> tuple[Numbers, Column]:
+        from lancedb.query import BooleanQuery, MatchQuery, Occur
+
+        weights = {term: weight for term, weight in terms.items() if self.document_frequency(term)}
+        if not weights or top < 1:
+            return np.empty(0, np.int64), np.empty(0)
+        by_weight: dict[float, list[str]] = {}
+        for term, weight in weights.items():
+            by_weight.setdefault(weight, []).append(term)
+        parts = [(Occur.SHOULD, MatchQuery(" ".join(t), "keywords", boost=w)) for w, t in by_weight.items()]
+        query = parts[0][1] if len(parts) == 1 else BooleanQuery(parts)
+        by_id = self._rows.files.by_id
+        allowed = None if only_files is None else self._rows.files.select([by_id[n] for n in only_files])
+        found = self._rows.search(CHUNK_TABLES[self._corpus], query, "fts", allowed, int(_MORE * top))
+        numbers, scores = self._scored(distinct(found), weights)
+        return self._words_of([]).best(numbers, scores, top)
+
+    def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
+        found, scores = self._scored(np.array(sorted(numbers), np.int64), terms)
+        return list(zip(found.tolist(), scores.tolist(), strict=True))
+
+    def terms_held(self, terms: Iterable[str], numbers: Numbers) -> Column:
+        return self._words_of(numbers.tolist()).terms_held(terms, numbers)
+
+    def _scored(self, numbers: Numbers, terms: Mapping[str, float]) -> tuple[Numbers, Column]:
+        known = {term: count for term in terms if (count := self.document_frequency(term))}
+        if not known:
+            return np.empty(0, np.int64), np.empty(0)
+        return self._words_of(numbers.tolist()).scores(numbers, {term: terms[term] for term in known}, known)
+
+    def _words_of(self, numbers: Sequence[int]) -> LiveWords:
+        """Return the words of some chunks, with the statistics of all."""
+        found = sorted(self._rows.chunks(numbers).values(), key=lambda packed: packed.number)
+        counts = WordCounts(
+            np.array([packed.number for packed in found], np.int64),
+            np.cumsum([0, *(packed.words.size for packed in found)], dtype=np.int64),
+            np.array([packed.length for packed in found], np.uint32),
+            np.concatenate([packed.words for packed in found] or [np.empty(0, np.uint32)]),
+            np.concatenate([packed.counts for packed in found] or [np.empty(0, np.uint8)]),
+        )
+        totals = self._known.chunks, self._known.tokens
+        return LiveWords([counts], self._files.mask, self._rows.files.in_order, totals)
+
+
+class PublishedVectors(VectorReader):
+    """The vectors of a version: lancedb finds candidates, the vectors in their rows score them."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        super().__init__((), rows.files.in_order)
+        self._table = rows
+
+    def nearest(
+        self, query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
+    ) -> tuple[Numbers, Scores]:
+        found = [np.empty(0, np.int64)]
+        for corpus, name in CHUNK_TABLES.items():
+            whole = self._table.files.whole(corpus)
+            chosen = [file for file in whole.files if file.id < allowed.size and allowed[file.id]]
+            if chosen:
+                only = None if len(chosen) == len(whole.files) else self._table.files.select(chosen)
+                near = self._table.search(name, query.astype(np.float32), "vector", only, int(_MORE * top))
+                found.append(near[of_lines(near)])
+        return self._reader(np.concatenate(found)).nearest(query, allowed, top, exact=True)
+
+    def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
+        if wanted.size > _FEW_FILES:  # the nearest of all chunks, as far as they are among these
+            names = CHUNK_TABLES.values()
+            near = [self._table.search(n, query.astype(np.float32), "vector", None, 10 * top) for n in names]
+            wanted = np.intersect1d(np.concatenate(near), wanted)
+        return self._reader(wanted).nearest_among(query, wanted, top)
+
+    def scores_of(self, query: NDArray[np.int8], wanted: Numbers) -> NDArray[np.float64]:
+        return self._reader(wanted).scores_of(query, wanted)
+
+    def _reader(self, numbers: Numbers) -> VectorReader:
+        found = sorted(self._table.chunks(numbers.tolist()).values(), key=lambda packed: packed.number)
+        if not found:
+            return VectorReader(())
+        segment = Segment(
+            np.array([packed.number for packed in found], np.int64),
+            np.array([packed.scale for packed in found], np.float32),
+            np.stack([packed.vector for packed in found]),
+        )
+        return VectorReader([segment], self._order)
+
+
+class PublishedChunks(ChunkRows):
+    """The chunks of a version."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows = rows
+
+    def by_number(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+        return {number: self._stored(packed) for number, packed in self._rows.chunks(numbers).items()}
+
+    def texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        return {number: packed.described[5] for number, packed in self._rows.chunks(numbers).items()}
+
+    def of_file(self, path: str) -> list[StoredChunk]:
+        file = self._rows.files.find(path)
+        return [self._stored(packed) for packed in self._rows.of_file(file)] if file else []
+
+    def line(self, file_id: int, line: int) -> str | None:
+        file = self._rows.files.by_id.get(file_id)
+        chunks = self.of_file(file.path) if file else []
+        holding = (c for c in chunks if c.kind != "outline" and c.start_line <= line <= c.end_line)
+        chunk = next(holding, None)
+        lines = chunk.text.split("\n") if chunk else []
+        at = line - chunk.start_line if chunk else 0
+        return lines[at] if 0 <= at < len(lines) else None
+
+    def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+        fields = ("number", "chunk_type", "tags")
+        rows = [tuple(row.values()) for name in CHUNK_TABLES.values() for row in self._rows.all(name, fields)]
+        for number, chunk_type, tags in sorted(rows):
+            yield number, chunk_type, tuple(tags.split("\n")) if tags else ()
+
+    def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
+        return {number: packed.described[8] or "" for number, packed in self._rows.chunks(numbers).items()}
+
+    def headed(self, name: str) -> list[SymbolPlace]:
+        """Return where a definition is shown under a name; sections of other texts are not looked for."""
+        found = self._rows.look_up(DEFINITIONS_TABLE, "name", last_name(name).lower())
+        chunks = self.by_number([row["number"] for row in found]).values()
+        return [
+            SymbolPlace(c.breadcrumb.rpartition(" > ")[2], c.kind, c.number >> ORDINAL_BITS, c.start_line)
+            for c in chunks
+            if c.breadcrumb and c.breadcrumb.replace(" > ", ".") == name
+        ]
+
+    def extents(self, numbers: Sequence[int]) -> dict[int, Extent]:
+        found = self.by_number(numbers)
+        return {n: Extent(c.start_line, c.end_line, c.kind, "\n".join(c.symbols)) for n, c in found.items()}
+
+    def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
+        packed = self._rows.chunks([number])[number]
+        return packed.vector, packed.scale
+
+    def _stored(self, packed: PackedChunk) -> StoredChunk:
+        return packed.stored(self._rows.files.by_id[packed.number >> ORDINAL_BITS].path)
+
+
+class PublishedSymbols(SymbolRows):
+    """The names that chunks of a version define."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows = rows
+
+    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
+        found = [row for name in names for row in self._named(name)]
+        by_id = self._rows.files.by_id
+        if len(found) > limit:
+            found.sort(key=lambda row: (by_id[row["file_id"]].path, row["number"], row["line"]))
+        chosen = sorted(found[:limit], key=lambda row: (row["number"], row["line"]))
+        return [Definition(row["name"], row["number"], row["kind"], row["display"]) for row in chosen]
+
+    def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
+        found = self._rows.chunks(numbers).items()
+        return {number: sorted(packed.symbols, key=lambda s: s.line) for number, packed in found}
+
+    def constants_of(self, file_id: int) -> list[SymbolPlace]:
+        file = self._rows.files.by_id.get(file_id)
+        symbols = (
+            symbol for packed in (self._rows.of_file(file) if file else ()) for symbol in packed.symbols
+        )
+        constants = (symbol for symbol in symbols if symbol.kind in ("constant", "field"))
+        return [SymbolPlace(symbol.name, symbol.kind, file_id, symbol.line) for symbol in constants]
+
+    def places(self, name: str) -> list[SymbolPlace]:
+        return [_place(row) for row in self._named(name)]
+
+    def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
+        keys = dict.fromkeys(last_name(name).lower() for name in names)
+        found = (row for key in keys for row in self._named(key))
+        return [(row["number"], _place(row)) for row in found if row["display"] in names]
+
+    def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
+        listed = ", ".join(f"'{kind}'" for kind in kinds)
+        rows = self._rows.all(DEFINITIONS_TABLE, ("number",), f"kind IN ({listed})")
+        return {row["number"] for row in rows}
+
+    def _named(self, name: str) -> list[dict[str, Any]]:
+        return self._rows.look_up(DEFINITIONS_TABLE, "name", name)
+
+
+def _place(row: Mapping[str, Any]) -> SymbolPlace:
+    return SymbolPlace(row["display"], row["kind"], row["file_id"], row["line"])
+
+
+class PublishedFacts(FactRows):
+    """What the files of a version say about names."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows = rows
+
+    def of_file(self, file_id: int) -> Facts | None:
+        rows = self._rows.look_up(REFERENCES_TABLE, "file_id", file_id)
+        try:
+            return unpack(rows[0]["facts"]) if rows else None
+        except ValueError as error:
+            raise IndexCorruptError(str(error)) from error
+
+    def files_naming(
+        self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]
+    ) -> list[tuple[int, int, int]]:
+        rows = self._rows.look_up(NAMES_TABLE, "name", name)
+        found = [(row["file_id"], row["defined"], row["used"]) for row in rows]
+        return sorted(each for each in found if first <= each[0] <= last and each[1] + each[2])
+
+    def files_defining(self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]) -> list[int]:
+        return [number for number, defined, _ in self.files_naming(name, first, last) if defined]
+
+    def widely_used(self, limit: int) -> list[tuple[str, int]]:
+        """Return none: that would read every name."""
+        return []
+
+    def defined_names(self) -> list[str]:
+        names = {row["name"] for row in self._rows.all(NAMES_TABLE, ("name",), "defined > 0")}
+        return sorted(name for name in names if " " not in name)
+
+    def is_defined(self, name: str) -> bool:
+        return " " not in name and bool(self.files_defining(name))
+
+    def spellings(self, name: str) -> list[str]:
+        rows = self._rows.look_up(DEFINITIONS_TABLE, "name", last_name(name).lower())
+        found = {spelled for row in rows for spelled in (row["display"], last_name(row["display"]))}
+        return sorted(each for each in found if each.lower() == name.lower() and self.is_defined(each))
+
+
+class PublishedEdges(EdgeRows):
+    """The resolved references of a version: those that were resolved when it was published."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows = rows
+
+    def pending(self) -> set[int]:
+        return set()
+
+    def to(self, target: int) -> list[tuple[int, bytes]]:
+        rows = self._rows.look_up(EDGES_TABLE, "target", target)
+        return sorted((row["file_id"], row["data"]) for row in rows)
+
+    def sources(self, file_id: int) -> bytes:
+        rows = self._rows.look_up(REFERENCES_TABLE, "file_id", file_id)
+        return bytes(rows[0]["sources"]) if rows else b""
+
+
+class PublishedSkips(SkipRows):
+    """The skips of a version; they are few, and read when they are first asked for."""
+
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows = rows
+
+    @cached_property
+    def _all(self) -> list[dict[str, Any]]:
+        return sorted(self._rows.all(SKIPS_TABLE), key=lambda row: str(row["path"]))
+
+    def all(self, *reasons: str) -> list[Skip]:
+        chosen = (row for row in self._all if not reasons or row["reason"] in reasons)
+        return [Skip(row["path"], SkipReason(row["reason"]), row["detail"]) for row in chosen]
+
+    def counts(self) -> dict[str, int]:
+        reasons = sorted(row["reason"] for row in self._all)
+        return {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+
+    def files_read(self, below: str | None = None) -> dict[str, Stamp]:
+        read = (row for row in self._all if row["mtime_ns"] is not None)
+        return {row["path"]: Stamp(row["size"], row["mtime_ns"], 0, 0) for row in read}
+
+    def shared(self) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self._all]
+
+
+class PublishedSnapshot(Snapshot):
+    """One version, for every question that is asked of it; safe to use from several threads."""
+
+    def __init__(self, rows: VersionRows, meta: Mapping[str, str], generation: int) -> None:
+        words = {row["corpus"]: Frequencies.read(row) for row in rows.all(WORDS_TABLE)}
+        keywords: dict[str, KeywordReader] = {
+            corpus: PublishedKeywords(rows, corpus, known) for corpus, known in words.items()
+        }
+        self.rows = rows
+        self.derived = Derived(generation, rows.files, keywords, PublishedVectors(rows))
+        self.generation, self.files = generation, rows.files
+        self.keywords, self.vectors = keywords, self.derived.vectors
+        self.chunks, self.symbols = PublishedChunks(rows), PublishedSymbols(rows)
+        self.facts, self.edges = PublishedFacts(rows), PublishedEdges(rows)
+        self.skips = PublishedSkips(rows)
+        self._meta = dict(meta)
+
+    def meta(self) -> dict[str, str]:
+        return self._meta
+
+    def record(self, file: StoredFile) -> FileRecord:
+        chunks = self.rows.of_file(file)
+        rows = self.rows.look_up(REFERENCES_TABLE, "file_id", file.id)
+        return _record(file, chunks, rows[0]["facts"] if rows else None)
