@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -269,3 +270,36 @@ def _spelled(settings: Iterable[tuple[str, str]]) -> tuple[list[str], dict[str, 
     counted = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(others)}
     counted |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(others)}
     return switches, counted | {"GIT_CONFIG_COUNT": str(len(others))}
+
+
+MOST_ANCESTORS = 20_000
+"""Commits of the history that are compared: git lists so many in about 0.2 seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What git says about a folder; empty where it says nothing."""
+
+    ancestors: Sequence[str] = ()
+    """The commit of HEAD and its ancestors, the nearest first."""
+    branch: str = ""
+    default_branch: str = ""
+
+    @property
+    def commit(self) -> str:
+        return self.ancestors[0] if self.ancestors else ""
+
+
+def read_checkout(root: Path) -> Checkout:
+    """Return what git says about a folder; nothing where there is no git, or no commit."""
+    with contextlib.suppress(InvalidArgumentError):
+        listed = run_git(root, "log", "--format=%H", "--no-show-signature", f"--max-count={MOST_ANCESTORS}")
+        default = _branch_of(root, "origin/HEAD").removeprefix("origin/")
+        return Checkout(tuple((listed or "").split()), _branch_of(root, "HEAD"), default)
+    return Checkout()
+
+
+def _branch_of(root: Path, reference: str) -> str:
+    """Return the branch that a reference names; nothing for a commit without a branch."""
+    name = (run_git(root, "rev-parse", "--abbrev-ref", reference) or "").strip()
+    return "" if name == reference else name

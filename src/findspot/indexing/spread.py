@@ -1,9 +1,7 @@
-"""Workers on other machines: a Ray cluster reads nothing, and cuts and embeds what it is sent.
+"""Workers on other machines: a Ray cluster cuts and embeds the files that it is sent.
 
-Files are read here and travel with their jobs, so the cluster needs no shared disk. A worker that dies
-costs a retry; files that keep killing workers are sent one by one, until the one to blame is known. A node
-that dies is nobody's fault: its batches are sent again.
-Ray is imported when a run is spread, and here only.
+They are read here, so the cluster needs no shared disk. A worker that dies costs a retry; files that keep
+killing workers are sent one by one. A node that dies is nobody's fault: its batches are sent again.
 """
 
 from __future__ import annotations
@@ -179,29 +177,20 @@ class RayPool:
 
 
 def _failed(what: str, error: Exception, hint: str = "") -> FindspotError:
-    return FindspotError(
-        f"{what} What was committed is kept; the next run goes on from there.",
-        f"{type(error).__name__}: {error}"[-500:],
-        hint=hint,
-    )
+    said = f"{what} What was committed is kept; the next run goes on from there."
+    return FindspotError(said, f"{type(error).__name__}: {error}"[-500:], hint=hint)
 
 
 def _task_failed(error: Exception) -> FindspotError:
     """Return what went wrong on a node, in words that are true of it."""
-    text = str(error)
+    text, what = str(error), "The cluster could not index."
     if other := _OTHER_VERSION.search(text):
-        return _failed(
-            f"The node {other[1]} of the cluster has Findspot {other[2]}, and this is {_version()}.",
-            error,
-            f"Install Findspot {_version()} on every node.",
-        )
-    if "No module named 'findspot" in text:
-        return _failed(
-            "A node of the cluster has no Findspot, or another version of it.",
-            error,
-            f"Install Findspot {_version()} on every node.",
-        )
-    return _failed("The cluster could not index.", error)
+        what = f"The node {other[1]} of the cluster has Findspot {other[2]}, and this is {_version()}."
+    elif "No module named 'findspot" in text:
+        what = "A node of the cluster has no Findspot, or another version of it."
+    else:
+        return _failed(what, error)
+    return _failed(what, error, f"Install Findspot {_version()} on every node.")
 
 
 def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
@@ -251,11 +240,8 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise InvalidArgumentError(
-            "Spreading the indexing needs the package ray.",
-            str(error),
-            hint="Run `pip install 'findspot[ray]'`.",
-        ) from error
+        said = "Spreading the indexing needs the package ray."
+        raise InvalidArgumentError(said, str(error), hint="Run `pip install 'findspot[ray]'`.") from error
     return ray
 
 
@@ -265,15 +251,15 @@ def _connect(ray: Any, address: str, size: int) -> None:
         wanted["job_config"] = _own_code_only(ray)
     if address in LOCAL:
         wanted |= {"num_cpus": size, "include_dashboard": False, "object_store_memory": _OBJECTS_BYTES}
-    else:
-        _check_port(address)
     for left in reversed(range(_STARTS)):
         try:
+            if address not in LOCAL:
+                _check_port(address)
             ray.init("local" if address in LOCAL else address, **wanted)
             return
         except Exception as error:  # Ray raises nothing more precise where a cluster does not start
             ray.shutdown()
-            if not left or not (address in LOCAL or isinstance(error, ConnectionError)):
+            if not left or not (address in LOCAL or type(error) is ConnectionError):
                 raise _not_connected(address, error) from error
 
 
@@ -281,23 +267,15 @@ def _check_port(address: str) -> None:
     """Fail soon where nobody listens, or the token is refused: Ray itself tries for half a minute."""
     target = address.removeprefix("ray://").partition("?")[0]
     host, _, port = target.rpartition(":")
-    try:
-        if address.startswith("ray://"):
-            _ping(target)
-        elif port.isdecimal():
-            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-    except Exception as error:
-        raise _not_connected(address, error) from error
+    if address.startswith("ray://"):
+        from ray._private.grpc_utils import init_grpc_channel
+        from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
 
-
-def _ping(target: str) -> None:
-    """Ask the server for clients of a cluster whether it is there, as Ray's own client does."""
-    from ray._private.grpc_utils import init_grpc_channel
-    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
-
-    with init_grpc_channel(target) as channel:
-        request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
-        ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=CONNECT_S)
+        with init_grpc_channel(target) as channel:
+            request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
+            ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=CONNECT_S)
+    elif port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
 
 
 _REFUSED = re.compile(r"InvalidAuthToken|UNAUTHENTICATED|Unauthenticated|AuthenticationError")
@@ -307,18 +285,14 @@ _VERSIONS = re.compile(r"[Vv]ersion mismatch|versions? .{0,40}(?:differ|mismatch
 def _not_connected(address: str, error: Exception) -> InvalidArgumentError:
     """Return why there is no connection: nobody answers, the token is wrong, or versions differ."""
     text = f"{type(error).__name__}: {error}"
+    what, hint = "cannot be reached", "Give ray://HOST:10001, or `local`."
     if _REFUSED.search(text):
-        what = f"The Ray cluster at '{address}' refuses the token."
-        if "RAY_AUTH_TOKEN" not in os.environ and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-            what = f"The Ray cluster at '{address}' requires a token."
+        has_token = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+        what = "refuses the token" if has_token else "requires a token"
         hint = "Set RAY_AUTH_TOKEN to the token of the cluster, or RAY_AUTH_TOKEN_PATH to a file with it."
     elif _VERSIONS.search(text):
-        what = f"The Ray cluster at '{address}' has another version of Ray or Python."
-        hint = "Use the same versions here and on every node."
-    else:
-        what = f"The Ray cluster at '{address}' cannot be reached."
-        hint = "Give ray://HOST:10001, or `local`."
-    return InvalidArgumentError(what, text[-500:], hint=hint)
+        what, hint = "has another version of Ray or Python", "Use the same versions here and on every node."
+    return InvalidArgumentError(f"The Ray cluster at '{address}' {what}.", text[-500:], hint=hint)
 
 
 def _own_code_only(ray: Any) -> Any:

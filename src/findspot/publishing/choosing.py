@@ -7,19 +7,12 @@ the folder may be no checkout at all. Then the newest version of the default bra
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from datetime import timedelta
-from pathlib import Path
 
-from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import run_git
+from findspot.core.git import Checkout
 from findspot.core.utc_time import age
 from findspot.publishing.published import Version
-
-MOST_ANCESTORS = 20_000
-"""Commits of the history that are compared: git lists so many in about 0.2 seconds."""
 
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop")
 
@@ -27,35 +20,6 @@ KEEP_DAYS = 30
 MOST_VERSIONS = 1_000
 """Versions of an address: a list of them stays small enough to be read by everyone."""
 KEEP_VERSIONS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """What git says about a folder; empty where it says nothing."""
-
-    ancestors: Sequence[str] = ()
-    """The commit of HEAD and its ancestors, the nearest first."""
-    branch: str = ""
-    default_branch: str = ""
-
-    @property
-    def commit(self) -> str:
-        return self.ancestors[0] if self.ancestors else ""
-
-
-def read_checkout(root: Path) -> Checkout:
-    """Return what git says about a folder; nothing where there is no git, or no commit."""
-    with contextlib.suppress(InvalidArgumentError):
-        listed = run_git(root, "log", "--format=%H", "--no-show-signature", f"--max-count={MOST_ANCESTORS}")
-        default = _branch_of(root, "origin/HEAD").removeprefix("origin/")
-        return Checkout(tuple((listed or "").split()), _branch_of(root, "HEAD"), default)
-    return Checkout()
-
-
-def _branch_of(root: Path, reference: str) -> str:
-    """Return the branch that a reference names; nothing for a commit without a branch."""
-    name = (run_git(root, "rev-parse", "--abbrev-ref", reference) or "").strip()
-    return "" if name == reference else name
 
 
 def choose(versions: Iterable[Version], checkout: Checkout, model: str, pipeline: str) -> Version | None:

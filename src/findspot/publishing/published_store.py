@@ -20,10 +20,11 @@ from findspot.core.errors import (
     StoreUnavailableError,
 )
 from findspot.core.files import remove_folder
+from findspot.core.git import read_checkout
 from findspot.core.log import get_logger
 from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken, ignore_progress
-from findspot.publishing.choosing import nearest, read_checkout
+from findspot.publishing.choosing import nearest
 from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version, write_database
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
 from findspot.store.snapshot import Snapshot

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError
 from findspot.core.files import make_private_dir
+from findspot.core.git import read_checkout
 from findspot.core.model import Progress, SourceFile
 from findspot.core.paths import stat_of
 from findspot.core.sqlite import Connection, remove_database
 from findspot.indexing.delta import pipeline_name
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.pipeline import Run
-from findspot.publishing.choosing import choose, read_checkout
+from findspot.publishing.choosing import choose
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.store.database import read_meta
 from findspot.store.index_meta import COMPLETE

@@ -234,9 +234,9 @@ class Frequencies:
         return corpus, self.chunks, self.tokens, self.words.tobytes(), self.counts.astype(np.uint32).tobytes()
 
     @classmethod
-    def read(cls, row: Mapping[str, Any]) -> Frequencies:
-        words, counts = (np.frombuffer(row[name], np.uint32) for name in ("hashes", "counts"))
-        return cls(row["chunks"], row["tokens"], words, counts.astype(np.int64))
+    def read(cls, chunks: int, tokens: int, words: bytes, counts: bytes) -> Frequencies:
+        held = np.frombuffer(counts, np.uint32).astype(np.int64)
+        return cls(chunks, tokens, np.frombuffer(words, np.uint32), held)
 
 
 class LiveWords:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.publishing.choosing import Checkout, choose, likely_near, matching, outdated, read_checkout
+from findspot.core.git import Checkout, read_checkout
+from findspot.publishing.choosing import choose, likely_near, matching, outdated
 from findspot.publishing.published import Version
 
 MODEL, PIPELINE = "m@1/64", "7:1"

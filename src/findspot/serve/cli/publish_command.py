@@ -12,18 +12,11 @@ import click
 from findspot.core.config import ci_branch
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import translated_os_errors, write_atomic
-from findspot.core.git import differing, untracked, unwatched
+from findspot.core.git import Checkout, differing, read_checkout, untracked, unwatched
 from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
-from findspot.publishing.choosing import (
-    KEEP_DAYS,
-    KEEP_VERSIONS,
-    Checkout,
-    matching,
-    outdated,
-    read_checkout,
-)
+from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, matching, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.publisher import Publisher, Sent
 from findspot.serve import shapes

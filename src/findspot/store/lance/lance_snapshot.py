@@ -7,15 +7,15 @@ computed from the rows of candidates by the same code as in a local index, so th
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core.cache import Cache
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import Facts, unpack
 from findspot.core.model import Skip, SkipReason, Stamp, Symbol
@@ -35,6 +35,7 @@ from findspot.store.lance.lance_format import (
     WORDS_TABLE,
     NumberedFile,
     PackedChunk,
+    schema_of,
 )
 from findspot.store.lance.lance_tables import Tables
 from findspot.store.records import (
@@ -55,41 +56,15 @@ from findspot.store.word_counts import Column, Frequencies, LiveWords, WordCount
 if TYPE_CHECKING:
     from lancedb.table import Table
 
-T = TypeVar("T")
-
-CACHE_BYTES = 64 << 20
-"""Of packed chunks."""
-_CACHED_LOOKUPS = 20_000
+CHUNK_BYTES = 48 << 20
+LOOKUP_BYTES = 24 << 20
+"""Of chunks, and of rows by key, that are kept as they were read."""
 _MORE = 1.4
 """Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
 _PROBES = 24
-_BATCH_ROWS = 1_024
+_BATCH_ROWS = 8_192
 _FEW_FILES = 20_000
 """That a search is limited to by a condition; of more, the others are left out of what it finds."""
-
-
-class Cache:
-    """Values by key; the ones used longest ago are dropped."""
-
-    def __init__(self, most: int, size: Callable[[Any], int] = lambda _: 1) -> None:
-        self._most, self._size, self._held = most, size, 0
-        self._guard = threading.Lock()
-        self._values: OrderedDict[Hashable, Any] = OrderedDict()
-
-    def get(self, key: Hashable) -> Any:
-        """Return a value; None where there is none."""
-        with self._guard:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: Hashable, value: Any) -> None:
-        with self._guard:
-            if key not in self._values:
-                self._held += self._size(value)
-            self._values[key] = value
-            while self._held > self._most:
-                self._held -= self._size(self._values.popitem(last=False)[1])
 
 
 class VersionRows:
@@ -98,8 +73,8 @@ class VersionRows:
     def __init__(self, tables: Tables, versions: Mapping[str, int]) -> None:
         self._tables, self._versions = tables, versions
         self._opened: dict[str, Table] = {}
-        self._chunks = Cache(CACHE_BYTES, lambda chunk: chunk.size)
-        self._lookups = Cache(_CACHED_LOOKUPS)
+        self._chunks = Cache(CHUNK_BYTES, lambda chunk: chunk.size)
+        self._lookups = Cache(LOOKUP_BYTES, lambda rows: 200 + sum(map(_bytes_of, rows)))
         self.numbered = sorted(map(_numbered, self.all(FILES_TABLE)), key=lambda each: each.file.path)
         self.files = FileTable([each.file for each in self.numbered])
 
@@ -118,18 +93,18 @@ class VersionRows:
 
     def all(
         self, name: str, fields: Sequence[str] = (), condition: str | None = None
-    ) -> list[dict[str, Any]]:
-        """Return rows; all fields where none are named."""
-        fields = fields or self.table(name).schema.names
-        return [row for batch in self.batches(name, fields, condition) for row in batch.to_pylist()]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield rows as the values of their fields; of all fields where none are named."""
+        for batch in self.batches(name, fields or schema_of(name).names, condition):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-    def look_up(self, name: str, field: str, value: str | int) -> list[dict[str, Any]]:
+    def look_up(self, name: str, field: str, value: str | int) -> list[tuple[Any, ...]]:
         """Return the rows with a value of a field that has an index; the last answers are kept."""
         key = name, field, value
         found = self._lookups.get(key)
         if found is None:
             quoted = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else value
-            found = self.all(name, condition=f"{field} = {quoted}")
+            found = list(self.all(name, condition=f"{field} = {quoted}"))
             self._lookups.put(key, found)
         return list(found)
 
@@ -162,7 +137,7 @@ class VersionRows:
 
     def records(self) -> Iterator[tuple[int, FileRecord]]:
         """Yield every file with its number and all that is stored of it."""
-        facts = {row["file_id"]: row["facts"] for row in self.all(REFERENCES_TABLE, ("file_id", "facts"))}
+        facts = dict(self.all(REFERENCES_TABLE, ("file_id", "facts")))
         for corpus, name in CHUNK_TABLES.items():
             waiting = {file.id: file for file in self.files.files if file.corpus == corpus}
             gathered: dict[int, list[PackedChunk]] = {number: [] for number in waiting}
@@ -181,7 +156,8 @@ class VersionRows:
         """Return the numbers of the chunks that lancedb finds among the allowed files."""
         table = self.table(name)
         with self._tables.translated():
-            asked: Any = table.search(query, query_type=kind)
+            column = {"vector_column_name": "vector"} if kind == "vector" else {"fts_columns": "keywords"}
+            asked: Any = table.search(query, query_type=kind, **column)
             if kind == "vector":
                 asked = asked.distance_type("cosine").nprobes(_PROBES)
             if allowed is not None and len(allowed.files) <= _FEW_FILES:
@@ -202,9 +178,14 @@ class VersionRows:
         return file.corpus if file else None
 
 
-def _numbered(row: Mapping[str, Any]) -> NumberedFile:
-    number, path, corpus, language, size, sha256, chunks, edges = row.values()
+def _numbered(row: tuple[Any, ...]) -> NumberedFile:
+    number, path, corpus, language, size, sha256, chunks, edges = row
     return NumberedFile(number, StoredFile(number, path, corpus, language, size, 0, sha256, chunks), edges)
+
+
+def _bytes_of(row: Any) -> int:
+    values = row if isinstance(row, tuple) else (row,)
+    return 100 + sum(len(value) for value in values if isinstance(value, (str, bytes)))
 
 
 def _record(file: StoredFile, chunks: Sequence[PackedChunk], facts: bytes | None) -> FileRecord:
@@ -292,12 +273,14 @@ class PublishedVectors(VectorReader):
     def nearest(
         self, query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
     ) -> tuple[Numbers, Scores]:
-        found = [np.empty(0, np.int64)]
+        found, files = [np.empty(0, np.int64)], self._table.files
         for corpus, name in CHUNK_TABLES.items():
-            whole = self._table.files.whole(corpus)
-            chosen = [file for file in whole.files if file.id < allowed.size and allowed[file.id]]
-            if chosen:
-                only = None if len(chosen) == len(whole.files) else self._table.files.select(chosen)
+            whole = files.whole(corpus).mask
+            both = whole[: allowed.size] & allowed[: whole.size]
+            if both.any():
+                chosen = np.flatnonzero(both)
+                everything = chosen.size == np.count_nonzero(whole)
+                only = None if everything else files.select([files.by_id[n] for n in chosen.tolist()])
                 near = self._table.search(name, query.astype(np.float32), "vector", only, int(_MORE * top))
                 found.append(near[of_lines(near)])
         return self._reader(np.concatenate(found)).nearest(query, allowed, top, exact=True)
@@ -351,7 +334,7 @@ class PublishedChunks(ChunkRows):
 
     def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         fields = ("number", "chunk_type", "tags")
-        rows = [tuple(row.values()) for name in CHUNK_TABLES.values() for row in self._rows.all(name, fields)]
+        rows = [row for name in CHUNK_TABLES.values() for row in self._rows.all(name, fields)]
         for number, chunk_type, tags in sorted(rows):
             yield number, chunk_type, tuple(tags.split("\n")) if tags else ()
 
@@ -361,7 +344,7 @@ class PublishedChunks(ChunkRows):
     def headed(self, name: str) -> list[SymbolPlace]:
         """Return where a definition is shown under a name; sections of other texts are not looked for."""
         found = self._rows.look_up(DEFINITIONS_TABLE, "name", last_name(name).lower())
-        chunks = self.by_number([row["number"] for row in found]).values()
+        chunks = self.by_number([row[2] for row in found]).values()
         return [
             SymbolPlace(c.breadcrumb.rpartition(" > ")[2], c.kind, c.number >> ORDINAL_BITS, c.start_line)
             for c in chunks
@@ -390,9 +373,9 @@ class PublishedSymbols(SymbolRows):
         found = [row for name in names for row in self._named(name)]
         by_id = self._rows.files.by_id
         if len(found) > limit:
-            found.sort(key=lambda row: (by_id[row["file_id"]].path, row["number"], row["line"]))
-        chosen = sorted(found[:limit], key=lambda row: (row["number"], row["line"]))
-        return [Definition(row["name"], row["number"], row["kind"], row["display"]) for row in chosen]
+            found.sort(key=lambda row: (by_id[row[1]].path, row[2], row[5]))
+        chosen = sorted(found[:limit], key=lambda row: (row[2], row[5]))
+        return [Definition(name, number, kind, display) for name, _, number, display, kind, _ in chosen]
 
     def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
         found = self._rows.chunks(numbers).items()
@@ -412,19 +395,19 @@ class PublishedSymbols(SymbolRows):
     def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
         keys = dict.fromkeys(last_name(name).lower() for name in names)
         found = (row for key in keys for row in self._named(key))
-        return [(row["number"], _place(row)) for row in found if row["display"] in names]
+        return [(row[2], _place(row)) for row in found if row[3] in names]
 
     def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
         listed = ", ".join(f"'{kind}'" for kind in kinds)
-        rows = self._rows.all(DEFINITIONS_TABLE, ("number",), f"kind IN ({listed})")
-        return {row["number"] for row in rows}
+        return {row[0] for row in self._rows.all(DEFINITIONS_TABLE, ("number",), f"kind IN ({listed})")}
 
-    def _named(self, name: str) -> list[dict[str, Any]]:
+    def _named(self, name: str) -> list[tuple[Any, ...]]:
         return self._rows.look_up(DEFINITIONS_TABLE, "name", name)
 
 
-def _place(row: Mapping[str, Any]) -> SymbolPlace:
-    return SymbolPlace(row["display"], row["kind"], row["file_id"], row["line"])
+def _place(row: tuple[Any, ...]) -> SymbolPlace:
+    _, file_id, _, display, kind, line = row
+    return SymbolPlace(display, kind, file_id, line)
 
 
 class PublishedFacts(FactRows):
@@ -436,15 +419,14 @@ class PublishedFacts(FactRows):
     def of_file(self, file_id: int) -> Facts | None:
         rows = self._rows.look_up(REFERENCES_TABLE, "file_id", file_id)
         try:
-            return unpack(rows[0]["facts"]) if rows else None
+            return unpack(rows[0][1]) if rows else None
         except ValueError as error:
             raise IndexCorruptError(str(error)) from error
 
     def files_naming(
         self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]
     ) -> list[tuple[int, int, int]]:
-        rows = self._rows.look_up(NAMES_TABLE, "name", name)
-        found = [(row["file_id"], row["defined"], row["used"]) for row in rows]
+        found = [row[1:] for row in self._rows.look_up(NAMES_TABLE, "name", name)]
         return sorted(each for each in found if first <= each[0] <= last and each[1] + each[2])
 
     def files_defining(self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]) -> list[int]:
@@ -455,7 +437,7 @@ class PublishedFacts(FactRows):
         return []
 
     def defined_names(self) -> list[str]:
-        names = {row["name"] for row in self._rows.all(NAMES_TABLE, ("name",), "defined > 0")}
+        names = {row[0] for row in self._rows.all(NAMES_TABLE, ("name",), "defined > 0")}
         return sorted(name for name in names if " " not in name)
 
     def is_defined(self, name: str) -> bool:
@@ -463,7 +445,7 @@ class PublishedFacts(FactRows):
 
     def spellings(self, name: str) -> list[str]:
         rows = self._rows.look_up(DEFINITIONS_TABLE, "name", last_name(name).lower())
-        found = {spelled for row in rows for spelled in (row["display"], last_name(row["display"]))}
+        found = {spelled for row in rows for spelled in (row[3], last_name(row[3]))}
         return sorted(each for each in found if each.lower() == name.lower() and self.is_defined(each))
 
 
@@ -477,12 +459,11 @@ class PublishedEdges(EdgeRows):
         return set()
 
     def to(self, target: int) -> list[tuple[int, bytes]]:
-        rows = self._rows.look_up(EDGES_TABLE, "target", target)
-        return sorted((row["file_id"], row["data"]) for row in rows)
+        return sorted(row[1:] for row in self._rows.look_up(EDGES_TABLE, "target", target))
 
     def sources(self, file_id: int) -> bytes:
         rows = self._rows.look_up(REFERENCES_TABLE, "file_id", file_id)
-        return bytes(rows[0]["sources"]) if rows else b""
+        return bytes(rows[0][2]) if rows else b""
 
 
 class PublishedSkips(SkipRows):
@@ -492,30 +473,31 @@ class PublishedSkips(SkipRows):
         self._rows = rows
 
     @cached_property
-    def _all(self) -> list[dict[str, Any]]:
-        return sorted(self._rows.all(SKIPS_TABLE), key=lambda row: str(row["path"]))
+    def _all(self) -> list[tuple[Skip, Stamp | None]]:
+        rows = sorted(self._rows.all(SKIPS_TABLE), key=lambda row: str(row[0]))
+        return [
+            (Skip(path, SkipReason(why), detail), None if mtime_ns is None else Stamp(size, mtime_ns, 0, 0))
+            for path, why, detail, size, mtime_ns in rows
+        ]
 
     def all(self, *reasons: str) -> list[Skip]:
-        chosen = (row for row in self._all if not reasons or row["reason"] in reasons)
-        return [Skip(row["path"], SkipReason(row["reason"]), row["detail"]) for row in chosen]
+        return [skip for skip, _ in self._all if not reasons or skip.reason in reasons]
 
     def counts(self) -> dict[str, int]:
-        reasons = sorted(row["reason"] for row in self._all)
-        return {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+        return dict(sorted(Counter(skip.reason.value for skip, _ in self._all).items()))
 
     def files_read(self, below: str | None = None) -> dict[str, Stamp]:
-        read = (row for row in self._all if row["mtime_ns"] is not None)
-        return {row["path"]: Stamp(row["size"], row["mtime_ns"], 0, 0) for row in read}
+        return {skip.path: stamp for skip, stamp in self._all if stamp is not None}
 
     def shared(self) -> list[tuple[Any, ...]]:
-        return [tuple(row.values()) for row in self._all]
+        return list(self._rows.all(SKIPS_TABLE))
 
 
 class PublishedSnapshot(Snapshot):
     """One version, for every question that is asked of it; safe to use from several threads."""
 
     def __init__(self, rows: VersionRows, meta: Mapping[str, str], generation: int) -> None:
-        words = {row["corpus"]: Frequencies.read(row) for row in rows.all(WORDS_TABLE)}
+        words = {corpus: Frequencies.read(*row) for corpus, *row in rows.all(WORDS_TABLE)}
         keywords: dict[str, KeywordReader] = {
             corpus: PublishedKeywords(rows, corpus, known) for corpus, known in words.items()
         }
@@ -534,4 +516,4 @@ class PublishedSnapshot(Snapshot):
     def record(self, file: StoredFile) -> FileRecord:
         chunks = self.rows.of_file(file)
         rows = self.rows.look_up(REFERENCES_TABLE, "file_id", file.id)
-        return _record(file, chunks, rows[0]["facts"] if rows else None)
+        return _record(file, chunks, rows[0][1] if rows else None)

@@ -63,35 +63,27 @@ _BEYOND_END = "416"
 """The answer to a request for a part that an object does not have."""
 
 _RIGHTS = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
+_NONE = "No credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
 _UNKNOWN = "The service does not know these credentials: check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
 _EXPIRED = "The credentials have expired: renew them (AWS_SESSION_TOKEN, or your login), then try again."
-_NONE = "No credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
 _CLOCK = "The service's clock and this machine's differ too much: set the clock, then try again."
-_BUSY = "The service asks for fewer requests. Nothing is lost: wait a minute, then try again."
-_FAILED = "The service failed. Nothing is lost: try again later."
-_BUCKET = "There is no such bucket: make it, or correct the address."
-
 _REFUSALS = {
+    **dict.fromkeys(("InvalidAccessKeyId", "SignatureDoesNotMatch"), _UNKNOWN),
+    **dict.fromkeys(("ExpiredToken", "RequestExpired", "InvalidToken"), _EXPIRED),
     "AccessDenied": _RIGHTS,
-    "InvalidAccessKeyId": _UNKNOWN,
-    "SignatureDoesNotMatch": _UNKNOWN,
-    "ExpiredToken": _EXPIRED,
-    "RequestExpired": _EXPIRED,
-    "InvalidToken": _EXPIRED,
     "RequestTimeTooSkewed": _CLOCK,
 }
 _FAILURES = {
-    "NoSuchBucket": _BUCKET,
-    "SlowDown": _BUSY,
-    "429": _BUSY,
-    "503": _BUSY,
-    "500": _FAILED,
-    "502": _FAILED,
+    "NoSuchBucket": "There is no such bucket: make it, or correct the address.",
+    **dict.fromkeys(("500", "502"), "The service failed. Nothing is lost: try again later."),
+    **dict.fromkeys(
+        ("SlowDown", "429", "503"),
+        "The service asks for fewer requests. Nothing is lost: wait a minute, then try again.",
+    ),
 }
 
-
-INDEX_CACHE_BYTES = 192 << 20
-METADATA_CACHE_BYTES = 48 << 20
+INDEX_CACHE_BYTES = 128 << 20
+METADATA_CACHE_BYTES = 32 << 20
 """What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
 
 KEEP_VERSIONS = timedelta(hours=1)
@@ -113,6 +105,7 @@ since lancedb asks six times for a list. Plain HTTP only where the address given
 _LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "30"}
 """For rows, which may come over a slow line."""
 
+_SHOWN_CHARS = 300
 _MAX_LISTED = 2_000
 """Numbers in one condition."""
 
@@ -162,6 +155,7 @@ class Tables:
         self.location = location
         self._options = dict(options or {})
         self._guard = threading.Lock()
+        self._session: lancedb.Session | None = None
         self._databases: dict[str, lancedb.DBConnection] = {}
 
     def head(self) -> Head | None:
@@ -211,9 +205,9 @@ class Tables:
                 "A published index needs a package that is not installed.",
                 hint="Run `pip install 'findspot[lance]'`.",
             ) from None
-        session = lancedb.Session(
-            index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
-        )
+        if self._session is None:
+            self._session = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
+        session = self._session
         if isinstance(self.location, Path):
             return lancedb.connect(self.location / name, session=session)
         uri = f"{self.location.rstrip('/')}/{name}"
@@ -419,43 +413,23 @@ def _index(table: Table, name: str) -> None:
 
 def translation(error: Exception, location: str | Path) -> FindspotError:
     """Return our error for one of lancedb's."""
-    text = f"{error}"
+    text = " ".join(f"{error}".split())
+    shown = text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
     if any(word in text for word in _CONFLICTS):
         return OvertakenError("another publisher")
-    if not isinstance(location, Path):
-        return _refusal(text, location) or _failure(text, location)
-    if "os error 28" in text:
-        return disk_full(location)
-    return (
-        PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(_shortened(text))
-    )
-
-
-def _refusal(text: str, location: str) -> StoreRefusedError | None:
-    code, status = _named_error(text)
+    if isinstance(location, Path):
+        if "os error 28" in text:
+            return disk_full(location)
+        return PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(shown)
+    named, answered = _CODE.search(text), _STATUS.search(text)
+    code, status = named[1] if named else "", answered[1] if answered else ""
+    said = f"{location}: {status} {code}".strip()
     if code in _REFUSALS or status in _REFUSED:
-        return StoreRefusedError(f"{location}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
+        return StoreRefusedError(said, hint=_REFUSALS.get(code, _RIGHTS))
     if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
         return StoreRefusedError(f"{location}: no credentials", hint=_NONE)
-    return None
-
-
-def _failure(text: str, location: str) -> FindspotError:
-    code, status = _named_error(text)
     if status and status != _BEYOND_END:
-        hint = _FAILURES.get(code) or _FAILURES.get(status, "")
-        return StoreUnavailableError(f"{location}: {status} {code}".strip(), hint=hint)
+        return StoreUnavailableError(said, hint=_FAILURES.get(code) or _FAILURES.get(status, ""))
     if status or any(word in text for word in _DAMAGED):
-        return IndexCorruptError(_shortened(text))
-    return StoreUnavailableError(f"{location}: {_shortened(text)}")  # away or slow: the texts are the same
-
-
-def _named_error(text: str) -> tuple[str, str]:
-    """Return the error that the service named, and the status of its answer."""
-    code, status = _CODE.search(text), _STATUS.search(text)
-    return code[1] if code else "", status[1] if status else ""
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 300 else line[:300] + "…"
+        return IndexCorruptError(shown)
+    return StoreUnavailableError(f"{location}: {shown}")  # away or slow: the texts are the same
