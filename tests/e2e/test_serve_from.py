@@ -1,0 +1,103 @@
+"""Readers: `serve --from` answers from a published index, any of several does, and one may be killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.door import HELLO, Door, opened, post
+from e2e.harness import COMMAND, Pipe, environment
+from e2e.sample import make_sample
+
+COMMIT = "ab" * 20
+QUESTIONS = ("check a password", "session", "send mail", "how are users stored")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where an index is published whose files are nowhere."""
+    folder = tmp_path_factory.mktemp("publisher")
+    project, published = make_sample(folder / "shop"), folder / "published"
+    options = ("--project", str(project), "--commit", COMMIT, "--branch", "main")
+    publish = [COMMAND[0], "publish", str(published), *options]
+    subprocess.run(publish, env=environment(folder / "home"), capture_output=True, check=True)
+    return published
+
+
+def answer(door: str, question: str, session: dict[str, str]) -> list[tuple[str, int]]:
+    """The places that a reader finds, asked in a session that is opened with the first question."""
+    if not session:
+        session["Mcp_Session_Id"] = post(door, HELLO).headers["Mcp-Session-Id"]
+    asked = {"name": "search_code", "arguments": {"query": question, "format": "json"}}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked}
+    found: dict[str, Any] = json.load(post(door, message, **session))["result"]["structuredContent"]
+    assert "commit abababa of main" in found["warning"]
+    return [(hit["path"], hit["startLine"]) for hit in found["results"]]
+
+
+def test_readers_answer_alike_and_one_may_be_killed(address: Path, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        options = ("--no-token", "--from", str(address))
+        first = subprocess.Popen(
+            [*COMMAND, "--http", "127.0.0.1:0", *options],
+            env=environment(tmp_path / "one"),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        stack.enter_context(first)
+        stack.callback(first.kill)
+        doors = [Door(first), stack.enter_context(opened(tmp_path / "two", tmp_path, *options))]
+        places = [door.address for door in doors]
+        expected = {question: answer(places[0], question, {}) for question in QUESTIONS}
+        assert all(expected.values())
+        assert expected == {question: answer(places[1], question, {}) for question in QUESTIONS}
+        answered = [threading.Semaphore(0) for _ in range(4)]
+        wrong: list[object] = []
+        over = threading.Event()
+
+        def client(number: int) -> None:
+            """Ask one reader, as behind a sticky balancer, and the other once it is gone."""
+            mine, session = list(places[number % 2 :] + places[: number % 2]), dict[str, str]()
+            while not over.is_set():
+                for question in QUESTIONS:
+                    try:
+                        found = answer(mine[0], question, session)
+                    except (OSError, ValueError):  # nobody there, or an answer that was cut off
+                        mine.reverse()
+                        session.clear()
+                        found = answer(mine[0], question, session)
+                    if found != expected[question]:
+                        wrong.append((question, found))
+                    answered[number].release()
+
+        clients = [threading.Thread(target=client, args=(number,)) for number in range(len(answered))]
+        for each in clients:
+            each.start()
+        for each in answered:
+            each.acquire()
+        first.kill()
+        for each in answered:  # some rounds after it
+            for _ in range(3 * len(QUESTIONS)):
+                assert each.acquire(timeout=120)
+        over.set()
+        for each in clients:
+            each.join()
+        assert wrong == []
+
+
+def test_an_assistant_can_start_a_reader(address: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    with Pipe(tmp_path / "home", tmp_path / "elsewhere", "--from", str(address)) as server:
+        server.initialize()
+        tools = {tool["name"] for tool in server.result("tools/list", {})["tools"]}
+        assert "search_code" in tools
+        assert "index_codebase" not in tools
+        assert server.values("search_code", query="check a password")["results"]
+    indexes = list((tmp_path / "home/indexes").rglob("*.sqlite"))
+    assert indexes == []
