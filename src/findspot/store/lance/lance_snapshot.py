@@ -56,8 +56,8 @@ from findspot.store.word_counts import Column, Frequencies, LiveWords, WordCount
 if TYPE_CHECKING:
     from lancedb.table import Table
 
-CHUNK_BYTES = 48 << 20
-LOOKUP_BYTES = 24 << 20
+CHUNK_BYTES = 32 << 20
+LOOKUP_BYTES = 12 << 20
 """Of chunks, and of rows by key, that are kept as they were read."""
 _MORE = 1.4
 """Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""

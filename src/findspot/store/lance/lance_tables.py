@@ -82,8 +82,8 @@ _FAILURES = {
     ),
 }
 
-INDEX_CACHE_BYTES = 128 << 20
-METADATA_CACHE_BYTES = 32 << 20
+INDEX_CACHE_BYTES = 80 << 20
+METADATA_CACHE_BYTES = 24 << 20
 """What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
 
 KEEP_VERSIONS = timedelta(hours=1)
