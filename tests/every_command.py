@@ -79,8 +79,7 @@ def execute(words: list[str], *, stays: bool = False) -> None:
 def main(address: str) -> None:
     indexes = Path(os.environ["FINDSPOT_HOME"], "indexes")
     for words, command in commands(findspot):
-        if not list(indexes.glob("*/index.sqlite")):  # at the beginning, or deleted or moved by the last one
-            execute(["delete", "--yes"])
+        if not list(indexes.glob("*/index.sqlite")):  # at the beginning, or deleted by the last one
             execute(["index", "--store", address])
         if words not in LEFT_OUT:
             execute([*words, *arguments(command, address)], stays=words in STAYS)

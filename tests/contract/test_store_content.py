@@ -59,6 +59,15 @@ def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> N
         assert held[-1].chunk_type == ChunkType.SYMBOLS
 
 
+def test_names_of_a_line_that_differ_by_case_come_out(store: Store) -> None:
+    """Found by publishing real repositories: one of the two is stored, and reading the file failed."""
+    put(store, record("a.js", "const Item = item", names=("Item", "item")))
+    with store.snapshot() as snapshot:
+        (file,) = snapshot.files.files
+        (chunk,) = snapshot.record(file).chunks
+        assert [symbol.name for symbol in chunk.chunk.symbols] == ["Item", "item"]
+
+
 def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> None:
     put(store, *(record(f"{n}.py", f"text {n}", f"common {n}") for n in range(8)), full_record())
     with store.writer() as writer:

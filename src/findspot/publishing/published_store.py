@@ -150,7 +150,9 @@ class PublishedStore:
             if self._opened is None or time.monotonic() >= self._look_at:
                 self._look()
             if self._opened is None:
-                raise IndexNotFoundError(str(self._root), self.address)
+                missing = IndexNotFoundError(str(self._root), self.address)
+                missing.hint = f"Nothing is published at {self.address}: run `findspot publish` there first."
+                raise missing
             return self._opened[1]
         finally:
             self._guard.release()

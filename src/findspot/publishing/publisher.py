@@ -120,7 +120,7 @@ class Publisher:
         wanted = {(file.path, file.sha256) for file in snapshot.files.files}
         best: tuple[int, Entry | None, list[NumberedFile]] = -1, None, []
         for entry in (by_version[near] for near in likely_near(by_version, version)):
-            files = VersionRows(self._tables, entry.tables).numbered
+            files = list(VersionRows(self._tables, entry.tables).numbered())
             shared = len(wanted & {(each.file.path, each.file.sha256) for each in files})
             if shared > best[0]:
                 best = shared, entry, files

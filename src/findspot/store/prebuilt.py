@@ -86,33 +86,23 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
     """Write the index to one file, which is there whole or not at all."""
     if target.exists() and not target.is_file():  # a device or a pipe would be gone
         raise InvalidArgumentError(f"{target} is not a file that can be replaced.")
-    with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
-        path = Path(folder, _WORKING)
-        copy_complete(store, path)
-        return pack_database(path, target, project)
-
-
-def copy_complete(store: Store, path: Path) -> None:
-    """Write a finished index to one database file, fit for others."""
     if store.meta().get("build") != COMPLETE:
         raise InvalidArgumentError(
             "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
         )
-    store.maintenance.copy_to(path)
-    with contextlib.closing(connect(path)) as db:
-        db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-
-
-def pack_database(path: Path, target: Path, project: str, mode: int = PRIVATE_FILE_MODE) -> Manifest:
-    """Write a database file, as `copy_complete` writes it, to an archive."""
-    manifest = _describe(path, project)
-    with (
-        replacing(target, mode) as out,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-    ):
-        archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
-        archive.write(path, FILE_NAME)
-    return manifest
+    with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
+        path = Path(folder, _WORKING)
+        store.maintenance.copy_to(path)
+        with contextlib.closing(connect(path)) as db:
+            db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
+        manifest = _describe(path, project)
+        with (
+            replacing(target, PRIVATE_FILE_MODE) as out,
+            zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
+            archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+            archive.write(path, FILE_NAME)
+        return manifest
 
 
 def _describe(path: Path, project: str) -> Manifest:
@@ -147,23 +137,17 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
     """
     path = store.folder / _WORKING
     try:
-        manifest = extract(source, path)
+        remove_database(path)
+        with _opened(source) as archive:
+            manifest = _manifest(archive)
+            with translated_os_errors(path), archive.open(FILE_NAME) as packed:
+                _extract(packed, path, manifest)
+        check_database(path, manifest.model)
         take_checked(path, store, root, check)
     finally:
         remove_database(path)
     counts = store.figures()[1].values()
     return Imported(manifest, sum(files for files, _ in counts), sum(chunks for _, chunks in counts))
-
-
-def extract(source: Path, path: Path) -> Manifest:
-    """Write the database of an archive to a file, once it is what its manifest says."""
-    remove_database(path)
-    with _opened(source) as archive:
-        manifest = _manifest(archive)
-        with translated_os_errors(path), archive.open(FILE_NAME) as packed:
-            _extract(packed, path, manifest)
-    check_database(path, manifest.model)
-    return manifest
 
 
 def take_checked(path: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> None:
@@ -184,7 +168,7 @@ _DAMAGES = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
     KeyError, EOFError, RuntimeError, ValueError,
 )  # fmt: skip
-"""What reading an archive raises if somebody made or changed it otherwise than `pack_database`."""
+"""What reading an archive raises if somebody made or changed it otherwise than `pack`."""
 
 
 @contextlib.contextmanager

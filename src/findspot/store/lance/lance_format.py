@@ -41,7 +41,6 @@ REFERENCES_TABLE = "references"
 EDGES_TABLE = "edges"
 SKIPS_TABLE = "skips"
 WORDS_TABLE = "words"
-COMMITS_TABLE = "commits"
 HEAD_TABLE = "findspot_head"
 
 CHUNK_TABLES = {Corpus.CODE.value: CODE_TABLE, Corpus.DOCS.value: DOCS_TABLE}
@@ -55,7 +54,7 @@ BY_FILE = {
     EDGES_TABLE: "file_id",
 }
 """The tables whose rows belong to files, and the field that says to which."""
-WHOLE = (SKIPS_TABLE, WORDS_TABLE, COMMITS_TABLE)
+WHOLE = (SKIPS_TABLE, WORDS_TABLE)
 """The tables that a version replaces as a whole."""
 TABLES = (*BY_FILE, *WHOLE)
 
@@ -77,7 +76,6 @@ _FIELDS = {
     EDGES_TABLE: "target:int64 file_id:int64 data:binary",
     SKIPS_TABLE: "path reason detail size:int64 mtime_ns:int64",
     WORDS_TABLE: "corpus chunks:int64 tokens:int64 hashes:binary counts:binary",
-    COMMITS_TABLE: "number:int64 hash words vector:binary packed:binary",
     HEAD_TABLE: "generation:int64 format:int64 state",
 }
 SPECIFIED_DIMENSIONS = 384

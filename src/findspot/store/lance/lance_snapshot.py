@@ -7,15 +7,15 @@ computed from the rows of candidates by the same code as in a local index, so th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.cache import Cache
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import Facts, unpack
 from findspot.core.model import Skip, SkipReason, Stamp, Symbol
@@ -67,6 +67,30 @@ _FEW_FILES = 20_000
 """That a search is limited to by a condition; of more, the others are left out of what it finds."""
 
 
+class Cache:
+    """Values by key; the ones used longest ago are dropped."""
+
+    def __init__(self, most: int, size: Callable[[Any], int] = lambda _: 1) -> None:
+        self._most, self._size, self._held = most, size, 0
+        self._guard = threading.Lock()
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable) -> Any:
+        """Return a value; None where there is none."""
+        with self._guard:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        with self._guard:
+            if key not in self._values:
+                self._held += self._size(value)
+            self._values[key] = value
+            while self._held > self._most:
+                self._held -= self._size(self._values.popitem(last=False)[1])
+
+
 class VersionRows:
     """The tables of one version, opened, and the rows that were read last."""
 
@@ -75,8 +99,13 @@ class VersionRows:
         self._opened: dict[str, Table] = {}
         self._chunks = Cache(CHUNK_BYTES, lambda chunk: chunk.size)
         self._lookups = Cache(LOOKUP_BYTES, lambda rows: 200 + sum(map(_bytes_of, rows)))
-        self.numbered = sorted(map(_numbered, self.all(FILES_TABLE)), key=lambda each: each.file.path)
-        self.files = FileTable([each.file for each in self.numbered])
+        self.files = FileTable(sorted((each.file for each in self.numbered()), key=lambda file: file.path))
+
+    def numbered(self) -> Iterator[NumberedFile]:
+        """Yield every file with the digest of its edges."""
+        for number, path, corpus, language, size, sha256, chunks, edges in self.all(FILES_TABLE):
+            file = StoredFile(number, path, corpus, language, size, 0, sha256, chunks)
+            yield NumberedFile(number, file, edges)
 
     def table(self, name: str) -> Table:
         """Return a table at the version; every table is opened once."""
@@ -176,11 +205,6 @@ class VersionRows:
     def _corpus(self, number: int) -> str | None:
         file = self.files.by_id.get(number >> ORDINAL_BITS)
         return file.corpus if file else None
-
-
-def _numbered(row: tuple[Any, ...]) -> NumberedFile:
-    number, path, corpus, language, size, sha256, chunks, edges = row
-    return NumberedFile(number, StoredFile(number, path, corpus, language, size, 0, sha256, chunks), edges)
 
 
 def _bytes_of(row: Any) -> int:

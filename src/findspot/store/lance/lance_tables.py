@@ -82,7 +82,7 @@ _FAILURES = {
     ),
 }
 
-INDEX_CACHE_BYTES = 80 << 20
+INDEX_CACHE_BYTES = 64 << 20
 METADATA_CACHE_BYTES = 24 << 20
 """What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
 
@@ -421,6 +421,10 @@ def translation(error: Exception, location: str | Path) -> FindspotError:
         if "os error 28" in text:
             return disk_full(location)
         return PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(shown)
+    return _answer_of_service(text, shown, location)
+
+
+def _answer_of_service(text: str, shown: str, location: str) -> FindspotError:
     named, answered = _CODE.search(text), _STATUS.search(text)
     code, status = named[1] if named else "", answered[1] if answered else ""
     said = f"{location}: {status} {code}".strip()
