@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -93,12 +93,14 @@ class Project:
         *,
         force: bool = False,
         allow_large: bool = False,
+        first: Callable[[], Iterable[str]] = tuple,
         progress: ProgressSink = ignore_progress,
         cancel: CancelToken | None = None,
     ) -> IndexReport:
         """Bring the index up to date; build it first if there is none.
 
-        `force` indexes every file again. `allow_large` agrees to a project of more than `maxFiles`.
+        `force` indexes every file again. `allow_large` agrees to a project of more than `maxFiles`. `first`
+        returns paths that are indexed before the others.
         """
         index = self.index
         run = index.run(
@@ -106,6 +108,7 @@ class Project:
             options=index.flags,
             force=force,
             allow_large=allow_large,
+            first=first,
             progress=progress,
             cancel=cancel or CancelToken(),
         )

@@ -100,8 +100,8 @@ def test_a_project_named_twice(findspot: Program, make_project: Make) -> None:
 
 def test_verbose_adds_what_a_developer_needs(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    assert "No index at" not in findspot("files", "*", cwd=root).err
-    assert "INDEX_NOT_FOUND: No index at" in findspot("files", "*", "-v", cwd=root).err
+    assert "No index at" not in findspot("files", "*", "--no-update", cwd=root).err
+    assert "INDEX_NOT_FOUND: No index at" in findspot("files", "*", "--no-update", "-v", cwd=root).err
 
 
 def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project: Make) -> None:

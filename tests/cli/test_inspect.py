@@ -141,20 +141,16 @@ def test_files_refuses_a_bad_glob(shared: Program) -> None:
 
 
 def test_files_without_an_index(findspot: Program, make_project: Make) -> None:
-    done = findspot("files", "**", "--json", cwd=make_project())
+    done = findspot("files", "**", "--no-update", "--json", cwd=make_project())
     assert done.code == 3
     assert done.json["code"] == "INDEX_NOT_FOUND"
     assert done.json["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
 
 
-def test_files_offers_to_index_on_a_terminal(findspot: Program, make_project: Make) -> None:
-    root, question = make_project(), "index it now? [y/N]"
-    declined = findspot.on_terminal("files", "*.py", cwd=root, answers={question: "n\n"}, whole=True)
-    assert declined.code == 1
-    assert declined.err.rstrip().endswith("Cancelled; nothing was changed.")
-    agreed = findspot.on_terminal("files", "*.py", cwd=root, answers={question: "y\n"}, whole=True)
-    assert agreed.code == 0
-    assert agreed.err.splitlines()[-1].endswith("src/greet.py")
+def test_files_makes_the_index_that_it_needs(findspot: Program, make_project: Make) -> None:
+    done = findspot("files", "*.py", cwd=make_project())
+    assert (done.code, done.out) == (0, "src/greet.py\n")
+    assert "has no index yet" in done.err
 
 
 def test_projects(shared: Program, findspot: Program) -> None:

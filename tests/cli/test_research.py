@@ -75,7 +75,7 @@ class TestResearch:
         assert ask("research", *arguments).code == 2
 
     def test_no_index(self, ask: Ask, tmp_path: Path) -> None:
-        assert ask("research", "x", "--project", str(tmp_path)).code == 3
+        assert ask("research", "x", "--no-update", "--project", str(tmp_path)).code == 3
 
 
 class TestVerbs:

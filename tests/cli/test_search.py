@@ -282,7 +282,7 @@ class TestFailures:
     def test_no_index_is_exit_code_3(self, findspot: Program, tmp_path: Path) -> None:
         (tmp_path / "bare").mkdir()
         for command in ("search", "docs"):
-            done = findspot(command, "anything", "--project", tmp_path / "bare", "--json")
+            done = findspot(command, "anything", "--no-update", "--project", tmp_path / "bare", "--json")
             assert done.code == 3
             assert done.json["code"] == "INDEX_NOT_FOUND"
             assert "findspot index" in done.err

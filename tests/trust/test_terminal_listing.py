@@ -77,23 +77,47 @@ def test_notes_follow_the_pager_and_links_reach_only_a_terminal(
     assert "\x1b" not in plain + findspot("search", "client", cwd=project).out
 
 
-def test_without_an_index_a_terminal_is_asked_and_a_pipe_is_told(findspot: Program, make: MakeFolder) -> None:
-    """first-impression A4: no question where nobody can answer; on a terminal, index and answer."""
+def test_a_question_makes_the_index_that_it_needs(findspot: Program, make: MakeFolder) -> None:
+    """The first answer needs no step before it; a pipe is told on standard error what happens."""
     root = make({"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
-    piped = findspot("search", "greet", cwd=root)
-    assert (piped.code, piped.out) == (3, "")
-    assert piped.err == (
-        f"error: This project hasn't been indexed yet.\nhint: Run `findspot index {root}`.\n"
-    )
-    half = findspot.on_terminal("search", "greet", cwd=root, answers={})  # its answers go into a pipe
-    assert (half.code, half.out) == (3, "")
-    assert "?" not in half.err
-    asked = findspot.on_terminal(
-        "search", "greet", cwd=root, answers={"index it now? [y/N]": "y\n"}, whole=True
-    )
+    told = findspot("search", "greet", "--no-update", cwd=root)
+    assert (told.code, told.out) == (3, "")
+    piped = findspot("greet a name", cwd=root)  # one argument with a space is a question
+    assert piped.code == 0
+    assert piped.out.startswith("1  greet.py:1-2  ")
+    assert piped.err.startswith(f"{root} has no index yet: it is indexed first.\n")
+    assert findspot("status", "--json", cwd=root).json["status"] == "ready"
+    again = findspot("greet a name", cwd=root)
+    assert (again.out, "no index" in again.err) == (piped.out, False)
+
+
+def test_a_question_on_a_terminal_asks_nothing(findspot: Program, make: MakeFolder) -> None:
+    root = make({"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
+    asked = findspot.on_terminal("search", "greet", cwd=root, answers={}, whole=True)
     assert asked.code == 0
     assert "greet.py" in asked.err
-    assert "1 result" in asked.err
+    assert "[y/N]" not in asked.err
+
+
+def test_a_question_in_a_home_folder_asks_first(findspot: Program, make: MakeFolder) -> None:
+    root = make({"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"})
+    for home in (root, root / "below"):
+        home.mkdir(exist_ok=True)
+        refused = findspot("search", "greet", cwd=root, env={"HOME": str(home), "USERPROFILE": str(home)})
+        assert refused.code == 2
+        assert "home folder. Index all of it?" in refused.err
+        assert "Pass --yes to `findspot index`." in refused.err
+
+
+def test_the_files_with_the_words_of_a_question_are_indexed_first(make: MakeFolder) -> None:
+    """An answer from a part of the project is right where that part has its words."""
+    from findspot.search.likely_files import likely_files
+
+    files = {f"part{number}.py": "def nothing():\n    pass\n" for number in range(40)}
+    held = {"billing.py": "def send_invoice():\n    pass\n", "tests/test_billing.py": "send_invoice\n"}
+    root = make(files | held)
+    assert likely_files(root, "where is an invoice sent") == ["billing.py", "tests/test_billing.py"]
+    assert likely_files(root, "where is it") == []
 
 
 def test_a_first_index_suggests_questions_that_it_answers(findspot: Program, make: MakeFolder) -> None:

@@ -28,7 +28,7 @@ def test_a_worktree_is_a_project_of_its_own(findspot: Program, serve: Serve, mak
     status = findspot("status", "--json", cwd=main).json
     assert status["skipped"]["repository"] == 1
     assert ".claude/worktrees/feature/" in status["notes"][0]
-    missing = findspot("search", "total", cwd=worktree)
+    missing = findspot("search", "total", "--no-update", cwd=worktree)
     assert missing.code == 3
     assert str(worktree) in missing.err
 

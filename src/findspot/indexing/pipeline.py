@@ -110,6 +110,8 @@ class Run:
     """Settings given for this run alone; what catches up with it keeps to them."""
     seed: Callable[[Sequence[SourceFile]], str | None] | None = None
     """Begins the index from a published one if that is faster; returns a note about it."""
+    first: Callable[[], Iterable[str]] = tuple
+    """Returns paths that are to be indexed before the others, in this order: a question waits for them."""
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
     commit_s: float = COMMIT_S
@@ -373,9 +375,12 @@ class _Commits:
         self._run, self._writer = run, writer
         self.done = self._committed = done
         self._at, self._chunks, self._wait_s = time.monotonic(), 0, run.commit_s
+        self._is_begun = False
 
     def if_due(self) -> None:
         """Commit if there is something new, and much of it or long since the last commit."""
+        if not self._is_begun and self.done > self._committed:  # the workers have started
+            self._is_begun, self._at = True, time.monotonic()
         late = time.monotonic() - self._at >= self._wait_s
         if self.done > self._committed and (late or self._run.chunks - self._chunks >= _COMMIT_CHUNKS):
             self.commit()
@@ -399,7 +404,8 @@ def _outcomes(
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
     # A file that costs much must not keep the others from being found meanwhile.
-    changed.sort(key=lambda compared: compared[0].size // _SMALL_BYTES)
+    first = {path: place for place, path in enumerate(run.first())}
+    changed.sort(key=lambda each: (first.get(each[0].path, len(first)), each[0].size // _SMALL_BYTES))
     size = worker_count(len(changed), sum(file.size for file, _ in changed))
     with run.workers.lend(_setup(run, size, embedder), size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in changed)

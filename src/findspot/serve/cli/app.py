@@ -92,6 +92,13 @@ class LazyGroup(Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take one argument with a space in it for a question."""
+        is_question = " " in args[0].strip() and not args[0].startswith("-")
+        return super().resolve_command(ctx, ["search", *args] if is_question else args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the commands without importing them."""
         names = [
@@ -128,9 +135,9 @@ def findspot(ctx: click.Context) -> None:
 
     \b
     First steps:
-      findspot index                  index the project you are in
-      findspot search how is it done  ask it a question
-      findspot setup                  connect the assistants on this machine
+      findspot "how is it done"    ask the project you are in; the first time it is indexed
+      findspot callers send_mail   follow its code
+      findspot setup               connect the assistants on this machine
 
     Without a command, `findspot` searches as you type.
     """

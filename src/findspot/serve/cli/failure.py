@@ -46,14 +46,22 @@ _EXIT_CODES = {
 class ConfirmationRequiredError(InvalidArgumentError):
     """A question that nobody is there to answer."""
 
+    agree = "Pass --yes."
+
     def __init__(self, question: str) -> None:
         self.question = question
         super().__init__(
-            f"This needs confirmation, and there is no terminal to ask on ({question}) Pass --yes."
+            f"This needs confirmation, and there is no terminal to ask on ({question}) {self.agree}"
         )
 
 
-class LargeProjectError(ConfirmationRequiredError):
+class IndexUnaskedError(ConfirmationRequiredError):
+    """The question whether to index a folder, of any command that begins an index."""
+
+    agree = "Pass --yes to `findspot index`."
+
+
+class LargeProjectError(IndexUnaskedError):
     """The question whether to index more files than are usual."""
 
     code = FileLimitError.code

@@ -31,7 +31,7 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     findspot history src/shop/cart.py:10-40
     findspot history CartService
     """
-    with open_index(project, reply, update=False) as index:
+    with open_index(project, reply, update=True) as index:
         with stoppable() as cancel, shown_progress(quiet=True) as progress:
             index.project.history.update_soon()
             index.project.history.wait(cancel, progress)

@@ -16,10 +16,11 @@ from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_
 from findspot.core.errors import FileLimitError, FindspotError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.paths import absolute, expanded
-from findspot.core.progress import CancelToken
+from findspot.core.progress import CancelToken, ignore_progress
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.failure import LargeProjectError
+from findspot.serve.cli.failure import IndexUnaskedError, LargeProjectError
+from findspot.serve.cli.first_index import FirstIndex
 from findspot.serve.cli.interaction import (
     agreed,
     can_ask,
@@ -43,6 +44,7 @@ _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
 _MOST_SECRETS = 3
 NOT_INDEXED = "Not indexed. Run `findspot index`. `findspot --help` lists all commands."
+_INDEXING_FIRST = "{} has no index yet: it is indexed first."
 _MANY_FILES = 1_000
 """Fewer are indexed before anyone has read a line about it."""
 
@@ -179,15 +181,6 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
     return {"warning": " ".join(notes)} if notes else {}
 
 
-def offer_index(project: Project, reply: Reply) -> None:
-    """Offer to index a project that has no index, if there is somebody to ask."""
-    if project.store.exists or not can_offer():
-        return
-    missing = IndexNotFoundError(str(project.root), str(project.store.folder))
-    confirm(missing.user_message, False, reply, about=str(project.root))
-    update_project(project, reply, force=False, yes=False)
-
-
 def index_if_wanted(project: Project, reply: Reply) -> bool:
     """Return whether there is an index, after an offer to make one; say so if there is none."""
     if project.store.exists:
@@ -207,10 +200,12 @@ def index_if_wanted(project: Project, reply: Reply) -> bool:
 def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None:
     """Make the index ready to answer; returns a note if it lacks changes on disk.
 
-    If there is no index, offer to make it. Otherwise bring it up to date or, with `update` off, count the
-    changes that it lacks.
+    Make it or bring it up to date or, with `update` off, count the changes that it lacks.
     """
-    offer_index(project, reply)
+    if update and not project.store.exists:
+        output.note(_INDEXING_FIRST.format(project.root))
+        update_project(project, reply, force=False, yes=False)
+        return None
     if not update:
         waiting = project.status().pending_changes
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
@@ -228,6 +223,16 @@ class OpenIndex:
     under: str | None
     behind: str | None
     """The note that changes on disk are not indexed yet."""
+    first: FirstIndex | None = None
+    """The run that makes the index, if there was none."""
+
+    def finish(self, reply: Reply) -> bool:
+        """Wait for the rest of the first index; return whether it lacked files until now."""
+        if self.first is None or self.first.is_done or remote_terminal() is not None:
+            return False  # the resident process goes on by itself
+        output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
+        _watched(self.first, reply, self.first.wait)
+        return True
 
     def warning(self, *others: str | None) -> str | None:
         """Return everything a reader of an answer should know, in one text."""
@@ -235,27 +240,64 @@ class OpenIndex:
 
 
 @contextlib.contextmanager
-def open_index(given: str | None, reply: Reply, *, update: bool) -> Iterator[OpenIndex]:
-    """Provide the index that a question is put to."""
+def open_index(
+    given: str | None, reply: Reply, *, update: bool, question: str | None = None
+) -> Iterator[OpenIndex]:
+    """Provide the index that a question is put to; without one, a search is answered while it is made."""
     with open_project(given) as project:
-        behind = prepare_index(project, reply, update=update)
-        yield OpenIndex(project, folder_inside(project, given), behind)
+        if question is None or not update or project.store.exists:
+            behind = prepare_index(project, reply, update=update)
+            yield OpenIndex(project, folder_inside(project, given), behind)
+            return
+        output.note(_INDEXING_FIRST.format(project.root))
+        with stoppable() as cancel:
+            first = FirstIndex(project, question, cancel)
+            _begin_first(project, first, reply)
+            try:
+                yield OpenIndex(project, folder_inside(project, given), None, first)
+            finally:
+                if remote_terminal() is None:
+                    first.interrupt()
+
+
+def _begin_first(project: Project, first: FirstIndex, reply: Reply) -> None:
+    """Begin to index, after the questions that `findspot index` asks, and wait for what can answer."""
+    _agree_to_begin(project, reply, yes=False)
+    try:
+        first.begin(allow_large=False)
+        _watched(first, reply, first.wait_for_first)
+    except FileLimitError as large:
+        confirm(large.user_message, False, reply, unasked=LargeProjectError)
+        first.begin(allow_large=True)
+        _watched(first, reply, first.wait_for_first)
+
+
+def _watched(first: FirstIndex, reply: Reply, wait: Callable[[], object]) -> None:
+    try:
+        with shown_progress(quiet=reply.json) as first.progress:
+            wait()
+    finally:
+        first.progress = ignore_progress
 
 
 def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
     """Run the update; ask first about a home folder, a published index, and a project over `maxFiles`."""
-    root, home = project.root, expanded("~").resolve()
-    if not project.store.exists and home.is_relative_to(root):
-        what = "is your home folder" if root == home else "holds your home folder"
-        confirm(f"{root} {what}. Index all of it?", yes, reply)
-        output.note(f"Looking through {root}; that may take a while.")
-    if not force:
-        offer_published(project)
+    _agree_to_begin(project, reply, yes=yes, force=force)
     try:
         return _run(project, reply, force=force, allow_large=yes)
     except FileLimitError as large:
         confirm(large.user_message, yes, reply, unasked=LargeProjectError)
         return _run(project, reply, force=force, allow_large=True)
+
+
+def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = False) -> None:
+    root, home = project.root, expanded("~").resolve()
+    if not project.store.exists and home.is_relative_to(root):
+        what = "is your home folder" if root == home else "holds your home folder"
+        confirm(f"{root} {what}. Index all of it?", yes, reply, unasked=IndexUnaskedError)
+        output.note(f"Looking through {root}; that may take a while.")
+    if not force:
+        offer_published(project)
 
 
 def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> IndexReport:
@@ -380,7 +422,6 @@ def watch(reply: Reply, project: str | None) -> None:
     processes on one project one watches, and another takes over when it ends.
     """
     with open_project(project) as opened, stoppable() as cancel:
-        offer_index(opened, reply)
         opened.files(limit=1)  # without an index there is nothing to keep
         opened.index.shown_progress = functools.partial(shown_progress, quiet=reply.json, only_indexing=True)
         _follow_status(opened, reply, cancel)

@@ -17,7 +17,7 @@ from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import activity
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import open_index
+from findspot.serve.cli.index_commands import OpenIndex, open_index
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from findspot.core.model import Results
     from findspot.core.paths import Roots
+    from findspot.project import Project
 
 UNLIMITED = 10**9
 
@@ -156,30 +157,43 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
     form, max_tokens, result_number = (options[name] for name in ("form", "max_tokens", "result_number"))
     query = query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
-    with open_index(given, reply, update=options["update"]) as index:
+
+    def ask(index: OpenIndex) -> Results:
         results = index.project.search(replace(query, under=index.under), wanted)
-        results = replace(results, warning=index.warning(results.warning))
+        return replace(results, warning=index.warning(results.warning))
+
+    def show(results: Results) -> None:
+        files = {hit.path: location(index.project, hit.path) for hit in results.hits}
+        with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
+            if listed:
+                show_results(results, files, first=query.offset + 1, full=options["full"])
+            else:
+                usual = serve.max_tokens if form == COMPACT else UNLIMITED
+                room = max_tokens or usual
+                if reply.json:
+                    output.emit(fitted_values(results, corpus, room))
+                else:
+                    _print(fitted_text(results, corpus, form or "human", room), form)
+        if listed:
+            show_notes(results)
+        sys.stdout.flush()
+
+    with open_index(given, reply, update=options["update"], question=text) as index:
+        results = ask(index)
         serve = index.project.settings.serve
         form = form or serve.default_format
         root, roots = index.project.root, index.project.roots
-        files = {hit.path: location(index.project, hit.path) for hit in results.hits}
+        listed = not reply.json and form in (None, "human") and max_tokens is None
+        show(results)
         if index.project.settings.log.activity:
             later(lambda: _record(root, roots, corpus, results))
-    listed = not reply.json and form in (None, "human") and max_tokens is None
-    with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
-        if listed:
-            show_results(results, files, first=query.offset + 1, full=options["full"])
-        else:
-            usual = serve.max_tokens if form == COMPACT else UNLIMITED
-            room = max_tokens or usual
-            if reply.json:
-                output.emit(fitted_values(results, corpus, room))
-            else:
-                _print(fitted_text(results, corpus, form or "human", room), form)
-    if listed:
-        show_notes(results)
-    if result_number is not None:
-        _open(results, files, result_number, first=query.offset + 1)
+        if result_number is not None:
+            _open(index.project, results, result_number, first=query.offset + 1)
+        if index.finish(reply) and listed and sys.stdout.isatty():
+            again = ask(index)
+            if [(hit.path, hit.span) for hit in again.hits] != [(hit.path, hit.span) for hit in results.hits]:
+                output.note("With every file indexed:", bold=True)
+                show(again)
 
 
 def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
@@ -202,14 +216,14 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     )
 
 
-def _open(results: Results, files: dict[str, Path], result_number: int, *, first: int) -> None:
+def _open(project: Project, results: Results, result_number: int, *, first: int) -> None:
     """Open the result with a number of the listing, whose first one has the number `first`; 0 is that one."""
     number, last = result_number or first, first + len(results.hits) - 1
     if not first <= number <= last:
         numbers = f"the results are {first} to {last}" if results.hits else "nothing was found"
         raise click.UsageError(f"There is no result {number}: {numbers}.")
     hit = results.hits[number - first]
-    open_in_editor(files[hit.path], hit.focus or hit.span.start)
+    open_in_editor(location(project, hit.path), hit.focus or hit.span.start)
 
 
 def _print(text: str, form: str | None) -> None:

@@ -1,0 +1,58 @@
+"""Which files of a project without an index may answer a question: those that hold its words."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+
+from findspot.core.platforms import NO_WINDOW
+from findspot.search.ripgrep import ripgrep_binary
+from findspot.text.tokens import STOP_WORDS, parts
+
+_MOST_FILES = 200
+_MOST_WORDS = 8
+_LOOK_S = 0.7
+"""What was found until then decides: the question waits."""
+
+_PROSE = (".md", ".rst", ".txt", ".html", ".po", ".json", ".svg")
+
+_OPTIONS = (
+    "--no-config", "--no-messages", "--only-matching", "--ignore-case", "--fixed-strings", "--with-filename",
+    "--no-heading", "--no-line-number", "--null", "--max-count=20", "--max-filesize=1M", "--max-columns=200",
+)  # fmt: skip
+
+
+def likely_files(root: Path, question: str) -> list[str]:
+    """Return the paths of the files with most of a question's words, rare words first; none without words."""
+    words = [word for word in dict.fromkeys(parts(question)) if len(word) > 2 and word not in STOP_WORDS]
+    stems = [word[:-2] if len(word) > 6 else word for word in words[:_MOST_WORDS]]
+    if not stems:
+        return []
+    holding: dict[str, set[str]] = {stem: set() for stem in stems}
+    command = [ripgrep_binary(), *_OPTIONS, *(f"--regexp={stem}" for stem in stems), "./"]
+    with subprocess.Popen(
+        command, cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, creationflags=NO_WINDOW
+    ) as process:
+        assert process.stdout is not None
+        timer = threading.Timer(_LOOK_S, process.kill)
+        timer.start()
+        for line in process.stdout:
+            name, _, found = line.partition(b"\0")
+            path = os.fsdecode(name).removeprefix("./").replace(os.sep, "/")
+            if (stem := found.strip().lower().decode("utf-8", "replace")) in holding:
+                holding[stem].add(path)
+        timer.cancel()
+    count = len(set().union(*holding.values()))
+    scores: Counter[str] = Counter()
+    for stem, paths in holding.items():
+        rarity = math.log(1 + count / (1 + len(paths)))
+        for path in paths:
+            scores[path] += rarity * (2 if stem in path.lower() else 1)  # type: ignore[assignment]
+    for path in scores:
+        if "test" in path.lower() or path.endswith(_PROSE):
+            scores[path] /= 2  # type: ignore[assignment]
+    return [path for path, _ in scores.most_common(_MOST_FILES)]
