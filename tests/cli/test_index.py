@@ -219,16 +219,6 @@ def test_an_unreadable_folder_is_an_error(findspot: Program, make_project: Make)
     assert "Check folder permissions" in done.err
 
 
-def test_a_large_first_run_is_announced_with_what_it_costs(findspot: Program, make_project: Make) -> None:
-    root = make_project(**{f"src/m{number}.py": f"x{number} = {number}\n" for number in range(1_000)})
-    first = findspot("index", root)
-    assert first.code == 0, first.err
-    assert "To index: 1,00" in first.err
-    assert "of disk" in first.err
-    assert "Left out: gitignored 1" in first.err
-    assert "To index" not in findspot("index", root).err
-
-
 def test_a_whole_home_folder_is_indexed_only_after_a_yes(
     findspot: Program, make_project: Callable[..., Path]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,10 +117,6 @@ def _has_same_content(file: SourceFile, stored: StoredFile, root: Path | Roots, 
     return isinstance(data, bytes) and len(data) == file.size and content_hash(data) == stored.sha256
 
 
-FILES_A_SECOND = 100
-BYTES_A_SECOND = 1_000_000
-"""On two cores, a third of what was measured: machines are slower, and have other things to do."""
-
 _DISK_PER_BYTE = 4.0
 _DISK_PER_FILE = 4_000
 
@@ -129,30 +124,6 @@ _DISK_PER_FILE = 4_000
 def disk_bytes(sizes: Iterable[int]) -> int:
     """Return about what an index of files of these sizes takes of the disk."""
     return int(sum(_DISK_PER_BYTE * size + _DISK_PER_FILE for size in sizes))
-
-
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """A project as it would be indexed."""
-
-    files: int
-    size: int
-    left_out: dict[str, int]
-
-    @property
-    def seconds(self) -> float:
-        return max(self.files / FILES_A_SECOND, self.size / BYTES_A_SECOND)
-
-    @property
-    def disk(self) -> int:
-        return int(self.size * _DISK_PER_BYTE + self.files * _DISK_PER_FILE)
-
-
-def foresee(tree: Roots, settings: Settings) -> Foreseen:
-    """Walk a project without reading its files."""
-    found = walk(tree, settings.discover)
-    left_out = Counter(str(skip.reason) for skip in found.skips)
-    return Foreseen(len(found.files), sum(file.size for file in found.files), dict(left_out))
 
 
 def pipeline_name(settings: Settings) -> str:

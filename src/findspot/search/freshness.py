@@ -23,6 +23,10 @@ _MIN_ANCHOR_CHARS = 4
 _MOST_NAMED = 3
 
 
+Listed = StoredFile | SourceFile
+"""A file of the index, or one that is not in it yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """Hits as the disk has them now, and the files that the index is behind with."""
@@ -62,22 +66,22 @@ class Disk:
             return data
         return None if content_hash(data) == file.sha256 else self._lines(file, data)
 
-    def lines(self, file: StoredFile) -> list[str] | Skip:
+    def lines(self, file: Listed) -> list[str] | Skip:
         """Return a file's lines as they may be shown now, read without following a link."""
         data = self._read(file)
         return data if isinstance(data, Skip) else self._lines(file, data)
 
-    def _read(self, file: StoredFile) -> bytes | Skip:
+    def _read(self, file: Listed) -> bytes | Skip:
         if is_secret_path(file.path):  # an index that somebody else built may name any file
             return Skip(file.path, SkipReason.DENIED)
         wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
         return read_file(self.roots, wanted, self._max_bytes)
 
-    def _lines(self, file: StoredFile, data: bytes) -> list[str] | Skip:
+    def _lines(self, file: Listed, data: bytes) -> list[str] | Skip:
         text = readable_text(file.path, data, self._secret_scan)
         return text if isinstance(text, Skip) else text.split("\n")
 
-    def looks_the_same(self, file: StoredFile) -> bool:
+    def looks_the_same(self, file: Listed) -> bool:
         """Return whether a file's size and times are those of the indexed one."""
         try:
             info = os.lstat("/".join(map(str, self.roots.holding(file.path))))
@@ -96,13 +100,13 @@ class IndexedText(Disk):
     def has(self, path: str) -> bool:
         return self._snapshot.files.find(path) is not None
 
-    def looks_the_same(self, file: StoredFile) -> bool:
+    def looks_the_same(self, file: Listed) -> bool:
         return False
 
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         return None
 
-    def lines(self, file: StoredFile) -> list[str]:
+    def lines(self, file: Listed) -> list[str]:
         """Return a file's lines as its chunks hold them: what no chunk holds is blank."""
         lines: dict[int, str] = {}
         cut = 0  # the number of a line that is too long for one chunk

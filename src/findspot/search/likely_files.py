@@ -6,7 +6,7 @@ import math
 import os
 import subprocess
 import threading
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 from findspot.core.platforms import NO_WINDOW
@@ -47,12 +47,12 @@ def likely_files(root: Path, question: str) -> list[str]:
                 holding[stem].add(path)
         timer.cancel()
     count = len(set().union(*holding.values()))
-    scores: Counter[str] = Counter()
+    scores: dict[str, float] = defaultdict(float)
     for stem, paths in holding.items():
         rarity = math.log(1 + count / (1 + len(paths)))
         for path in paths:
-            scores[path] += rarity * (2 if stem in path.lower() else 1)  # type: ignore[assignment]
+            scores[path] += rarity * (2 if stem in path.lower() else 1)
     for path in scores:
         if "test" in path.lower() or path.endswith(_PROSE):
-            scores[path] /= 2  # type: ignore[assignment]
-    return [path for path, _ in scores.most_common(_MOST_FILES)]
+            scores[path] /= 2
+    return sorted(scores, key=lambda path: (-scores[path], path))[:_MOST_FILES]

@@ -22,7 +22,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import GroupBy, Hit, Query, Results, Skip, Span
 from findspot.core.paths import Roots
 from findspot.core.platforms import NO_WINDOW
-from findspot.search.freshness import Disk
+from findspot.search.freshness import Disk, Listed
 from findspot.search.hits import by_file
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
@@ -66,7 +66,7 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     check_pattern(query.text)
     files = allowed_files(snapshot, query).files
     warning = None if files else nothing_to_search(snapshot, query)
-    search = _Search(disk, files, frozenset(snapshot.skips.files_read()))
+    search = PatternSearch(disk, files, frozenset(snapshot.skips.files_read()))
     found = search.first_lines(query.text, MAX_MATCHING_LINES + 1)
     if len(found) > MAX_MATCHING_LINES:
         found.pop()
@@ -91,41 +91,53 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     )
 
 
-class _Search:
+class PatternSearch:
     """The files of one search: those that ripgrep may read itself, and those whose text it is given."""
 
-    def __init__(self, disk: Disk, files: Sequence[StoredFile], partial: Set[str]) -> None:
-        """`partial` are the paths of files of which the index does not hold all."""
+    def __init__(self, disk: Disk, files: Sequence[Listed], partial: Set[str]) -> None:
+        """`partial` are the paths of files of which the index does not hold all, or nothing."""
         self._disk = disk
         self._order = {file.path: place for place, file in enumerate(files)}
         self._as_indexed = _as_indexed(disk, [file for file in files if file.path not in partial])
         whole = frozenset(self._as_indexed)
         self._others = [file for file in files if file.path not in whole]
 
-    def first_lines(self, pattern: str, count: int) -> list[Line]:
-        """Return the first matching lines, in order of path and line."""
-        deadline = time.monotonic() + TIMEOUT_S
+    def first_lines(
+        self, pattern: str, count: int, options: Sequence[str] = (), seconds: float = TIMEOUT_S
+    ) -> list[Line]:
+        """Return the first matching lines, in order of path and line; `options` are ripgrep's."""
+        asked = _Asked(pattern, options, time.monotonic() + seconds)
         found = [
-            *islice(_lines_on_disk(self._disk.roots, pattern, self._as_indexed, deadline), count),
-            *islice(_lines_given(self._disk, pattern, self._others, deadline), count),
+            *islice(_lines_on_disk(self._disk.roots, asked, self._as_indexed), count),
+            *islice(_lines_given(self._disk, asked, self._others), count),
         ]
         return sorted(found, key=lambda line: (self._order[line.path], line.number))[:count]
 
 
-def _lines_on_disk(roots: Roots, pattern: str, paths: Sequence[str], deadline: float) -> Iterator[Line]:
+class _Asked(NamedTuple):
+    pattern: str
+    options: Sequence[str]
+    deadline: float
+
+    @property
+    def is_inverted(self) -> bool:
+        return "--invert-match" in self.options
+
+
+def _lines_on_disk(roots: Roots, asked: _Asked, paths: Sequence[str]) -> Iterator[Line]:
     """Yield the matching lines that ripgrep sees at some paths, in order of path and line."""
     for folder, held in groupby(paths, key=lambda path: roots.holding(path)[0]):
         listed = list(held)
         prefix = listed[0].removesuffix(roots.holding(listed[0])[1])
         for first in range(0, len(listed), _PATHS_PER_RUN):
             part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_PER_RUN]]
-            for output in _ripgrep(["--", *part], deadline, pattern, folder=folder):
+            for output in _ripgrep(["--", *part], asked, folder=folder):
                 path, _, rest = output.partition(b"\0")
                 inside = os.fsdecode(path).removeprefix("./")
-                yield _line(prefix + inside, *_numbers(rest))
+                yield _line(prefix + inside, *_numbers(asked, rest))
 
 
-def _lines_given(disk: Disk, pattern: str, files: Sequence[StoredFile], deadline: float) -> Iterator[Line]:
+def _lines_given(disk: Disk, asked: _Asked, files: Sequence[Listed]) -> Iterator[Line]:
     """Yield the matching lines of files as they may be shown, which are fed to ripgrep as one text."""
     if not files:
         return
@@ -139,34 +151,35 @@ def _lines_given(disk: Disk, pattern: str, files: Sequence[StoredFile], deadline
             lines = disk.lines(file)
             if isinstance(lines, Skip):
                 continue
+            lines = lines if lines[-1] else lines[:-1]  # the last line ends with a newline
             paths.append(file.path)
             firsts.append(number)
             number += len(lines)
-            target.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+            target.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
-    for output in _ripgrep(["-"], deadline, pattern, feed=feed):
-        number, text, column = _numbers(output.partition(b"\0")[2])
+    for output in _ripgrep(["-"], asked, feed=feed):
+        number, text, column = _numbers(asked, output.partition(b"\0")[2])
         at = bisect_right(firsts, number) - 1
         yield _line(paths[at], number - firsts[at] + 1, text, column)
 
 
-def _numbers(output: bytes) -> tuple[int, bytes, int]:
-    """Take apart the number of a line, the column of its match and its text."""
-    number, column, text = output.split(b":", 2)
+def _numbers(asked: _Asked, output: bytes) -> tuple[int, bytes, int]:
+    """Take apart the number of a line, the column of its match, if it has one, and its text."""
+    number, _, rest = output.partition(b":")
+    column, _, text = (b"1", b"", rest) if asked.is_inverted else rest.partition(b":")
     return int(number), text.rstrip(b"\r\n"), int(column) - 1
 
 
 def _ripgrep(
     sources: Sequence[str],
-    deadline: float,
-    pattern: str,
+    asked: _Asked,
     *,
     folder: Path | None = None,
     feed: Callable[[IO[bytes]], None] | None = None,
 ) -> Iterator[bytes]:
     """Yield what one run prints, line by line; stop it when nobody reads on, or when time is up."""
     with subprocess.Popen(
-        [ripgrep_binary(), *_OPTIONS, f"--regexp={pattern}", *sources],
+        [ripgrep_binary(), *_OPTIONS, *asked.options, f"--regexp={asked.pattern}", *sources],
         cwd=folder,
         stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -181,7 +194,7 @@ def _ripgrep(
             late.set()
             process.kill()
 
-        timer = threading.Timer(max(0.1, deadline - time.monotonic()), stop)
+        timer = threading.Timer(max(0.1, asked.deadline - time.monotonic()), stop)
         timer.start()
         feeder = threading.Thread(target=_fed, args=(process.stdin, feed), daemon=True)
         feeder.start()
@@ -199,7 +212,7 @@ def _ripgrep(
             hint="Make it more specific, or limit the files with path_filter.",
         )
     if process.returncode > 1 and b"regex" in complaint:
-        raise refusal(pattern, complaint.decode("utf-8", "replace"))
+        raise refusal(asked.pattern, complaint.decode("utf-8", "replace"))
 
 
 def _fed(target: IO[bytes] | None, feed: Callable[[IO[bytes]], None] | None) -> None:
@@ -217,7 +230,7 @@ def _line(path: str, number: int, line: bytes, at: int) -> Line:
         return Line(path, number, line.decode("latin-1"), at)
 
 
-def _as_indexed(disk: Disk, files: Sequence[StoredFile]) -> list[str]:
+def _as_indexed(disk: Disk, files: Sequence[Listed]) -> list[str]:
     """Return the paths whose files are as indexed: ripgrep would follow a link, and wait for a pipe."""
     inside: dict[str, bool] = {}
     same = []

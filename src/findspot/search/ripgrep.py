@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
+from findspot.core.platforms import NO_WINDOW
 
 MAX_PATTERN_CHARS = 2_000
 
@@ -81,3 +85,14 @@ def _unpaired(pattern: str) -> int | None:
                 return found.start() + 1
             opened.pop()
     return opened[-1] if opened else None
+
+
+def listed_paths(folder: Path, filters: Sequence[str]) -> set[str]:
+    """Return the paths below a folder that ripgrep's filters of names and types let through."""
+    listing = ["--no-config", "--no-messages", "--files", "--hidden", "--no-ignore", "--null", *filters, "./"]
+    done = subprocess.run(
+        [ripgrep_binary(), *listing], cwd=folder, capture_output=True, check=False, creationflags=NO_WINDOW
+    )
+    if done.returncode > 1 and done.stderr:
+        raise InvalidArgumentError(done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: "))
+    return {os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0")}

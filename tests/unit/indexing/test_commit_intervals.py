@@ -9,7 +9,6 @@ import pytest
 from findspot import Project
 from findspot.core.model import Progress
 from findspot.indexing import pipeline
-from findspot.indexing.delta import disk_bytes, foresee
 from findspot.store.writer import Writer
 
 FILES = {f"pkg/mod{n}.py": f"def function{n}():\n    return {n}\n" for n in range(60)}
@@ -63,9 +62,3 @@ def test_large_files_come_after_small_ones(make_project: Callable[..., Project])
     with project.store.snapshot() as snapshot:
         stored = sorted(snapshot.known_files().indexed.values(), key=lambda file: file.id)
     assert [file.path for file in stored].index("a.py") > len(FILES) // 2  # workers end at their own pace
-
-
-def test_what_is_foreseen_is_what_a_full_disk_says_is_needed(make_project: Callable[..., Project]) -> None:
-    project = make_project(FILES)
-    ahead = foresee(project.roots, project.settings)
-    assert ahead.disk == disk_bytes(len(text) for text in FILES.values())

@@ -20,6 +20,7 @@ from findspot.serve.cli.remote_terminal import RemoteTerminal, attached
 PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("search_commands", "Search a project's code."),
+        "grep": ("grep_command", "Find every match of a pattern, by meaning first if you say so."),
         "docs": ("search_commands", "Search a project's documentation."),
         "history": ("history_command", "Search past changes, or show those of a file or symbol."),
         "research": ("research_commands", "Follow the code from a question: how A reaches B."),
@@ -146,24 +147,21 @@ def findspot(ctx: click.Context) -> None:
 
 
 def _search_as_you_type() -> bool:
-    """Run the picker on a terminal, after an offer to index the project; returns False in a pipe."""
+    """Run the picker on a terminal, in a project; returns False in a pipe."""
+    if not can_offer():
+        return False
     from findspot.core.errors import ProjectNotDetectedError
+    from findspot.serve.cli.index_commands import prepare_index
+    from findspot.serve.cli.picker import pick
     from findspot.serve.cli.project_choice import open_project
 
     try:
         with open_project(None, ask=False) as project:
-            from findspot.serve.cli.index_commands import index_if_wanted, prepare_index
-            from findspot.serve.cli.picker import pick
-
-            if index_if_wanted(project, Reply()) and can_offer():
-                prepare_index(project, Reply(), update=True)
-                pick(project)
+            prepare_index(project, Reply(), update=True)
+            pick(project)
     except ProjectNotDetectedError:
-        if can_offer():
-            from findspot.serve.cli.index_commands import NOT_INDEXED
-
-            output.note(NOT_INDEXED)
-    return can_offer()
+        return False
+    return True
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ import click
 
 from findspot.core.caller import working_folder
 from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_value
-from findspot.core.errors import FileLimitError, FindspotError, IndexNotFoundError
+from findspot.core.errors import FileLimitError, FindspotError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
 from findspot.core.paths import absolute, expanded
 from findspot.core.progress import CancelToken, ignore_progress
@@ -24,7 +24,6 @@ from findspot.serve.cli.first_index import FirstIndex
 from findspot.serve.cli.interaction import (
     agreed,
     can_ask,
-    can_offer,
     confirm,
     shown_progress,
     stoppable,
@@ -43,10 +42,7 @@ _LOOK_S = 0.5
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
 _MOST_SECRETS = 3
-NOT_INDEXED = "Not indexed. Run `findspot index`. `findspot --help` lists all commands."
 _INDEXING_FIRST = "{} has no index yet: it is indexed first."
-_MANY_FILES = 1_000
-"""Fewer are indexed before anyone has read a line about it."""
 
 
 def checked_value(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -181,22 +177,6 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
     return {"warning": " ".join(notes)} if notes else {}
 
 
-def index_if_wanted(project: Project, reply: Reply) -> bool:
-    """Return whether there is an index, after an offer to make one; say so if there is none."""
-    if project.store.exists:
-        return True
-    missing = IndexNotFoundError(str(project.root), str(project.store.folder))
-    if not can_offer():
-        output.note(f"{missing.statement} {missing.hint}")
-        return False
-    output.note(str(project.root), bold=True)
-    if not agreed(missing.user_message):
-        output.note(NOT_INDEXED)
-        return False
-    _index(project, None, reply, force=False, yes=False)
-    return True
-
-
 def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None:
     """Make the index ready to answer; returns a note if it lacks changes on disk.
 
@@ -228,10 +208,10 @@ class OpenIndex:
 
     def finish(self, reply: Reply) -> bool:
         """Wait for the rest of the first index; return whether it lacked files until now."""
-        if self.first is None or self.first.is_done or remote_terminal() is not None:
+        if self.first is None or self.first.run.done() or remote_terminal() is not None:
             return False  # the resident process goes on by itself
         output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
-        _watched(self.first, reply, self.first.wait)
+        _watched(self.first, reply, self.first.run.result)
         return True
 
     def warning(self, *others: str | None) -> str | None:
@@ -301,8 +281,6 @@ def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = 
 
 
 def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> IndexReport:
-    if not reply.json and not project.store.exists:
-        _announce(project)
     with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
         report = project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
         if remote_terminal() is None:  # else the resident process goes on
@@ -337,20 +315,6 @@ def decline_published(project: Project) -> None:
     address = project.settings.publishing.address
     set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
     output.note(f"{address} is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
-
-
-def _announce(project: Project) -> None:
-    """Print what a long first run will read, leave out and cost."""
-    from findspot.indexing.delta import foresee
-
-    ahead = foresee(project.roots, project.settings)
-    if ahead.files < _MANY_FILES:
-        return
-    cost = f"about {shapes.duration(ahead.seconds)}, about {shapes.size(ahead.disk)} of disk"
-    output.note(f"To index: {output.count(ahead.files, 'file')} ({shapes.size(ahead.size)}); {cost}.")
-    if ahead.left_out:
-        output.note(f"Left out: {output.ranking(ahead.left_out, _MOST_LANGUAGES)}.")
-    output.note("Searches answer from the first seconds on; Ctrl-C keeps what is done.")
 
 
 def _questions(project: Project) -> list[str]:

@@ -113,9 +113,19 @@ def limit_option(
 
 def common(command: Command) -> Command:
     """Add `--json` and `-v`; the command receives the `Reply` as its first argument."""
-    command = click.option(
-        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Show what is going on."
-    )(click.pass_obj(command))
+    return json_option(
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_verbose,
+            help="Show what is going on.",
+        )(click.pass_obj(command))
+    )
+
+
+def json_option(command: Command) -> Command:
     return click.option(
         "--json",
         is_flag=True,

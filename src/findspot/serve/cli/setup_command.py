@@ -63,7 +63,7 @@ def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: 
     help="With --project: where the project's index is published; .findspot.json names it.",
 )
 @click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
-@toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
+@toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
 @click.option(
@@ -134,8 +134,6 @@ class _Setup:
         quiet = self.reply.json or self.dry_run or (self.yes and self.index_now is False)
         root = None if quiet and not self.instruct else self._root()
         targets, default = self._targets(), default_toolsets()
-        if default and not (self.toolsets or self.yes or self.dry_run or self.reply.json):
-            default = _offer_toolsets(targets, default)
         steps = [
             client_step(client, path, spelled(self.toolsets) or toolsets_in(client, path) or default)
             for client, path in targets
@@ -366,20 +364,6 @@ class _Setup:
             with open_engine() as engine:
                 gateway = Gateway(engine.catalogue("."))
                 gateway.drop({n for (path, n), entry in mine.items() if gateway.is_moved(n, entry, path)})
-
-
-def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
-    """Ask which toolsets new entries offer, if there is somebody to ask and a new entry."""
-    if not can_ask() or all(toolsets_in(client, path) for client, path in targets):
-        return default
-    from findspot.serve.mcp.tool_results import tool_tokens
-    from findspot.serve.mcp.tools import all_tools
-
-    others = [name for name in TOOLSETS if name != PROJECT_TOOLSET]
-    cost = sum(tool_tokens(tool) for tool in all_tools().offered(others))
-    listed = f"{', '.join(others[:-1])} and {others[-1]}"
-    question = f"Offer the toolsets {listed} too, for {cost:,} tokens per conversation?"
-    return ALL_TOOLSETS if agreed(question) else default
 
 
 def _tell_team(root: Path, written: list[Path], python: Python) -> None:

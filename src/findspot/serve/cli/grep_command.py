@@ -1,0 +1,237 @@
+"""`findspot grep`: every match of a pattern, as ripgrep finds it; with `--about`, the useful ones first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.caller import working_folder
+from findspot.core.errors import FindspotError
+from findspot.core.model import Query, Skip
+from findspot.core.paths import absolute
+from findspot.discover.walk import walk
+from findspot.graph import Graph
+from findspot.rank.roles import is_test
+from findspot.search.freshness import Disk, Listed
+from findspot.search.regex import Line, PatternSearch
+from findspot.search.ripgrep import check_pattern, listed_paths
+from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
+from findspot.serve.cli import output
+from findspot.serve.cli.failure import USAGE, report
+from findspot.serve.cli.index_commands import prepare_index
+from findspot.serve.cli.options import Command, Reply, json_option, project_option
+from findspot.serve.cli.project_choice import open_project
+from findspot.serve.cli.terminal import paged
+
+if TYPE_CHECKING:
+    from findspot.graph import Outline
+    from findspot.project import Project
+
+_HOURS_S = 24 * 3_600.0
+_MOST_RANKED = 100
+_LINE_CHARS = 200
+_FLAG: dict[str, Any] = {"is_flag": True}
+_NUMBER: dict[str, Any] = {"type": click.IntRange(0), "default": 0}
+_FILTER: dict[str, Any] = {"multiple": True}
+_OPTIONS = (
+    ("-i", "--ignore-case", _FLAG, "Take capitals and small letters for the same."),
+    ("-S", "--smart-case", _FLAG, "Ignore case unless the pattern has a capital."),
+    ("-w", "--word-regexp", _FLAG, "Match whole words only."),
+    ("-x", "--line-regexp", _FLAG, "Match whole lines only."),
+    ("-F", "--fixed-strings", _FLAG, "Take the pattern for plain text."),
+    ("-v", "--invert-match", _FLAG, "Show the lines that do not match."),
+    ("-o", "--only-matching", _FLAG, "Show the matches alone."),
+    ("-g", "--glob", _FILTER, "Only paths that match; with '!' in front, no such paths."),
+    ("-t", "--type", _FILTER, "Only files of this type, such as py or js."),
+    ("-T", "--type-not", _FILTER, "No files of this type."),
+    ("-A", "--after-context", _NUMBER, "Lines to show after each match."),
+    ("-B", "--before-context", _NUMBER, "Lines to show before each match."),
+    ("-C", "--context", _NUMBER, "Lines to show around each match."),
+    ("-m", "--max-count", _NUMBER | {"default": None}, "Matching lines to show of each file."),
+)
+
+
+def _ripgrep_options(command: Command) -> Command:
+    for short, name, kind, explanation in reversed(_OPTIONS):
+        command = click.option(short, name, help=explanation, **kind)(command)
+    return command
+
+
+def _passed_on(given: dict[str, Any], kind: dict[str, Any]) -> list[str]:
+    """Return the given options of a kind, as ripgrep takes them."""
+    values = [(name, given[name[2:].replace("-", "_")]) for _, name, each, _ in _OPTIONS if each is kind]
+    if kind is _FLAG:
+        return [name for name, value in values if value]
+    return [f"{name}={value}" for name, several in values for value in several]
+
+
+@click.command(name="grep")
+@click.argument("words", nargs=-1, metavar="PATTERN [PATH]...")
+@click.option("-e", "--regexp", "patterns", multiple=True, help="A pattern; several are alternatives.")
+@_ripgrep_options
+@click.option("-l", "--files-with-matches", "names", is_flag=True, help="Show the names of files alone.")
+@click.option("-c", "--count", is_flag=True, help="Show how many lines of each file match.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing; the exit code tells.")
+@click.option("-n/-N", "--line-number/--no-line-number", "numbers", default=True, help="Show line numbers.")
+@click.option("--about", metavar="QUESTION", help="Show matches that answer this first, by function.")
+@click.option("--max-tokens", type=click.IntRange(MIN_TOKENS), help="With --about: most characters / 4.")
+@project_option
+@json_option
+@click.pass_obj
+def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **given: Any) -> None:
+    """Find every match of PATTERN in the files that the index holds or will hold.
+
+    Options and exit codes are ripgrep's: 0 with a match, 1 without, 2 for an error.
+
+    \b
+    findspot grep -w send_mail src
+    findspot grep 'retry|backoff' --about "how are failed uploads retried"
+    """
+    if not (patterns or words):
+        raise click.UsageError("Missing argument 'PATTERN'.")
+    patterns, paths = (patterns, words) if patterns else (words[:1], words[1:])
+    try:
+        with open_project(given["project"]) as project:
+            if given["about"] and (behind := prepare_index(project, reply, update=True)):
+                output.warn(behind)
+            files = _Files(project, paths, given)
+            found = files.find(patterns, given)
+            groups = _groups(project, given["about"], found) if given["about"] else []
+            usual = project.settings.serve.max_tokens
+    except FindspotError as error:
+        raise click.exceptions.Exit(max(USAGE, report(error, reply))) from None
+    if reply.json:
+        matches = [{"path": line.path, "line": line.number, "text": line.text} for line in found]
+        output.emit({"matches": matches, "totalMatches": len(matches)})
+    elif not given["quiet"]:
+        room = given["max_tokens"] or (sys.maxsize if sys.stdout.isatty() else usual)
+        with paged(wanted=bool(found)):
+            if groups:
+                _show_groups(groups, room * CHARS_PER_TOKEN)
+            else:
+                _show(files, found, given)
+    if not found:
+        raise click.exceptions.Exit(1)
+
+
+class _Files:
+    """The files that are searched, those of the index as it has them, and how they may be shown."""
+
+    def __init__(self, project: Project, paths: Sequence[str], given: dict[str, Any]) -> None:
+        roots, settings = project.roots, project.settings.discover
+        wanted = [roots.spelled(absolute(path).resolve()) for path in paths]
+        if None in wanted:
+            raise click.UsageError(f"{paths[wanted.index(None)]} is not in {project.root}.")
+        if not wanted and given["project"] is None:
+            wanted = [roots.spelled(working_folder().resolve())]
+        below = tuple(f"{place}/" for place in wanted if place) if all(wanted) else ()
+        filters = _passed_on(given, _FILTER)
+        fitting = listed_paths(project.root, filters) if filters else None
+        self.disk = Disk(roots, settings.max_file_bytes, settings.secret_scan)
+        self.listed: dict[str, Listed] = {
+            file.path: file
+            for file in walk(roots, settings).files
+            if (not below or f"{file.path}/".startswith(below)) and (fitting is None or file.path in fitting)
+        }
+        self.partial = set(self.listed)
+        """What ripgrep must not read itself: secrets may be in it."""
+        if project.store.exists:
+            with project.store.snapshot() as snapshot:
+                known = {file.path: file for file in snapshot.files.files if file.path in self.listed}
+                self.partial -= known.keys() - snapshot.skips.files_read()
+                self.listed |= known
+
+    def find(self, patterns: Sequence[str], given: dict[str, Any]) -> list[Line]:
+        for pattern in patterns:
+            check_pattern(pattern)
+        search = PatternSearch(self.disk, list(self.listed.values()), self.partial)
+        options = [*_passed_on(given, _FLAG), *(f"--regexp={pattern}" for pattern in patterns[1:])]
+        found = search.first_lines(patterns[0], sys.maxsize, options, _HOURS_S)
+        by_file = groupby(found, key=attrgetter("path"))
+        return [line for _, lines in by_file for line in islice(lines, given["max_count"])]
+
+
+def _show(files: _Files, found: Sequence[Line], given: dict[str, Any]) -> None:
+    """Print the matches as ripgrep does: below the file's name on a terminal, after it in a pipe."""
+    heads = sys.stdout.isatty() and not (given["names"] or given["count"])
+    above, below = (given[f"{side}_context"] or given["context"] for side in ("before", "after"))
+    for path, group in groupby(found, key=attrgetter("path")):
+        shown = [(line.number, ":", line.text) for line in group]
+        if given["names"] or given["count"]:
+            output.line(path if given["names"] else f"{path}:{len({number for number, *_ in shown})}")
+            continue
+        if heads:
+            output.line(path, fg="magenta")
+        if above or below:
+            shown = _with_context(shown, files.disk.lines(files.listed[path]), above, below)
+        before = shown[0][0]
+        for number, mark, text in shown:
+            if number > before + 1 and (above or below):
+                output.line("--")
+            before = number
+            start = ("" if heads else f"{path}{mark}") + (f"{number}{mark}" if given["numbers"] else "")
+            click.echo("\t".join(map(output.clean, (start + text).split("\t"))))  # a tab harms no terminal
+
+
+def _with_context(
+    shown: list[tuple[int, str, str]], lines: list[str] | Skip, above: int, below: int
+) -> list[tuple[int, str, str]]:
+    if isinstance(lines, Skip):
+        return shown
+    matching = {line[0]: line for line in shown}
+    near = {number for at in matching for number in range(at - above, at + below + 1)}
+    last = len(lines) - (not lines[-1])
+    return [matching.get(n) or (n, "-", lines[n - 1].rstrip("\r")) for n in sorted(near) if 0 < n <= last]
+
+
+Group = tuple[str, int, str, list[Line]]
+"""Path, first line and name of a definition, and the matching lines in it."""
+
+
+def _groups(project: Project, about: str, found: Sequence[Line]) -> list[Group]:
+    """Return the matches by definition: definitions of what was looked for, what fits best, tests last."""
+    ranks: dict[tuple[str, int], int] = {}
+    for rank, hit in enumerate(project.search(Query(about, limit=_MOST_RANKED)).hits):
+        for number in range(hit.span.start, hit.span.end + 1):
+            ranks.setdefault((hit.path, number), rank)
+    groups: dict[tuple[str, int], Group] = {}
+    with project.reader() as reader:
+        graph = Graph(reader.snapshot)
+        for path, lines in groupby(found, key=attrgetter("path")):
+            places = sorted(_definitions(graph.outline(path)), reverse=True)
+            for line in lines:
+                start, name = next(((s, n) for s, e, n in places if s <= line.number <= e), (0, ""))
+                groups.setdefault((path, start), (path, start, name, []))[3].append(line)
+
+    def order(group: Group) -> tuple[object, ...]:
+        path, start, _, lines = group
+        best = min(ranks.get((path, line.number), _MOST_RANKED) for line in lines)
+        return is_test(path), best == _MOST_RANKED, lines[0].number != start, best, path, start
+
+    return sorted(groups.values(), key=order)
+
+
+def _definitions(outline: Sequence[Outline], above: str = "") -> Iterator[tuple[int, int, str]]:
+    for item in outline:
+        name = f"{above}{item.node.name}"
+        yield item.node.start_line, item.node.end_line, name
+        yield from _definitions(item.children, f"{name}.")
+
+
+def _show_groups(groups: Sequence[Group], room: int) -> None:
+    for place, (path, start, name, lines) in enumerate(groups):
+        head = f"{path}:{start or lines[0].number}  {name}".rstrip()
+        body = [f"  {line.number}: {output.cut(line.text.strip(), _LINE_CHARS)}" for line in lines]
+        room -= len(head) + sum(map(len, body)) + len(body)
+        if room < 0 and place:
+            rest = output.count(sum(len(group[3]) for group in groups[place:]), "more matching line")
+            output.note(f"{rest} in {output.count(len(groups) - place, 'place')}; --max-tokens shows more.")
+            return
+        output.line(head, bold=True)
+        for text in body:
+            output.line(text)

@@ -1,0 +1,115 @@
+"""`findspot grep`: ripgrep's options and exit codes, over what is indexed and what is not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from program import Program
+
+Make = Callable[..., Path]
+
+MAIL = '''"""Mail."""
+
+
+def send_mail(to):
+    return connect(to)
+
+
+def retry(to):
+    # send_mail may fail
+    return send_mail(to)
+'''
+FILES = {
+    "src/mail.py": MAIL,
+    "tests/test_mail.py": "from mail import send_mail\n\n\ndef test_send_mail():\n    assert send_mail(1)\n",
+    "notes.txt": "\tSend_Mail is old\r\nthe end\r\n",
+}
+
+
+@pytest.fixture
+def project(findspot: Program, make_project: Make) -> Program:
+    return Program(home=findspot.home, cwd=make_project(**FILES))
+
+
+def test_matches_are_found_without_an_index(project: Program) -> None:
+    found = project("grep", "send_mail")
+    assert found.code == 0
+    assert found.out.splitlines()[:4] == [
+        "src/mail.py:4:def send_mail(to):",
+        "src/mail.py:9:    # send_mail may fail",
+        "src/mail.py:10:    return send_mail(to)",
+        "tests/test_mail.py:1:from mail import send_mail",
+    ]
+    assert not (project.home / "indexes").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["-i", "send_mail", "notes.txt"], ["notes.txt:1:\tSend_Mail is old"]),
+        (["-c", "send_mail"], ["src/mail.py:3", "tests/test_mail.py:3"]),
+        (["-l", "send_mail", "src", "notes.txt"], ["src/mail.py"]),
+        (["-o", "-N", r"con\w+"], ["src/mail.py:connect"]),
+        (["-F", "(1)"], ["tests/test_mail.py:5:    assert send_mail(1)"]),
+        (["-w", "mail", "-t", "py"], ["tests/test_mail.py:1:from mail import send_mail"]),
+        (["-m", "1", "send_mail", "-g", "!tests/**"], ["src/mail.py:4:def send_mail(to):"]),
+        (["-x", "the end"], ["notes.txt:2:the end"]),
+        (["-v", "-g", "*.txt", "old"], ["notes.txt:2:the end"]),
+        (
+            ["-e", "connect", "-e", "fail"],
+            ["src/mail.py:5:    return connect(to)", "src/mail.py:9:    # send_mail may fail"],
+        ),
+        (
+            ["-A1", "connect|def retry"],
+            ["src/mail.py:5:    return connect(to)", "src/mail.py-6-", "--",
+             "src/mail.py:8:def retry(to):", "src/mail.py-9-    # send_mail may fail"],
+        ),
+    ],
+)  # fmt: skip
+def test_options_are_those_of_ripgrep(project: Program, arguments: list[str], printed: list[str]) -> None:
+    found = project("grep", *arguments)
+    assert (found.code, found.out.splitlines()) == (0, printed)
+
+
+def test_exit_codes_are_those_of_ripgrep(project: Program) -> None:
+    assert project("grep", "nothing_like_it").code == 1
+    assert project("grep", "-q", "connect").code == 0
+    wrong = project("grep", "(")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "unclosed group" in wrong.err
+    assert project("grep").code == 2
+    assert project("grep", "x", "..").code == 2
+    assert project("grep", "x", "-t", "nosuchtype").code == 2
+
+
+def test_matches_by_meaning_and_by_function_tests_last(project: Program) -> None:
+    found = project("grep", "send_mail", "--about", "try again when mail fails")
+    heads = [line for line in found.out.splitlines() if not line.startswith(" ")]
+    assert heads[:2] == ["src/mail.py:4  send_mail", "src/mail.py:8  retry"]
+    assert [line.split(":")[0] for line in heads[2:]] == ["tests/test_mail.py"] * 2
+    assert "  10: return send_mail(to)" in found.out
+
+
+def test_secrets_are_neither_shown_nor_guessed(project: Program) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
+    (project.cwd / "deploy.py").write_text(f'TOKEN = "{token}"\nother = 1\n')
+    for _ in range(2):
+        shown = project("grep", "TOKEN|other", "deploy.py")
+        assert len(shown.out.splitlines()) == 2
+        assert token not in shown.out
+        assert project("grep", "ghp_a1B2", "deploy.py").code == 1
+        project.make_index(project.cwd)
+
+
+def test_a_file_that_changed_since_it_was_indexed(project: Program) -> None:
+    project.make_index(project.cwd)
+    (project.cwd / "src" / "mail.py").write_text("send_mail = None\n")
+    (project.cwd / "new.py").write_text("import send_mail\n")
+    found = project("grep", "--json", "send_mail", "src", "new.py").json
+    assert [(match["path"], match["line"]) for match in found["matches"]] == [
+        ("new.py", 1),
+        ("src/mail.py", 1),
+    ]
