@@ -21,6 +21,7 @@ from findspot.search.query_filters import allowed_files, is_filtered, with_chang
 from findspot.search.questions import asks_model, shortened
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
+from findspot.search.token_budget import of_definition
 from findspot.store.index_meta import COMPLETE, unfinished
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -50,6 +51,8 @@ class IndexReader:
         query = shortened(query)
         results, checked = self._search(query)
         hits = checked.hits[: query.limit]
+        if not any(line for _, line in read_query(query.text).places):  # a trace asks for lines of its own
+            hits = tuple(map(of_definition, hits))
         if not query.offset and query.similar_to is None and not is_filtered(replace(query, under=None)):
             left_out = fitting_question(self.snapshot, query)
             results = replace(results, warning=_joined(results.warning, left_out))

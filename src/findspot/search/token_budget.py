@@ -1,7 +1,7 @@
 """Answers that fit a number of tokens: the best hits with their code, one line for each of the others.
 
-Code is shown for the first hits, as much as there is room for: a passage whole, else the definition
-that it was found for, else the best lines of that. What does not even fit as a line is left out.
+Code is shown for the first hits, as much as there is room for: a definition whole, else the best lines of it.
+What does not even fit as a line is left out.
 """
 
 from __future__ import annotations
@@ -42,9 +42,6 @@ NEARLY = 0.6
 """What such a place has, at least, of the best one's value in the ranking; below that, a line is enough."""
 
 _COMPARED = 3
-
-_MOST_BLOCKS = 6
-"""That are shown around a definition: further away, they hardly belong to it."""
 
 _MARKS_CHARS = 16
 """For the marks of lines that are left out, with the number of a line."""
@@ -179,10 +176,7 @@ class _Layout:
             if now.text == _shown_whole(hit).text:
                 continue
             longer = _longest(hit, most, self.measure) or now
-            self._put(
-                place,
-                max(now, longer, _widened(longer, hit, most, self.measure), key=lambda form: len(form.text)),
-            )
+            self._put(place, max(now, longer, key=lambda form: len(form.text)))
 
     def _put(self, place: int, form: Hit) -> None:
         size = self.measure(form, True)
@@ -215,7 +209,7 @@ def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
         whole_hit = _shown_whole(hit)
         if measure(whole_hit, True) <= max_chars:
             return whole_hit
-    definition = _definition(hit)
+    definition = of_definition(_shown_whole(hit))
     size = measure(definition, True)
     if size <= max_chars:
         return definition
@@ -231,35 +225,6 @@ def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     return None
 
 
-def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
-    """Return a definition with the blocks of its passage around it, as many as fit, those below it first."""
-    if form.span != hit.definition or form.text != _definition(hit).text:
-        return form
-    lines = hit.text.split("\n")
-    bottom = len(lines) - 1
-    for _ in range(_MOST_BLOCKS):
-        first, last = form.span.start - hit.span.start, form.span.end - hit.span.start
-        below = _lines_of(hit, first, _block_end(lines, last))
-        if below.span == form.span or measure(below, True) > max_chars:
-            above = _lines_of(hit, bottom - _block_end(lines[::-1], bottom - first), last)
-            if above.span == form.span or measure(above, True) > max_chars:
-                return form
-            form = above
-        else:
-            form = below
-    return form
-
-
-def _block_end(lines: Sequence[str], last: int) -> int:
-    """Return the last line of the block that follows a line; blocks have blank lines between them."""
-    if last + 1 < len(lines) and lines[last + 1].strip():
-        return last
-    start = next((at for at in range(last + 1, len(lines)) if lines[at].strip()), None)
-    if start is None:
-        return last
-    return next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines)) - 1
-
-
 def _lines_of(hit: Hit, first: int, last: int) -> Hit:
     """Return a hit with some of its lines alone."""
     text = "\n".join(hit.text.split("\n")[first : last + 1])
@@ -270,11 +235,11 @@ def _shown_whole(hit: Hit) -> Hit:
     return _changed(hit, text=hit.overview) if hit.overview else hit
 
 
-def _definition(hit: Hit) -> Hit:
-    """Return a hit with the lines of its definition alone."""
+def of_definition(hit: Hit) -> Hit:
+    """Return a hit with the lines of its definition alone: its one place, on every surface."""
     about = hit.definition
     if about is None or hit.overview:
-        return _shown_whole(hit)
+        return hit
     return _lines_of(hit, about.start - hit.span.start, about.end - hit.span.start)
 
 

@@ -117,12 +117,9 @@ def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
 
 
 def _window(hit: Hit, count: int) -> tuple[int, int]:
-    """Return lines to show: from the definition or the first one on if the best is near, else around it."""
+    """Return lines to show: from the first one on if the best is near, else around it."""
     focus = (hit.focus or hit.span.start) - hit.span.start
-    about = hit.definition.start - hit.span.start if hit.definition else 0
-    top = next((start for start in (about, 0) if 0 <= focus - start < SHOWN_LINES), None)
-    if top is None:
-        top = max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
+    top = 0 if focus < SHOWN_LINES else max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
     return top, min(count, top + SHOWN_LINES)
 
 

@@ -5,16 +5,19 @@ import { lineElements } from "./highlight.js";
 
 const BLOCK = 200;
 
-/** A scrolling region of numbered lines, the first of them `start`; `from` and `to` are the lines that answer. */
+/** A scrolling region of numbered lines, the first of them `start`; `from` and `to` are the lines that answer, `best` decides. */
 export function codeRegion(
   text,
-  { language, start = 1, first = 0, last = Infinity, from = 0, to = -1, match = null, label },
+  { language, start = 1, first = 0, last = Infinity, from = 0, to = -1, best = 0, match = null, label },
 ) {
   const rows = lineElements(text, language, { match, first, last }).map((line, index) => {
     const number = start + first + index;
     return h(
       "div",
-      { class: number >= from && number <= to ? "row within" : "row", "data-line": number },
+      {
+        class: `row${number >= from && number <= to ? " within" : ""}${number === best ? " best" : ""}`,
+        "data-line": number,
+      },
       line,
     );
   });
@@ -35,10 +38,13 @@ export function codeRegion(
   );
 }
 
-/** Bring a line to the upper third of its region. */
-export function scrollToLine(region, line) {
+/** Bring a line to the upper third of its region; the one where its definition begins stays in sight if it can. */
+export function scrollToLine(region, line, begin = line) {
   const row = region.querySelector(`[data-line="${line}"]`);
   if (!row) return;
   const below = row.getBoundingClientRect().top - region.getBoundingClientRect().top;
   region.scrollTop += below - region.clientHeight / 3;
+  const head = region.querySelector(`[data-line="${begin}"]`);
+  const above = head ? head.getBoundingClientRect().top - region.getBoundingClientRect().top : 0;
+  if (above < 0 && -above < region.clientHeight / 2) region.scrollTop += above;
 }

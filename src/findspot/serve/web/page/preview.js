@@ -42,11 +42,12 @@ export function preview(pane, { project, onLike }) {
       start: hit.startLine,
       from: hit.startLine,
       to: hit.endLine,
+      best: hit.focusLine,
       match,
       label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}`,
     });
     fill(pane, head(hit, about.query), region, whyBars(hit));
-    scrollToLine(region, hit.focusLine);
+    scrollToLine(region, hit.focusLine, hit.startLine);
     timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
   }
 
@@ -60,13 +61,14 @@ export function preview(pane, { project, onLike }) {
       last: hit.endLine + AROUND,
       from: hit.startLine,
       to: hit.endLine,
+      best: hit.focusLine,
       match,
       label: region.getAttribute("aria-label"),
     });
     const focused = document.activeElement === region;
     region.replaceWith(wider);
     if (focused) wider.focus();
-    scrollToLine(wider, hit.focusLine);
+    scrollToLine(wider, hit.focusLine, hit.startLine);
   }
 
   function head(hit, query) {
@@ -76,8 +78,8 @@ export function preview(pane, { project, onLike }) {
       h(
         "div",
         { class: "heading" },
-        h("h2", {}, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
-        hit.breadcrumb && h("p", { class: "crumb" }, visible(hit.breadcrumb)),
+        h("h2", {}, visible(hit.symbol || hit.breadcrumb || hit.path.split("/").pop())),
+        h("p", { class: "crumb" }, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
       ),
       h(
         "div",
@@ -91,7 +93,7 @@ export function preview(pane, { project, onLike }) {
 
   /** Where to go from a result. */
   function followUps(hit) {
-    const named = hit.symbol || hit.symbols?.[0];
+    const named = hit.symbol;
     const project = `#/project/${encodeURIComponent(projectOf(hit))}`;
     const lines = `${hit.path}:${hit.startLine}-${hit.endLine}`;
     return [
@@ -124,7 +126,7 @@ export function preview(pane, { project, onLike }) {
 
   async function copy() {
     if (!shown) return;
-    const place = shown.path ? `${shown.path}:${shown.focusLine}` : shown.name;
+    const place = shown.path ? `${shown.path}:${shown.startLine}` : shown.name;
     const done = await navigator.clipboard.writeText(place).then(
       () => true,
       () => false,

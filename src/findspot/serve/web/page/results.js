@@ -1,9 +1,8 @@
-// The list of results: each with its place, what it is, and its best lines.
+// The list of results: what each is, its place, and its best lines; those that are less likely on one line.
 
 import { count, fill, h, pathParts, visible } from "./dom.js";
 import { lineElements, marked, matcher } from "./highlight.js";
 
-const BEFORE = 1;
 const SNIPPET = 5;
 const narrow = matchMedia("(max-width: 720px)"); // no room for the chosen result beside the list
 const HIT_PX = 100; // few results are lower, so that as many as fill the window are drawn at first
@@ -91,20 +90,20 @@ export function resultList({ onChoose, onOpen, onMore }) {
 }
 
 function hitItem(hit, index, match) {
-  const what = hit.signature || hit.breadcrumb || hit.symbols?.slice(0, 3).join(", ") || "";
+  const weak = hit.strength === "weak" && index > 0;
   return h(
     "li",
-    { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit" },
+    { id: `hit-${index}`, role: "option", "aria-selected": "false", class: weak ? "hit weak" : "hit" },
     h(
       "div",
       { class: "hit-head" },
       hit.project && h("span", { class: "pill none" }, visible(hit.project.name)),
-      pathParts(hit.path, `:${hit.focusLine}`),
+      hit.breadcrumb && h("bdi", { class: "symbol" }, marked(hit.breadcrumb.split(" > ").join("."), match)),
+      pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`),
       h("span", { class: "kind" }, hit.kind || "section"),
       score(hit),
     ),
-    what && h("div", { class: "what" }, marked(what.split("\n")[0], match)),
-    snippet(hit, match),
+    weak ? null : snippet(hit, match),
   );
 }
 
@@ -113,32 +112,31 @@ function score(hit) {
   return h(
     "span",
     { class: "score", title: hit.strength ? `Right with a probability of ${percent}` : "How well it fits" },
-    h("span", { class: "score-bar", "aria-hidden": "true" }, h("span", { style: { width: percent } })),
+    h(
+      "span",
+      { class: `score-bar ${hit.strength || ""}`, "aria-hidden": "true" },
+      h("span", { style: { width: percent } }),
+    ),
     hit.strength || percent,
   );
 }
 
-/** The best line with some around it; blank lines at either end are left out. */
+/** The first line, and the best one with some around it; blank lines are left out. */
 function snippet(hit, match) {
   const all = hit.text.split("\n");
-  let first = Math.max(0, Math.min(hit.focusLine - hit.startLine - BEFORE, all.length - SNIPPET));
-  let last = Math.min(all.length, first + SNIPPET);
-  while (first < last - 1 && !all[first].trim()) first += 1;
-  while (last > first + 1 && !all[last - 1].trim()) last -= 1;
-  const indents = all
-    .slice(first, last)
-    .filter((line) => line.trim())
-    .map((line) => line.length - line.trimStart().length);
-  const lines = lineElements(hit.text, hit.language, {
-    match,
-    first,
-    last,
-    dedent: indents.length ? Math.min(...indents) : 0,
-  });
+  const best = Math.max(0, Math.min(hit.focusLine - hit.startLine, all.length - 1));
+  const near = best < SNIPPET ? 1 : Math.min(best - 1, all.length - SNIPPET + 1);
+  const shown = [0, ...Array.from({ length: SNIPPET - 1 }, (_, index) => near + index)].filter(
+    (at) => at < all.length && all[at].trim(),
+  );
+  const dedent = Math.min(...shown.map((at) => all[at].length - all[at].trimStart().length));
+  const lines = lineElements(hit.text, hit.language, { match, dedent: shown.length ? dedent : 0 });
   return h(
     "div",
     { class: "snippet" },
-    lines.map((line, index) => h("div", { class: "row", "data-line": hit.startLine + first + index }, line)),
+    shown.map((at) =>
+      h("div", { class: at === best ? "row best" : "row", "data-line": hit.startLine + at }, lines[at]),
+    ),
   );
 }
 
