@@ -1,7 +1,7 @@
 """Time a newcomer: from the first command of the README to a right answer, and to a connected assistant.
 
 `make newcomer` clones the last commit into an empty folder, with a new home, and runs the commands of the
-README as they stand there: install, index, ask, set up. It then starts exactly the command that setup wrote
+README as they stand there: install, ask, set up. It then starts exactly the command that setup wrote
 for a client, as a real MCP client, and asks again. The project is a part of Python's own library. It prints
 the time of each step; only a wrong answer is an error, since times depend on the network and on what else
 the machine does (processor time shows that).
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 PARTS = ("asyncio", "email", "http", "json", "logging", "urllib")
 QUESTION = "when is a log file rotated"
 ANSWER = "logging/handlers.py"
-ANSWER_GOAL_S, CONNECTED_GOAL_S = 120, 240
+ANSWER_GOAL_S, CONNECTED_GOAL_S = 35, 120
 CLIENT_FILE = ".cursor/mcp.json"
 """The configuration of the client that is installed in the new home."""
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -80,13 +80,12 @@ class Newcomer:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    *first, index, setup = readme_commands()
+    *first, setup = readme_commands()
     with tempfile.TemporaryDirectory(prefix="newcomer-") as name:
         newcomer = Newcomer(Path(name))
         for line in first:
             newcomer.step(line.replace("…", f"--quiet file://{ROOT}"), Path(name))
-        newcomer.step(index, newcomer.project)
-        check(newcomer.step(f'findspot search "{QUESTION}" -n 1', newcomer.project))
+        check(newcomer.step(f'findspot "{QUESTION}" -n 1', newcomer.project))
         report("a right answer in an own project", newcomer.elapsed_s(), ANSWER_GOAL_S)
         newcomer.step(f"{setup} --yes --no-index", newcomer.project)
         check(asyncio.run(ask(newcomer.config, newcomer.project, newcomer.environment)))
@@ -94,7 +93,7 @@ def main() -> None:
 
 
 def readme_commands() -> list[str]:
-    """Return the commands of the README to clone (until the release), install, index and set up.
+    """Return the commands of the README to clone (until the release), install and set up.
 
     Without uv, the alternative in the comment is taken: pip.
     """
@@ -104,7 +103,7 @@ def readme_commands() -> list[str]:
         command, _, alternative = line.partition("# or: ")
         if command.startswith("uv ") and not shutil.which("uv"):
             command = f"python -m {alternative}"
-        if command.startswith(("git clone", "uv ", "python ", "findspot index", "findspot setup")):
+        if command.startswith(("git clone", "uv ", "python ", "findspot setup")):
             commands.append(command.partition("#")[0].strip())
     return commands
 

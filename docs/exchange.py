@@ -1,4 +1,4 @@
-"""Record how an assistant uses Findspot, in the README: `python docs/exchange.py`.
+"""Record how an assistant uses Findspot, in the cookbook: `python docs/exchange.py`.
 
 A real MCP client starts the server in a clone of the last commit, and calls one tool as an assistant does.
 The whole first result is shown, and what the answer cost.
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "cookbook.md"
 BEGIN, END = "<!-- exchange:begin -->\n", "<!-- exchange:end -->"
 QUESTION = "How do we recognise a binary file?"
 TOOL = "search_code"
@@ -34,8 +34,8 @@ def main() -> None:
         index = [sys.executable, "-m", "findspot", "index", str(project), "--yes"]
         subprocess.run(index, env=environment, check=True, capture_output=True)
         answer = asyncio.run(ask(project, home))
-    page = README.read_text("utf-8")
-    README.write_text(with_exchange(page, exchange(answer)), "utf-8")
+    page = PAGE.read_text("utf-8")
+    PAGE.write_text(with_exchange(page, exchange(answer)), "utf-8")
 
 
 async def ask(project: Path, home: Path) -> str:
