@@ -41,7 +41,7 @@ RIGHT = {
 }
 """What the answer of each command in the README and the first steps has in it."""
 INTERACTIVE = {"setup", "setup --undo", "ui", "serve", '"where is the csrf token compared"'}
-"""Commands that ask, go on until stopped or are about another project: `tests/cli` and `make newcomer` run them."""
+"""Commands that ask, go on, or are about another project: `tests/cli` and `make newcomer` run them."""
 
 
 def script(name: str) -> ModuleType:

@@ -79,7 +79,7 @@ class TestSearch:
         search(window, "total")
         window.get_by_label("Language", exact=True).select_option("javascript")
         expect(window.locator(".hit")).to_have_count(1)
-        expect(window.locator(".hit .path")).to_have_text("web/basket.js:2")
+        expect(window.locator(".hit .path")).to_have_text("web/basket.js:1–4")
         expect(window).to_have_url(re.compile("q=total.*languages=javascript"))
         window.reload()
         answered(window, "total")
@@ -109,7 +109,7 @@ class TestSearch:
     def test_more_like_this(self, visit: Visit) -> None:
         window = visit()
         search(window, "price after a discount")
-        expect(window.locator(".pane h2")).to_contain_text("prices.py")
+        expect(window.locator(".pane .crumb")).to_contain_text("prices.py")
         window.get_by_role("button", name="More like this").click()
         expect(window.locator(".summary")).to_contain_text("Like src/shop/prices.py")
 
@@ -398,7 +398,7 @@ class TestStates:
             expect(window.locator(".hit .pill", has_text="garden")).to_be_visible()
             expect(window.locator(".hit .pill", has_text="shop").first).to_be_visible()
             window.locator(".hit", has_text="beds.py").click()
-            expect(window.locator(".pane h2")).to_contain_text("beds.py")
+            expect(window.locator(".pane .crumb")).to_contain_text("beds.py")
             window.keyboard.press("Enter")
             expect(window.get_by_role("dialog")).to_contain_text("tulip")
             window.keyboard.press("Escape")

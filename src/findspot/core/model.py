@@ -403,8 +403,6 @@ class Hit:
     """The lines that match, where the query is a pattern."""
     definition: Span | None = None
     """The lines of the definition that it is named after, where the text holds them."""
-    is_named: bool = False
-    """Whether the query itself names that definition."""
     overview: str | None = None
     """What a file's header is shown as: its description and what the file defines."""
     constants: tuple[CodeReference, ...] = ()

@@ -54,8 +54,6 @@ class Described:
     breadcrumb: str | None
     signature: str | None
     doc_comment: str | None
-    is_named: bool
-    """Whether the query holds its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,7 +291,7 @@ def describe(
         described = home.breadcrumb, home.signature, home.doc_comment
     else:
         described = _breadcrumb(chosen, extents, home), _signature(lines, chosen), _doc(lines, chosen)
-    return Described(span, line, kind, *described, is_named=chosen is named)
+    return Described(span, line, kind, *described)
 
 
 def definitions_wanted(

@@ -429,6 +429,5 @@ def _hit(
         focus=focus,
         focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
         definition=about.span if about else None,
-        is_named=about is not None and about.is_named,
         **others,
     )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import os
 import subprocess
-import threading
 from collections import defaultdict
 from pathlib import Path
 
-from findspot.core.platforms import NO_WINDOW
 from findspot.search.ripgrep import ripgrep_binary
 from findspot.text.tokens import STOP_WORDS, parts
 
-_MOST_FILES = 200
-_MOST_WORDS = 8
+_MOST_FILES, _MOST_WORDS = 200, 8
 _LOOK_S = 0.7
 """What was found until then decides: the question waits."""
 
@@ -29,30 +26,28 @@ _OPTIONS = (
 def likely_files(root: Path, question: str) -> list[str]:
     """Return the paths of the files with most of a question's words, rare words first; none without words."""
     words = [word for word in dict.fromkeys(parts(question)) if len(word) > 2 and word not in STOP_WORDS]
-    stems = [word[:-2] if len(word) > 6 else word for word in words[:_MOST_WORDS]]
-    if not stems:
-        return []
-    holding: dict[str, set[str]] = {stem: set() for stem in stems}
-    command = [ripgrep_binary(), *_OPTIONS, *(f"--regexp={stem}" for stem in stems), "./"]
-    with subprocess.Popen(
-        command, cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, creationflags=NO_WINDOW
-    ) as process:
-        assert process.stdout is not None
-        timer = threading.Timer(_LOOK_S, process.kill)
-        timer.start()
-        for line in process.stdout:
-            name, _, found = line.partition(b"\0")
-            path = os.fsdecode(name).removeprefix("./").replace(os.sep, "/")
-            if (stem := found.strip().lower().decode("utf-8", "replace")) in holding:
-                holding[stem].add(path)
-        timer.cancel()
+    holding = _holding(root, [word[:-2] if len(word) > 6 else word for word in words[:_MOST_WORDS]])
     count = len(set().union(*holding.values()))
     scores: dict[str, float] = defaultdict(float)
     for stem, paths in holding.items():
         rarity = math.log(1 + count / (1 + len(paths)))
         for path in paths:
             scores[path] += rarity * (2 if stem in path.lower() else 1)
-    for path in scores:
-        if "test" in path.lower() or path.endswith(_PROSE):
-            scores[path] /= 2
-    return sorted(scores, key=lambda path: (-scores[path], path))[:_MOST_FILES]
+    aside = {path for path in scores if "test" in path.lower() or path.endswith(_PROSE)}
+    return sorted(scores, key=lambda path: (-scores[path] / (1 + (path in aside)), path))[:_MOST_FILES]
+
+
+def _holding(root: Path, stems: list[str]) -> dict[str, set[str]]:
+    """Return the files that hold each beginning of a word, as far as ripgrep gets."""
+    holding: dict[str, set[str]] = {stem: set() for stem in stems}
+    command = [ripgrep_binary(), *_OPTIONS, *(f"--regexp={stem}" for stem in stems), "./"]
+    options = {"cwd": root, "stdin": subprocess.DEVNULL, "capture_output": True, "timeout": _LOOK_S}
+    try:
+        printed: bytes = subprocess.run(command, check=False, **options).stdout  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired as late:
+        printed = late.stdout or b""
+    for line in printed.splitlines():
+        name, _, found = line.partition(b"\0")
+        if (stem := found.strip().lower().decode("utf-8", "replace")) in holding:
+            holding[stem].add(os.fsdecode(name).removeprefix("./").replace(os.sep, "/"))
+    return holding

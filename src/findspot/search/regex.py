@@ -119,10 +119,6 @@ class _Asked(NamedTuple):
     options: Sequence[str]
     deadline: float
 
-    @property
-    def is_inverted(self) -> bool:
-        return "--invert-match" in self.options
-
 
 def _lines_on_disk(roots: Roots, asked: _Asked, paths: Sequence[str]) -> Iterator[Line]:
     """Yield the matching lines that ripgrep sees at some paths, in order of path and line."""
@@ -166,7 +162,7 @@ def _lines_given(disk: Disk, asked: _Asked, files: Sequence[Listed]) -> Iterator
 def _numbers(asked: _Asked, output: bytes) -> tuple[int, bytes, int]:
     """Take apart the number of a line, the column of its match, if it has one, and its text."""
     number, _, rest = output.partition(b":")
-    column, _, text = (b"1", b"", rest) if asked.is_inverted else rest.partition(b":")
+    column, _, text = (b"1", b"", rest) if "--invert-match" in asked.options else rest.partition(b":")
     return int(number), text.rstrip(b"\r\n"), int(column) - 1
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from findspot.core.facts import Facts, Relation
 from findspot.core.git import History
-from findspot.core.model import CodeReference, Corpus, Hit, Span, Suggestion
+from findspot.core.model import CodeReference, Corpus, Hit, Suggestion
 from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
@@ -80,7 +80,7 @@ class Related:
         file = self._unchanged(hit.path)
         if file is None or hit.overview:
             return ()
-        code = _COMMENT_OR_STRING.sub(" ", _defining_text(hit))
+        code = _COMMENT_OR_STRING.sub(" ", hit.text)
         used = list(dict.fromkeys(_IDENTIFIER.findall(code)))
         own = {
             place.name: place
@@ -113,7 +113,7 @@ class Related:
         stored = self.snapshot.files.by_id.get(place.file_id)
         if stored is None or self._unchanged(stored.path) is None:
             return None
-        shown = _shown(hit)
+        shown = hit.span
         if stored.path == hit.path and shown.start <= place.line <= shown.end:
             return None
         text = (self.snapshot.chunks.line(place.file_id, place.line) or "").strip()
@@ -231,20 +231,9 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-def _defining_text(hit: Hit) -> str:
-    about = hit.definition or hit.span
-    lines = hit.text.split("\n")[about.start - hit.span.start : about.end - hit.span.start + 1]
-    return "\n".join(lines)
-
-
-def _shown(hit: Hit) -> Span:
-    """Return the lines that an answer shows of a hit: of a name that was asked for, its own."""
-    return hit.definition if hit.definition and hit.is_named else hit.span
-
-
 def _definition_lines(facts: Facts, name: str, hit: Hit) -> range:
     """Return the lines of a definition, those beyond the passage too, and those that are shown with it."""
-    about, shown = hit.definition or hit.span, _shown(hit)
+    about, shown = hit.definition or hit.span, hit.span
     ends = (d.end_line for d in facts.definitions if d.name == name and about.start <= d.line <= about.end)
     return range(min(about.start, shown.start), max(shown.end, about.end, *ends) + 1)
 

@@ -205,11 +205,7 @@ def _share(hits: Sequence[Hit], place: int) -> float:
 
 def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     """Return the longest form of a hit within a number of characters."""
-    if not hit.is_named:
-        whole_hit = _shown_whole(hit)
-        if measure(whole_hit, True) <= max_chars:
-            return whole_hit
-    definition = of_definition(_shown_whole(hit))
+    definition = _shown_whole(hit)
     size = measure(definition, True)
     if size <= max_chars:
         return definition

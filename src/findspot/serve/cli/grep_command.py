@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from findspot.graph import Outline
     from findspot.project import Project
 
-_HOURS_S = 24 * 3_600.0
 _MOST_RANKED = 100
-_LINE_CHARS = 200
 _FLAG: dict[str, Any] = {"is_flag": True}
 _NUMBER: dict[str, Any] = {"type": click.IntRange(0), "default": 0}
 _FILTER: dict[str, Any] = {"multiple": True}
@@ -151,7 +149,7 @@ class _Files:
             check_pattern(pattern)
         search = PatternSearch(self.disk, list(self.listed.values()), self.partial)
         options = [*_passed_on(given, _FLAG), *(f"--regexp={pattern}" for pattern in patterns[1:])]
-        found = search.first_lines(patterns[0], sys.maxsize, options, _HOURS_S)
+        found = search.first_lines(patterns[0], sys.maxsize, options, seconds=86_400)
         by_file = groupby(found, key=attrgetter("path"))
         return [line for _, lines in by_file for line in islice(lines, given["max_count"])]
 
@@ -195,10 +193,8 @@ Group = tuple[str, int, str, list[Line]]
 
 def _groups(project: Project, about: str, found: Sequence[Line]) -> list[Group]:
     """Return the matches by definition: definitions of what was looked for, what fits best, tests last."""
-    ranks: dict[tuple[str, int], int] = {}
-    for rank, hit in enumerate(project.search(Query(about, limit=_MOST_RANKED)).hits):
-        for number in range(hit.span.start, hit.span.end + 1):
-            ranks.setdefault((hit.path, number), rank)
+    query = Query(about, limit=_MOST_RANKED)
+    spans = [(hit.path, range(hit.span.start, hit.span.end + 1)) for hit in project.search(query).hits]
     groups: dict[tuple[str, int], Group] = {}
     with project.reader() as reader:
         graph = Graph(reader.snapshot)
@@ -210,7 +206,12 @@ def _groups(project: Project, about: str, found: Sequence[Line]) -> list[Group]:
 
     def order(group: Group) -> tuple[object, ...]:
         path, start, _, lines = group
-        best = min(ranks.get((path, line.number), _MOST_RANKED) for line in lines)
+        fits = (
+            at
+            for at, (file, span) in enumerate(spans)
+            if file == path and any(n in span for _, n, *_ in lines)
+        )
+        best = next(fits, _MOST_RANKED)
         return is_test(path), best == _MOST_RANKED, lines[0].number != start, best, path, start
 
     return sorted(groups.values(), key=order)
@@ -226,7 +227,7 @@ def _definitions(outline: Sequence[Outline], above: str = "") -> Iterator[tuple[
 def _show_groups(groups: Sequence[Group], room: int) -> None:
     for place, (path, start, name, lines) in enumerate(groups):
         head = f"{path}:{start or lines[0].number}  {name}".rstrip()
-        body = [f"  {line.number}: {output.cut(line.text.strip(), _LINE_CHARS)}" for line in lines]
+        body = [f"  {line.number}: {output.cut(line.text.strip(), 200)}" for line in lines]
         room -= len(head) + sum(map(len, body)) + len(body)
         if room < 0 and place:
             rest = output.count(sum(len(group[3]) for group in groups[place:]), "more matching line")

@@ -68,11 +68,7 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("max-file-size", "maxFileSize", {"metavar": "SIZE", "help": "Leave out larger files (500KB, 2MB)."}),
     ("max-files", "maxFiles", {"metavar": "N", "help": "Ask before indexing more files than this."}),
     ("docs/--no-docs", "indexDocs", {"default": None, "help": "Index documentation, or do not."}),
-    (
-        "gitignore/--no-gitignore",
-        "respectGitignore",
-        {"default": None, "help": "Heed .gitignore, or do not."},
-    ),
+    ("gitignore/--no-gitignore", "respectGitignore", {"default": None, "help": "Heed .gitignore, or not."}),
     ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
     (
         "store",

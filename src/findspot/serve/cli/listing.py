@@ -49,6 +49,8 @@ def show_results(results: Results, files: Mapping[str, Path], *, first: int = 1,
     width = len(str(first + len(results.hits) - 1))
     for rank, hit in enumerate(results.hits, first):
         _show_heading(hit, f"{rank:>{width}}", files[hit.path])
+        if hit.strength is Strength.WEAK and rank > first and not full:
+            continue
         if hit.overview and not full:
             _show_overview(hit.overview)
         else:

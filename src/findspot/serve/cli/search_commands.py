@@ -37,64 +37,43 @@ UNLIMITED = 10**9
 
 def _shared_options(command: Command) -> Command:
     """Add the options of both searches, named as in the MCP tools."""
+    add = click.option
     for option in reversed(
         [
-            click.option("-n", "--limit", type=click.IntRange(1, MAX_LIMIT), help="Results to show (1-100)."),
-            click.option("--top-k", type=click.IntRange(1, MAX_TOP_K), help="Same as --limit, up to 50."),
-            click.option("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
-            click.option("--extensions", help="Only files with these endings, such as 'py,ts'."),
-            click.option("--path-filter", metavar="GLOB", help="Only files that match."),
-            click.option("--exclude", metavar="GLOB", help="No files that match."),
-            click.option(
-                "--changed-since", metavar="REV", help="Only files that differ from this git revision."
-            ),
-            click.option(
-                "--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."
-            ),
-            click.option(
-                "--dependency", metavar="PACKAGE", help="Search an installed package instead; '*' for all."
-            ),
-            click.option(
-                "--semantic-weight",
-                type=click.FloatRange(0, 1),
-                help="Meaning against keywords, 0-1. Default: by the kind of query.",
-            ),
-            click.option(
-                "--mode",
-                type=Choice([mode.value for mode in Mode]),
-                default=Mode.HYBRID.value,
-                help="Search by meaning and keywords (hybrid), one of them, or a pattern. Default: hybrid.",
-            ),
-            click.option("--format", "form", type=Choice(FORMATS), help="How to print the answer."),
-            click.option(
-                "--max-tokens",
-                type=click.IntRange(MIN_TOKENS),
-                help="Shorten results to this many characters / 4 (200 or more).",
-            ),
-            click.option(
+            add("-n", "--limit", type=click.IntRange(1, MAX_LIMIT), help="Results to show (1-100)."),
+            add("--top-k", type=click.IntRange(1, MAX_TOP_K), help="Same as --limit, up to 50."),
+            add("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
+            add("--extensions", help="Only files with these endings, such as 'py,ts'."),
+            add("--path-filter", metavar="GLOB", help="Only files that match."),
+            add("--exclude", metavar="GLOB", help="No files that match."),
+            add("--changed-since", metavar="REV", help="Only files that differ from this git revision."),
+            add("--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."),
+            add("--dependency", metavar="PACKAGE", help="Search an installed package instead; '*' for all."),
+            add("--semantic-weight", type=click.FloatRange(0, 1), help=_WEIGHT),
+            add("--mode", type=Choice([mode.value for mode in Mode]), default=Mode.HYBRID.value, help=_MODE),
+            add("--format", "form", type=Choice(FORMATS), help="How to print the answer."),
+            add("--max-tokens", type=click.IntRange(MIN_TOKENS), help="Most characters / 4 (200 or more)."),
+            add(
                 "--expand-query", is_flag=True, help="Search for related words too, by a model or the index."
             ),
-            click.option(
+            add(
                 "--synthesize",
                 is_flag=True,
                 help="Summarise the results in a few sentences, with references.",
             ),
-            click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
-            click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
-            click.option(
-                "--open",
-                "result_number",
-                type=int,
-                is_flag=False,
-                flag_value=0,
-                metavar="[N]",
-                help="Open the first result, or the one with the number N, in your editor at its line.",
-            ),
-            click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
+            add("--explain", is_flag=True, help="Show which signals ranked each result."),
+            add("--full", is_flag=True, help="Show whole passages instead of their best lines."),
+            add("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
+            add("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
         ]
     ):
         command = option(command)
     return update_option(command)
+
+
+_WEIGHT = "Meaning against keywords, 0-1. Default: by the kind of query."
+_MODE = "Search by meaning and keywords (hybrid), one of them, or a pattern. Default: hybrid."
+_OPEN = "Open the first result, or the one with the number N, in your editor at its line."
 
 
 def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
