@@ -116,7 +116,7 @@ def test_commands_are_understood(page: str, words: list[str]) -> None:
     command: click.Command = program
     context, rest = click.Context(program), list(words)
     while rest and isinstance(command, click.Group):
-        inner = command.get_command(context, rest.pop(0))
+        _, inner, rest = command.resolve_command(context, rest)
         assert inner is not None, f"{page}: {words}"
         context, command = click.Context(inner, parent=context), inner
     command.parse_args(context, rest)

@@ -62,21 +62,15 @@ def test_limits_have_the_same_letter_everywhere() -> None:
 
 
 @terminal
-def test_findspot_alone_offers_to_index(findspot: Program, make: MakeFolder) -> None:
-    """first-impression A5: a terminal is asked, a pipe is told; a no is left with one line."""
+def test_findspot_alone_searches_as_you_type(findspot: Program, make: MakeFolder) -> None:
+    """first-impression A5: a pipe gets the help; on a terminal the project is indexed, and asked."""
     root = make(FILES)
     piped = findspot(cwd=root)
-    assert piped.code == 0
-    assert piped.err == f"This project hasn't been indexed yet. Run `findspot index {root}`.\n"
+    assert (piped.code, piped.err) == (0, "")
     assert "First steps:" in piped.out
-    refused = findspot.on_terminal(answers={"index it now? [y/N]": "n\n"}, whole=True, cwd=root)
-    assert refused.code == 0
-    assert "Not indexed. Run `findspot index`." in refused.err
-    agreed = {"index it now? [y/N]": "y\n", "type to search": "\x1b"}
-    indexed = findspot.on_terminal(answers=agreed, whole=True, cwd=root)
-    assert indexed.code == 0
-    assert "1 file indexed in " in indexed.err
-    assert findspot(cwd=root).err == ""
+    asked = findspot.on_terminal(answers={"type to search": "\x1b"}, whole=True, cwd=root)
+    assert asked.code == 0
+    assert "has no index yet" in asked.err
 
 
 def test_misspelt_names_are_answered_with_the_right_ones(findspot: Program, make: MakeFolder) -> None:
