@@ -81,7 +81,6 @@ def test_the_name_that_is_asked_for_names_the_answer() -> None:
         breadcrumb="TooManyRedirects",
         signature="class TooManyRedirects(RequestError)",
         doc_comment="Raised by the client alone.",
-        is_named=True,
     )
 
 
