@@ -375,12 +375,9 @@ class _Commits:
         self._run, self._writer = run, writer
         self.done = self._committed = done
         self._at, self._chunks, self._wait_s = time.monotonic(), 0, run.commit_s
-        self._is_begun = False
 
     def if_due(self) -> None:
         """Commit if there is something new, and much of it or long since the last commit."""
-        if not self._is_begun and self.done > self._committed:  # the workers have started
-            self._is_begun, self._at = True, time.monotonic()
         late = time.monotonic() - self._at >= self._wait_s
         if self.done > self._committed and (late or self._run.chunks - self._chunks >= _COMMIT_CHUNKS):
             self.commit()

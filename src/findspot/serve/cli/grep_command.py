@@ -212,7 +212,7 @@ def _groups(project: Project, about: str, found: Sequence[Line]) -> list[Group]:
             if file == path and any(n in span for _, n, *_ in lines)
         )
         best = next(fits, _MOST_RANKED)
-        return is_test(path), best == _MOST_RANKED, lines[0].number != start, best, path, start
+        return is_test(path), lines[0].number != start, best, path, start
 
     return sorted(groups.values(), key=order)
 
