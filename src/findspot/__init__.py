@@ -21,6 +21,7 @@ __all__ = [
     "Citation",
     "CodeReference",
     "Completion",
+    "Context",
     "ContextChunk",
     "ContextSearcher",
     "Corpus",
@@ -68,7 +69,6 @@ __all__ = [
     "NotAFolderError",
     "Outline",
     "PackageIndexes",
-    "Passage",
     "PathNotFoundError",
     "PermissionDeniedError",
     "PossiblePlace",
@@ -80,7 +80,10 @@ __all__ = [
     "Prompt",
     "ProviderError",
     "Query",
+    "Reason",
+    "Region",
     "Relation",
+    "Request",
     "Results",
     "Sample",
     "SearchAnswer",
@@ -190,14 +193,17 @@ if TYPE_CHECKING:
     from findspot.research.findings import (
         Aim,
         Citation,
+        Context,
         Findings,
         Focus,
         FoundEdge,
         FoundNode,
         Inquiry,
-        Passage,
         PossiblePlace,
+        Reason,
+        Region,
     )
+    from findspot.research.signals import Request
     from findspot.search.reader import IndexReader
     from findspot.serve.mcp.tools.cortex import add_cortex_search_tool
     from findspot.sync.supervisor import Supervisor, WatcherStatus
@@ -232,8 +238,9 @@ _EXPORTS = {
     "findspot.package_indexes": "PackageIndexes",
     "findspot.project": "Project",
     "findspot.research.findings": (
-        "Aim Citation Findings Focus FoundEdge FoundNode Inquiry Passage PossiblePlace"
+        "Aim Citation Context Findings Focus FoundEdge FoundNode Inquiry PossiblePlace Reason Region"
     ),
+    "findspot.research.signals": "Request",
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
     "findspot.sync.supervisor": "Supervisor WatcherStatus",

@@ -36,7 +36,7 @@ from findspot.graph import resolve_waiting
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.package_indexes import PackageIndexes
-from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
+from findspot.research.findings import DEFAULT_DEPTH, Context, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk, IndexedText
 from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
@@ -48,6 +48,7 @@ from findspot.sync.supervisor import LOCK_NAME, Supervisor
 if TYPE_CHECKING:
     from findspot.history.project_history import ProjectHistory
     from findspot.llm import Sample
+    from findspot.research.signals import Request
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
@@ -212,14 +213,11 @@ class Project:
         depth: int = DEFAULT_DEPTH,
         focus: Focus | None = None,
         *,
-        client: Sample | None = None,
         progress: ProgressSink = ignore_progress,
         cancel: CancelToken | None = None,
     ) -> Findings:
-        """Follow the code from a question: its symbols and relations, or what search finds for it."""
-        from findspot.llm import choose_model
+        """Answer what is asked about a relation or the structure; anything else with its task context."""
         from findspot.research.investigate import investigate
-        from findspot.research.synthesis import summarise_findings
 
         inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
         waiting = self._supervisor.waiting if self._supervisor is not None else frozenset()
@@ -227,8 +225,15 @@ class Project:
         with self._graph_reader(progress, cancel) as reader:
             findings = investigate(reader, inquiry, progress, cancel)
             missing = [path for path in sorted(waiting - {""})[:_FEW_PATHS] if reader.lacks(path)]
-        findings = replace(findings, warning=_with_missing(findings.warning, missing))
-        return summarise_findings(findings, choose_model(self.settings.llm, client))
+        return replace(findings, warning=_with_missing(findings.warning, missing))
+
+    def context(self, request: Request, cancel: CancelToken | None = None) -> Context:
+        """Return what is needed next for a signal: regions with their reasons, or none if nothing fits."""
+        from findspot.research.investigate import find_context
+
+        cancel = cancel or CancelToken()
+        with self._graph_reader(ignore_progress, cancel) as reader:
+            return find_context(reader, request, cancel)
 
     @contextlib.contextmanager
     def _graph_reader(self, progress: ProgressSink, cancel: CancelToken) -> Iterator[IndexReader]:

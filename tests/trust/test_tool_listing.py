@@ -15,7 +15,7 @@ from .conftest import MakeFolder
 
 MAX_TOKENS = 2_500
 MAX_PROJECT_TOKENS = 1_500
-ALWAYS_LOADED = {"search_code", "code_research"}
+ALWAYS_LOADED = {"search_code", "code_context"}
 
 
 def test_what_listing_the_tools_costs_and_which_are_always_loaded(make: MakeFolder, home: Path) -> None:

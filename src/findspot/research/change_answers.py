@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.graph import Node
@@ -13,7 +13,7 @@ from findspot.graph.values import FLOOR, IMPORTED
 from findspot.rank.roles import Role, role_of
 from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
-from findspot.research.findings import Aim, FoundNode, Inquiry, PossiblePlace
+from findspot.research.findings import Aim, Answer, FoundNode, Inquiry, PossiblePlace
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
 from findspot.research.related_tests import Candidate, rank_tests
 from findspot.research.relations import answer_by_name, meant, unknown_symbol, unread
@@ -32,26 +32,16 @@ _FEW = 3
 """Direct dependents that the first sentence names; the listing has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeAnswer:
-    """What is known about a change, in addition to the nodes and edges of the trail."""
-
-    summary: str
-    possible: tuple[PossiblePlace, ...] = ()
-    nodes: tuple[FoundNode, ...] = ()
-    unknown: bool = False
-
-
-def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> ChangeAnswer:
+def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Answer:
     """Return what depends on a change, or the tests that most likely notice it."""
     change, note = _asked_about(view, inquiry, aim, name)
     if change is None:
         by_name = answer_by_name(view, name, inquiry)
         if by_name is None:
-            return ChangeAnswer(unknown_symbol(view, name), unknown=True)
-        return ChangeAnswer(by_name.summary, by_name.possible)
+            return Answer(unknown_symbol(view, name), unknown=True)
+        return by_name
     if not change.files:
-        return ChangeAnswer(f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
+        return Answer(f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
     subjects = _about(change, name)
     answer = _tests(view, change, subjects) if aim is Aim.TESTS else _impact(view, inquiry, change, subjects)
     return replace(answer, summary=" ".join(filter(None, (answer.summary, note))))
@@ -103,7 +93,7 @@ def _about(change: Change, name: str) -> str:
     return f"{changed}{more}, {sentences.counted(len(change.nodes), 'changed definition')}"
 
 
-def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str) -> ChangeAnswer:
+def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str) -> Answer:
     trail = view.trail
     trail.tick(1)
     found = impact_of(view.graph, change.nodes, inquiry.depth, change.gone, trail.cancel)
@@ -122,7 +112,7 @@ def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str)
     nodes = [_found(node, 0) for node in change.nodes]
     nodes += [_found(each.node, each.distance, _reason(each)) for each in affected]
     summary = _impact_summary(subjects, change, found, affected, len(possible)) + packages
-    return ChangeAnswer(summary, (*left, *possible), tuple(nodes))
+    return Answer(summary, possible=(*left, *possible), nodes=tuple(nodes))
 
 
 def _found(node: Node, hop: int, why: str = "") -> FoundNode:
@@ -187,13 +177,13 @@ def _names(nodes: Sequence[Node]) -> str:
     return f"{shown} …" if len(nodes) > sentences.MOST_NAMED else shown
 
 
-def _tests(view: ResearchView, change: Change, subjects: str) -> ChangeAnswer:
+def _tests(view: ResearchView, change: Change, subjects: str) -> Answer:
     view.trail.tick(1)
     reader = view.reader
     ranked = rank_tests(reader.snapshot, view.graph, change, reader.history(), view.trail.cancel)
     ranked = [each for each in ranked if each.score >= _LEAST_SHARE * ranked[0].score]
     if not ranked:
-        return ChangeAnswer(f"{subjects}: no test is known to concern it.")
+        return Answer(f"{subjects}: no test is known to concern it.")
     nodes: list[FoundNode] = []
     for candidate in ranked[:MOST_TESTS]:
         nodes += _test_nodes(view, candidate)
@@ -201,7 +191,7 @@ def _tests(view: ResearchView, change: Change, subjects: str) -> ChangeAnswer:
         view.trail.nodes[node.id] = (node, 0)
     first = ", ".join(candidate.path for candidate in ranked[:3])
     more = f" {len(ranked) - MOST_TESTS} more left out." if len(ranked) > MOST_TESTS else ""
-    return ChangeAnswer(f"{subjects}: most likely to notice a change: {first}.{more}", nodes=tuple(nodes))
+    return Answer(f"{subjects}: most likely to notice a change: {first}.{more}", nodes=tuple(nodes))
 
 
 def _test_nodes(view: ResearchView, candidate: Candidate) -> list[FoundNode]:

@@ -20,10 +20,11 @@ from findspot.core.paths import Roots
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
 from findspot.graph import Graph, Node
 from findspot.graph.source_view import SourceView
-from findspot.research.research_view import flat
+from findspot.research.research_view import ResearchView, flat
 from findspot.store.records import StoredFile
 
 DEFAULT_REVISION = "HEAD"
+_LINE_CHARS = 200
 MOST_FILES = 300
 """Changed files whose definitions are compared; a diff of more is a merge or generated."""
 
@@ -46,6 +47,8 @@ class FileChange:
     new: tuple[LineRange, ...] = ()
     text: str = ""
     """The lines that were removed and added."""
+    before: str = ""
+    """The lines that were removed."""
     added: bool = False
     removed: bool = False
 
@@ -89,6 +92,20 @@ def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
     return Change(tuple(files), tuple(nodes.values()), tuple(gone), max(0, len(files) - MOST_FILES))
 
 
+def pasted_change(view: ResearchView, text: str) -> Change:
+    """Return what a diff changes that somebody pasted, whether or not the index has it already."""
+    files = parse_diff(text)
+    nodes: dict[str, Node] = {}
+    for file in files[:MOST_FILES]:
+        first = next((first for first, last in file.old if last >= first), None)
+        removed = file.before.partition("\n")[0].strip()
+        is_new = first is None or view.cite(file.path, first).text != removed[:_LINE_CHARS]
+        whole = view.graph.node(file.path)
+        lines = file.new if is_new else file.old
+        nodes |= {node.id: node for node in touched(view.definitions(file.path), lines, whole)}
+    return Change(tuple(files), tuple(nodes.values()), (), max(0, len(files) - MOST_FILES))
+
+
 def touched(nodes: Sequence[Node], lines: Sequence[LineRange], file: Node | None) -> list[Node]:
     """Return the innermost definitions of changed lines; the file where no line lies in one."""
     end = max((node.end_line for node in nodes), default=0)
@@ -109,23 +126,24 @@ def touched(nodes: Sequence[Node], lines: Sequence[LineRange], file: Node | None
 def parse_diff(text: str, prefix: str = "") -> list[FileChange]:
     """Return the files of a unified diff, with or without lines of context."""
     files = []
-    for section in re.split(r"(?m)^diff --git .*\n", text)[1:]:
+    for section in re.split(r"(?m)^diff --git .*\n|^(?=--- \S.*\n\+\+\+ \S)", text)[1:]:
         head, mark, hunks = section.partition("\n@@ ")
         names = dict(re.findall(r"(?m)^(---|\+\+\+) (.*)$", head))
         before, after = _path(names.get("---", "")), _path(names.get("+++", ""))
         path = after or before
         if path is None:
             continue
-        old, new, lines = _read_hunks(f"@@ {hunks}" if mark else "")
+        old, new, lines, gone = _read_hunks(f"@@ {hunks}" if mark else "")
         spelled = unicodedata.normalize("NFC", prefix + path)
-        files.append(FileChange(spelled, old, new, lines, added=before is None, removed=after is None))
+        files.append(FileChange(spelled, old, new, lines, gone, before is None, after is None))
     return files
 
 
-def _read_hunks(hunks: str) -> tuple[tuple[LineRange, ...], tuple[LineRange, ...], str]:
+def _read_hunks(hunks: str) -> tuple[tuple[LineRange, ...], tuple[LineRange, ...], str, str]:
     old: list[LineRange] = []
     new: list[LineRange] = []
     text: list[str] = []
+    gone: list[str] = []
     at_old = at_new = 0
     run: list[int] | None = None  # first line on the old side, its length, the same on the new side
     left = [0, 0]
@@ -152,13 +170,14 @@ def _read_hunks(hunks: str) -> tuple[tuple[LineRange, ...], tuple[LineRange, ...
             left[side] -= 1
             at_old, at_new = at_old + (not side), at_new + side
             text.append(line[1:])
+            gone += [] if side else [line[1:]]
         elif line[:1] in (" ", ""):
             close()
             run = None
             left = [left[0] - 1, left[1] - 1]
             at_old, at_new = at_old + 1, at_new + 1
     close()
-    return tuple(old), tuple(new), "\n".join(text)
+    return tuple(old), tuple(new), "\n".join(text), "\n".join(gone)
 
 
 def _path(name: str) -> str | None:
@@ -166,7 +185,9 @@ def _path(name: str) -> str | None:
     name = name.split("\t", maxsplit=1)[0]
     if name.startswith('"') and name.endswith('"'):
         name = _unquoted(name[1:-1])
-    return name[2:] if name[:2] in ("a/", "b/") else None
+    if name[:2] in ("a/", "b/"):
+        return name[2:]
+    return name if name not in ("", "/dev/null") else None
 
 
 def _unquoted(name: str) -> str:

@@ -151,17 +151,34 @@ class Citation:
     text: str
 
 
+class Reason(StrEnum):
+    """Why a region belongs to an answer."""
+
+    CHANGE = "change here"
+    TOO = "must change too"
+    RELIED = "is relied on by"
+    RELIES = "relies on"
+    TEST = "test"
+    LAST = "last changed"
+
+
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """The code of a definition, and how much each of its lines says about the question."""
+class Region:
+    """A definition, or the lines that decide: what somebody has to look at, and the one reason for it."""
 
+    id: str
     path: str
-    symbol: str
     span: Span
-    text: str
+    symbol: str
+    kind: str
+    reason: Reason
+    why: str = ""
+    """What makes the reason true: a reference with its line, a commit."""
+    text: str = ""
     worth: tuple[float, ...] = ()
+    """How much each line says about the signal."""
 
-    def cut(self, max_chars: int) -> Passage:
+    def cut(self, max_chars: int) -> Region:
         """Return the first line and the lines that say most, with those around them.
 
         "…" and a line number mark a gap; "…" marks a cut end. The span covers the lines that are shown.
@@ -172,24 +189,18 @@ class Passage:
         near = _spread((*self.worth, *(0.0,) * (len(lines) - len(self.worth))))
         shown, size = {0}, len(lines[0]) + 1
         for number in sorted(range(1, len(lines)), key=lambda number: (-near[number], number)):
-            is_apart = not {number - 1, number + 1} & shown
-            size += len(lines[number]) + 1 + is_apart * _MARK_CHARS
+            size += len(lines[number]) + 1 + (not {number - 1, number + 1} & shown) * _MARK_CHARS
             if size > max_chars:
                 break
             shown.add(number)
-        return self._only(lines, sorted(shown))
-
-    def _only(self, lines: Sequence[str], shown: Sequence[int]) -> Passage:
-        text: list[str] = []
-        for last, number in zip((0, *shown), shown, strict=False):
+        text, last = [lines[0]], 0
+        for number in sorted(shown - {0}):
             if number > last + 1:
-                text.append(
-                    lines[last + 1] if number == last + 2 else f"{CUT_MARK} {self.span.start + number}"
-                )
+                text.append(f"{CUT_MARK} {self.span.start + number}")
             text.append(lines[number])
-        if shown[-1] < len(lines) - 1:
-            text.append(CUT_MARK)
-        span = Span(self.span.start, self.span.start + shown[-1])
+            last = number
+        text += [CUT_MARK] * (last < len(lines) - 1)
+        span = Span(self.span.start, self.span.start + last)
         return replace(self, text="\n".join(text), span=span, worth=())
 
 
@@ -201,10 +212,39 @@ def _spread(worth: Sequence[float]) -> list[float]:
     """Return the worth of each line, or what is left of that of a line above or below it."""
     near = list(worth)
     for numbers in (range(1, len(near)), range(len(near) - 2, -1, -1)):
-        step = numbers.step
         for number in numbers:
-            near[number] = max(near[number], near[number - step] * _NEXT_LINE)
+            near[number] = max(near[number], near[number - numbers.step] * _NEXT_LINE)
     return near
+
+
+NOTHING_FITS = "Nothing in this project fits."
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is needed next for a signal: regions, the best first, or none because nothing fits."""
+
+    signal: str
+    """What the signal was read as: text, diff, place or trace."""
+    subject: str = ""
+    """What it is about, where that is known for certain: the changed definitions, the place."""
+    regions: tuple[Region, ...] = ()
+    edges: tuple[FoundEdge, ...] = ()
+    """The references that make regions rely on each other."""
+    left_out: int = 0
+    """Regions that were found and are less likely."""
+    warning: str | None = None
+
+    @property
+    def summary(self) -> str:
+        """The answer in a sentence."""
+        if not self.regions:
+            return NOTHING_FITS if not self.subject else f"{self.subject}: nothing else depends on it."
+        first = [region for region in self.regions if region.reason is Reason.CHANGE][:3]
+        named = ", ".join(f"{region.symbol} ({region.path}:{region.span.start})" for region in first)
+        return self.subject or (
+            f"Begin at {named}." if named else "Nothing to change; see what belongs to it."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +258,23 @@ class PossiblePlace:
     reason: str
     confidence: float
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a walk found, in addition to the nodes and edges of its trail."""
+
+    summary: str
+    chains: Sequence[tuple[str, ...]] = ()
+    chain_count: int = 0
+    possible: tuple[PossiblePlace, ...] = ()
+    unresolved: Sequence[str] = ()
+    relation: Aim | None = None
+    unknown: bool = False
+    nodes: tuple[FoundNode, ...] = ()
+    """Instead of the trail's."""
+    edges: tuple[FoundEdge, ...] = ()
+    context: Context | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +297,9 @@ class Findings:
     """Places that may mean the symbol, apart from what is certain."""
     unknown: bool = False
     """Whether the index has no definition of the symbol."""
-    passages: tuple[Passage, ...] = ()
-    """The code that carries the answer, the best first."""
+    context: Context | None = None
+    """What answers a question that is about no relation."""
     citations: tuple[Citation, ...] = ()
-    related_topics: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
     made_by: str = FROM_INDEX
     """Who wrote the summary."""
@@ -269,6 +325,9 @@ class Findings:
             if far.hop == near.hop + 1 or near.hop == far.hop == 0:
                 yield near, far, edge
 
+
+LINE = "line"
+"""The kind of a region that is a line."""
 
 FOLDER = "folder"
 """The kind of a node that stands for several files."""

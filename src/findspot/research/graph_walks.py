@@ -260,19 +260,6 @@ def record_path(way: CallPath, trail: Trail) -> Chain:
     return (way[0].source.id, *(step.target.id for step in way))
 
 
-def longest_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> CallPath | None:
-    """Of the shortest ways from each start, the longest: the others begin somewhere along it.
-
-    For starts that search found; of ways of the same length, one without overrides is surer.
-    """
-    found = [way for node in starts if (way := find_path([node], ends, trail)) is not None]
-    return max(found, key=lambda way: (len(way), -_dispatches(way)), default=None)
-
-
-def _dispatches(way: CallPath) -> int:
-    return sum(step.relation is Relation.OVERRIDE for step in way)
-
-
 def find_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> CallPath | None:
     """Return the shortest way by calls and by what overrides the called; None when there is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from findspot.core.languages import language_of as file_language
@@ -23,8 +23,8 @@ from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
-from findspot.research.findings import Aim, Inquiry, PossiblePlace
-from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
+from findspot.research.findings import Aim, Answer, Inquiry, PossiblePlace
+from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
 from findspot.text.tokens import tokens
@@ -43,18 +43,6 @@ _USED = (Aim.CALLERS, Aim.USES)
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _ABBREVIATED = frozenset({"css", "html", "json", "php", "scss", "sql", "toml", "xml", "yaml"})
 _TITLES = {"csharp": "C#", "cpp": "C++", "tsx": "TypeScript"}
-
-
-@dataclass(frozen=True, slots=True)
-class RelationAnswer:
-    """What is related to some definitions, in addition to the nodes and edges of the trail."""
-
-    summary: str
-    chains: tuple[Chain, ...] = ()
-    chain_count: int = 0
-    possible: tuple[PossiblePlace, ...] = ()
-    topics: tuple[str, ...] = ()
-    unresolved: tuple[str, ...] = ()
 
 
 def meant(view: ResearchView, name: str, aim: Aim) -> tuple[Aim, list[Node], str]:
@@ -97,7 +85,7 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     return f"{missing}{in_packages(view, name) or close}"
 
 
-def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> RelationAnswer | None:
+def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Answer | None:
     """Return the lines with a name that the index has and the graph does not; None where neither has it."""
     starts = unread(view, name, inquiry)
     if not starts:
@@ -107,13 +95,13 @@ def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> RelationA
     if not languages:
         unknown = f"The graph has no edges for this {starts[0].kind}"
     if starts[0].kind == FILE_KIND:
-        return RelationAnswer(f"{name} is indexed. {unknown}, so what refers to it is not known.")
+        return Answer(f"{name} is indexed. {unknown}, so what refers to it is not known.")
     known = {(node.path, node.start_line) for node in starts}
     places = [use for use in mentions(view, starts, known) if inquiry.include_tests or not use.in_test]
     found = (
         f"{sentences.counted(len(places), 'line')} with its name, listed below" if places else "no other line"
     )
-    return RelationAnswer(
+    return Answer(
         f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
         possible=tuple(_shown(view, use) for use in places),
     )
@@ -171,7 +159,7 @@ def in_packages(view: ResearchView, name: str) -> str:
     return f"{defined}{used}"
 
 
-def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> RelationAnswer:
+def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> Answer:
     """Follow a relation from the starts; where it may go on unseen, say so."""
     trail = view.trail
     chains, count = follow(aim, starts, trail)
@@ -185,13 +173,13 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     if view.graph.given_up:
         summary += f" {sentences.counted(view.graph.given_up, 'reference')} could not be followed."
     unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
-    return RelationAnswer(
+    return Answer(
         summary,
         tuple(chains),
         count,
         tuple(_shown(view, use) for use in shown),
-        tuple(_further_questions(aim, starts)),
         tuple(unresolved),
+        aim,
     )
 
 
@@ -264,21 +252,6 @@ def _titled(language: str) -> str:
     return language.upper() if language in _ABBREVIATED else _TITLES.get(language, language.capitalize())
 
 
-def _further_questions(aim: Aim, starts: Sequence[Node]) -> Iterator[str]:
-    """Yield what else may be asked about a symbol."""
-    name = starts[0].qualified
-    for other, question in _FURTHER.items():
-        if other is not aim and starts[0].kind != FILE_KIND:
-            yield question.format(name=name)
-
-
-def related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
-    """Return what the first start refers to and the answer does not show: where to look next."""
-    edges = view.graph.edges_of(starts[0]) if starts else []
-    near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
-    return [node.qualified for node in near if node.id not in view.trail.nodes and not is_test(node.path)]
-
-
 def unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
     """Return the calls that the graph does not follow, with the reason."""
     found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
@@ -301,12 +274,6 @@ def _target(view: ResearchView, use: Unresolved) -> str:
 MOST_MENTIONS = 20
 MOST_CHUNKS = 60
 
-_FURTHER = {
-    Aim.CALLERS: "what calls {name}",
-    Aim.CALLEES: "what does {name} call",
-    Aim.IMPACT: "what breaks if I change {name}",
-    Aim.TESTS: "which tests cover {name}",
-}
 _COMMENTS = ("#", "//", "*", "/*", "--", "<!--", '"""', "'''", ";")
 _DEFINES = r"\b(?:def|func|fun|function|fn|sub|class|get|set|var|let|const|val)\s+"
 _UNREAD = "in a file that the graph does not read"

@@ -1,14 +1,12 @@
-"""Results and findings in a few sentences: by a language model, or from the results themselves."""
+"""Results in a few sentences: by a language model, or from the results themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import CodeReference, Hit, Synthesis
 from findspot.llm import LanguageModel, ask, clipped, clipped_list
-from findspot.research.findings import Findings
 from findspot.text.snippet import shorten
 from findspot.text.tokens import words
 
@@ -132,40 +130,3 @@ def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return 0.5
     return round(float(value), 2)
-
-
-_FINDINGS_TASK = (
-    "You explain what research over the reference graph of a program found. From the question, the facts, "
-    "the code and the cited lines, and from nothing else, answer the question in at most six sentences, "
-    'naming places as path:line. {"summary": "…"}'
-)
-_FINDINGS_CHARS = 2_000
-_DATA_CHARS = 12_000
-_FINDINGS_TOKENS = 700
-
-
-def summarise_findings(found: Findings, model: LanguageModel | None) -> Findings:
-    """Return the findings with a model's summary; its trouble is a warning, and the facts stay as they
-    are.
-    """
-    if model is None or not found.nodes:
-        return found
-    try:
-        answer, made_by = ask(model, _FINDINGS_TASK, _data(found), _FINDINGS_TOKENS)
-        summary = clipped(answer.get("summary"), _FINDINGS_CHARS)
-        if not summary:
-            raise LanguageModelError(f"{model.name}: its answer has no summary")
-        return replace(found, summary=summary, made_by=made_by)
-    except LanguageModelError as error:
-        said = f"{error.user_message}. The summary is told from the graph instead."
-        return replace(found, warning=" ".join(filter(None, (found.warning, said))))
-
-
-def _data(found: Findings) -> str:
-    """Return all that the model may draw on: the facts, then the code that carries them."""
-    chains = (" → ".join(chain) for chain in found.chains)
-    lines = (f"{place.path}:{place.line}  {place.text}" for place in found.citations)
-    code = (passage.cut(_PASSAGE_CHARS) for passage in found.passages)
-    passages = (f"{part.path}:{part.span.start}-{part.span.end}\n{part.text}" for part in code)
-    told = (f"Question: {found.query}", f"Facts: {found.summary}", *chains, *passages, *lines)
-    return "\n".join(told)[:_DATA_CHARS]

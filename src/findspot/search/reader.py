@@ -61,10 +61,10 @@ class IndexReader:
             results = replace(results, suggestions=self._suggestions(query, hits))
         return replace(results, hits=hits)
 
-    def search_indexed(self, query: Query) -> tuple[Hit, ...]:
-        """Return the same hits with the lines that this snapshot has, to look them up in it."""
-        _, checked = self._search(query)
-        return checked.indexed[: query.limit]
+    def search_indexed(self, query: Query) -> tuple[Results, tuple[Hit, ...]]:
+        """Return the results, and their hits with the lines that this snapshot has."""
+        results, checked = self._search(shortened(query))
+        return results, checked.indexed[: query.limit]
 
     def files(self, pattern: str = "**") -> list[str]:
         """Return the indexed paths that match a glob and whose files are still there, in order."""

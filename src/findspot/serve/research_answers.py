@@ -1,84 +1,64 @@
-"""The findings of research as structured values, as a report and, for module maps, as a picture."""
+"""The findings of research as structured values and as a report, each within a number of tokens."""
 
 from __future__ import annotations
 
 import json
 import sys
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from html import escape
-from itertools import pairwise, product
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
+from findspot.graph.values import FLOOR
+from findspot.rank.roles import Role, reading_order, role_of
 from findspot.research.findings import (
+    FORWARD,
+    MAX_DEPTH,
     Aim,
-    Citation,
     Findings,
     FoundEdge,
     FoundNode,
-    Passage,
     PossiblePlace,
+    Region,
 )
-from findspot.research.module_map import Dependence, ModuleMap
-from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
+from findspot.research.impact import CERTAIN
+from findspot.research.module_map import ModuleMap
+from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.assistance_answers import cut
-from findspot.serve.relation_answers import (
-    chain_lines,
-    closing_lines,
-    fitted_lines,
-    lean,
-    lines_only,
-    relation_lines,
-    smaller,
-)
-from findspot.serve.search_answers import indented, one_line
+from findspot.serve.context_answers import context_text, fitted_regions
 
 if TYPE_CHECKING:
     from findspot.graph import Outline
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
-
-_REST_SHARES = (0.35, 0.5)
-"""Of an answer with code, for everything else; the larger one if the first chain does not fit otherwise."""
-
-_FEW = 3
-"""Of topics and open ends, where there is no room for all."""
-
-_FIRST_PASSAGES = 4
-"""That share the room for code; more are shown where it is enough."""
-
-_PASSAGE_CHARS = (6_000, 4_000, 2_800, 2_000, 1_600, 1_300, 1_050, 850, 700, 550, 420)
-"""Lengths of a passage, to take the longest that there is room for."""
-
+_WHOLE = 40_000
+"""Tokens: enough for every region with all of its code."""
 _LINE_CHARS = 200
-
 _LEAN_TOKENS = 1_200
 """A structured answer about a relation, if it is longer, says each fact once and nothing that is usual."""
-
-_CHAR, _BOX_HEIGHT, _PAD = 7.2, 34, 14
-
-_GAP_X, _GAP_Y, _MARGIN = 28, 86, 48
-
-_MIN_WIDTH = 70
-
-_ASIDE = 46
-"""How far an arrow keeps to the side for each layer that it passes."""
-
-_STYLE = (
-    "text{font:12px ui-monospace,monospace;fill:#1b2733}"
-    ".box{fill:#eef4fb;stroke:#5b7ea6}.edge{fill:none;stroke:#8aa0b8}"
-    ".back{fill:none;stroke:#c0563f;stroke-dasharray:5 3}"
-    "@media(prefers-color-scheme:dark){text{fill:#dbe6f2}.box{fill:#1d2a38;stroke:#6d93bf}}"
-)
-
-Box = tuple[float, float, float]
-"""Left, top and width."""
+MOST_CHAINS = 10
+"""Written out; the lines say the same, step by step."""
+_LABELS = {
+    "call": "calls",
+    "import": "imports",
+    "inherit": "inherits",
+    "override": "overrides",
+    "decorate": "is decorated with",
+    "type_use": "uses",
+    "value": "passes",
+}
+_MARKED = {"decorate": " (as a decorator)", "value": " (as a value)", "type_use": " (as a type)"}
+"""What is said of a line whose relation is not the one that was asked for."""
+_LIKELY, _DISPATCHED, _TESTS = "Likely", "Through a method that it overrides", "Tests"
 
 
-def findings_object(findings: Findings) -> dict[str, Any]:
+def findings_object(findings: Findings, passages: Sequence[Region] = ()) -> dict[str, Any]:
     """Return the structured answer of `code_research`, with every field."""
     texts = {(cited.path, cited.line): cited.text for cited in findings.citations}
+    places = {(edge.path, edge.line) for edge in findings.edges}
     answer: dict[str, Any] = {
         "query": findings.query,
         "depth": findings.depth,
@@ -89,69 +69,41 @@ def findings_object(findings: Findings) -> dict[str, Any]:
         "edges": [_edge(edge, texts) for edge in findings.edges],
         **({"possible": list(map(_possible, findings.possible))} if findings.possible else {}),
         "chains": [list(chain) for chain in findings.chains],
-        **({"passages": [_passage(hit) for hit in findings.passages]} if findings.passages else {}),
+        **({"passages": list(map(_passage, passages))} if passages else {}),
         "files": list(findings.files),
         "citations": [
-            {"path": cited.path, "line": cited.line, "text": cited.text} for cited in _other_lines(findings)
+            {"path": cited.path, "line": cited.line, "text": cited.text}
+            for cited in findings.citations
+            if (cited.path, cited.line) not in places
         ],
-        "relatedTopics": list(findings.related_topics),
+        "relatedTopics": [],
         "unresolved": list(findings.unresolved),
         "madeBy": findings.made_by,
     }
     return answer | ({"warning": findings.warning} if findings.warning else {})
 
 
-def _other_lines(findings: Findings) -> list[Citation]:
-    """Return the quoted lines that no edge has."""
-    places = {(edge.path, edge.line) for edge in findings.edges}
-    return [cited for cited in findings.citations if (cited.path, cited.line) not in places]
-
-
 def _edge(edge: FoundEdge, texts: dict[tuple[str, int], str]) -> dict[str, Any]:
+    ends = {"from": edge.source, "to": edge.target, "relation": str(edge.relation)}
     text = texts.get((edge.path, edge.line))
-    return {
-        "from": edge.source,
-        "to": edge.target,
-        "relation": str(edge.relation),
-        "path": edge.path,
-        "line": edge.line,
-        "confidence": edge.confidence,
-        **({"text": text} if text else {}),
-    }
+    place = {"path": edge.path, "line": edge.line, "confidence": edge.confidence}
+    return ends | place | ({"text": text} if text else {})
 
 
 def _node(node: FoundNode) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "name": node.name,
-        "kind": node.kind,
-        "path": node.path,
-        "startLine": node.start_line,
-        "endLine": node.end_line,
-        "hop": node.hop,
-        **({"why": node.why} if node.why else {}),
-    }
+    values = {"id": node.id, "name": node.name, "kind": node.kind, "path": node.path}
+    lines = {"startLine": node.start_line, "endLine": node.end_line, "hop": node.hop}
+    return values | lines | ({"why": node.why} if node.why else {})
 
 
 def _possible(place: PossiblePlace) -> dict[str, Any]:
-    return {
-        "path": place.path,
-        "line": place.line,
-        "from": place.source,
-        "reason": place.reason,
-        "confidence": place.confidence,
-        "text": place.text,
-    }
+    said = {"reason": place.reason, "confidence": place.confidence, "text": place.text}
+    return {"path": place.path, "line": place.line, "from": place.source} | said
 
 
-def _passage(hit: Passage) -> dict[str, Any]:
-    return {
-        "path": hit.path,
-        "startLine": hit.span.start,
-        "endLine": hit.span.end,
-        "symbol": hit.symbol,
-        "text": hit.text,
-    }
+def _passage(region: Region) -> dict[str, Any]:
+    lines = {"startLine": region.span.start, "endLine": region.span.end}
+    return {"path": region.path} | lines | {"symbol": region.symbol, "text": region.text}
 
 
 def outline_object(item: Outline) -> dict[str, Any]:
@@ -186,6 +138,8 @@ def module_map_object(modules: ModuleMap) -> dict[str, Any]:
 
 def report(findings: Findings) -> str:
     """Return the findings as text: the answer first, then how it is known."""
+    if findings.context is not None:
+        return context_text(findings.context, _WHOLE)
     return "\n".join(_lines(findings))
 
 
@@ -195,51 +149,145 @@ def report_line(findings: Findings) -> str:
 
 
 def _lines(findings: Findings) -> Iterator[str]:
-    if findings.relation not in (None, Aim.PATH):
-        yield from relation_lines(findings)
-        return
     yield findings.summary
-    yield from chain_lines(findings)
-    for hit in findings.passages:
-        yield from ("", _passage_block(hit))
-    if findings.passages:
-        yield from _others(findings)
+    lines = {(cited.path, cited.line): cited.text for cited in findings.citations}
+    if findings.relation is Aim.TESTS:
+        yield from _test_lines(findings)
+    elif findings.relation is Aim.IMPACT:
+        yield from _impact_lines(findings, lines)
+    elif findings.relation not in (None, Aim.PATH):
+        yield from _hop_lines(findings, lines)
     elif findings.nodes:
         yield from ("", "Found, by hop")
         yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
-    if findings.citations:
+    left = [place for place in findings.possible if place.confidence >= FLOOR]
+    unsure = [place for place in findings.possible if place.confidence < FLOOR]
+    for title, places in (("Left behind", left), ("Possibly", unsure)):
+        if places:
+            yield from ("", title)
+        for place in places:
+            yield f"  {place.path}:{place.line}  {place.source}: {place.text} ({place.reason})"
+    yield from _chain_lines(findings)
+    if findings.citations and findings.relation in (None, Aim.PATH):
         yield from ("", "Lines")
         yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
-    yield from closing_lines(findings)
-
-
-def _others(findings: Findings) -> Iterator[str]:
-    """Yield the definitions that are neither shown as code nor in the first sentence, a line per file."""
-    shown = {(hit.path, hit.span.start) for hit in findings.passages}
-    first = set(findings.chains[0]) if findings.chains else set()
-    by_file: dict[str, list[str]] = {}
-    for node in findings.nodes:
-        if (node.path, node.start_line) not in shown and node.id not in first:
-            by_file.setdefault(node.path, []).append(f"{_called(findings, node.id)}:{node.start_line}")
-    if by_file:
-        yield from ("", "Also")
-        yield from (f"  {path}  {', '.join(names)}" for path, names in by_file.items())
-
-
-def _passage_block(hit: Passage) -> str:
-    head = f"{one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {one_line(hit.symbol)}".rstrip()
-    return f"{head}\n{indented(hit.text)}"
-
-
-def _called(findings: Findings, node_id: str) -> str:
-    return findings.names.get(node_id, node_id)
+    if findings.unresolved:
+        yield from ("", "Not followed", *(f"  {text}" for text in findings.unresolved))
+    if findings.warning:
+        yield from ("", findings.warning)
 
 
 def _placed(findings: Findings, node: FoundNode) -> str:
-    name = _called(findings, node.id)
+    name = _name(findings, node.id)
     if name == node.path:
         return f"{node.path}  {node.kind}"
     return f"{name}  {node.kind}  {node.path}:{node.start_line}-{node.end_line}"
+
+
+def _test_lines(findings: Findings) -> Iterator[str]:
+    """Yield the test files by rank, each with its functions."""
+    yield ""
+    for node in findings.nodes:
+        if node.kind == "file":
+            yield f"{node.path}  ({node.why})"
+        else:
+            yield f"  {node.start_line}  {_name(findings, node.id)}  ({node.why})"
+
+
+def _hop_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+    for hop, edges in _by_hop(findings):
+        yield from ("", f"Hop {hop}") if hop > 1 else ("",)
+        before = {_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}
+        for path, inside in groupby(edges, key=lambda edge: edge.path):
+            yield path
+            yield from (_line(findings, edge, lines, alone=len(before) == 1) for edge in inside)
+
+
+def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
+    """Return a line of the code, with who stands there and, where that is not clear, what it leads to."""
+    source, target = _name(findings, edge.source), _name(findings, edge.target)
+    who = target if findings.relation in FORWARD else source
+    if not alone:
+        who = f"{source} → {target}"
+    text = lines.get((edge.path, edge.line), "")
+    if who == edge.path:  # the file itself, which stands above
+        return f"  {edge.line}  {text}{_mark(findings, edge)}"
+    return f"  {edge.line}  {who}{': ' if text else ''}{text}{_mark(findings, edge)}"
+
+
+def _mark(findings: Findings, edge: FoundEdge) -> str:
+    unsure = f" (confidence {edge.confidence})" if edge.confidence < FLOOR else ""
+    return unsure + (_MARKED.get(edge.relation, "") if findings.relation in (Aim.CALLERS, Aim.USES) else "")
+
+
+def _impact_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+    """Yield the references: production code by hop, then what is in doubt, then tests."""
+    groups: dict[str, list[FoundEdge]] = {}
+    for hop, edges in _by_hop(findings):
+        for edge in edges:
+            groups.setdefault(_impact_group(edge, hop), []).append(edge)
+    order = [f"Hop {hop}" if hop > 1 else "Direct" for hop in range(1, MAX_DEPTH + 1)]
+    for title in (*order, _LIKELY, _DISPATCHED, _TESTS):
+        if title in groups:
+            yield from ("", title)
+        for path, inside in groupby(groups.get(title, ()), key=lambda edge: edge.path):
+            yield path
+            for edge in inside:
+                source, target = _name(findings, edge.source), _name(findings, edge.target)
+                text = lines.get((edge.path, edge.line), "")
+                who = "" if source == edge.path else f"{source} "
+                label = _LABELS.get(edge.relation, edge.relation)
+                yield f"  {edge.line}  {who}{label} {target}{': ' if text else ''}{text}"
+
+
+def _impact_group(edge: FoundEdge, hop: int) -> str:
+    if role_of(edge.path) is Role.TEST:
+        return _TESTS
+    if edge.confidence < CERTAIN:
+        return _DISPATCHED if edge.confidence < FLOOR else _LIKELY
+    return f"Hop {hop}" if hop > 1 else "Direct"
+
+
+def _chain_lines(findings: Findings) -> Iterator[str]:
+    """Yield the chains with what each step is; the step that most chains have is said once."""
+    longer = 1 if findings.relation in (None, Aim.PATH) else 2
+    chains = [chain for chain in findings.chains if len(chain) > longer]
+    if not chains:
+        return
+    steps = {(edge.source, edge.target): edge.relation for edge in findings.edges}
+    usual = _LABELS[Counter(steps.values()).most_common(1)[0][0] if steps else "call"]
+    count = max(findings.chain_count, len(chains))
+    more = f", {MOST_CHAINS} of {count}" if count > MOST_CHAINS else ""
+    yield from ("", f"Chains (→ {usual}{more})")
+    for chain in chains[:MOST_CHAINS]:
+        text = _name(findings, chain[0])
+        for near, far in pairwise(chain):
+            relation = steps.get((near, far), "call")
+            is_down = relation == "override" and findings.relation in (Aim.PATH, None)
+            label = "overridden by" if is_down else _LABELS.get(relation, relation)
+            text += f" → {_name(findings, far)}" if label == usual else f" → {label} {_name(findings, far)}"
+        yield f"  {text}"
+
+
+def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
+    """Yield the edges by the hop that they reach, production code first; a line once."""
+    reached: dict[int, dict[tuple[str, str, str, int], FoundEdge]] = {}
+    for _, far, edge in findings.steps():
+        place = edge.source, edge.target, edge.path, edge.line
+        reached.setdefault(max(far.hop, 1), {})[place] = edge
+    for hop in sorted(reached):
+        yield hop, sorted(reached[hop].values(), key=lambda e: (reading_order(e.path), e.path, e.line))
+
+
+def _name(findings: Findings, node_id: str) -> str:
+    return findings.names.get(node_id, node_id)
+
+
+def fitted_report(findings: Findings, max_tokens: int) -> str:
+    """Return the report within the limit."""
+    if findings.context is not None:
+        return context_text(findings.context, max_tokens)
+    return report(_fitted(findings, max_tokens, report))
 
 
 def fitted_findings(
@@ -250,220 +298,120 @@ def fitted_findings(
     A long answer about a relation is lean, whatever the limit, unless it is to be full.
     """
     limit = sys.maxsize if max_tokens is None else max_tokens
-    room = limit * CHARS_PER_TOKEN // _SHARE
-    findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
+    findings = replace(findings, query=cut(findings.query, min(limit * CHARS_PER_TOKEN // _SHARE, 1_000)))
+    if findings.context is not None:
+        short = _fitted(findings, max(limit // 2, MIN_TOKENS // 2), lambda part: _json(findings_object(part)))
+        room = (limit - token_count(_json(findings_object(short))) - 10) * CHARS_PER_TOKEN
+        return findings_object(short, fitted_regions(findings.context, min(room, _WHOLE)))
     related = findings.relation not in (None, Aim.PATH) and not full
     whole = findings_object(findings)
     if token_count(_json(whole)) <= (min(limit, _LEAN_TOKENS) if related else limit):
         return whole
-
-    def shape(part: Findings) -> dict[str, Any]:
-        return lean(part, findings_object(part)) if related else findings_object(part)
-
-    def rendered(part: Findings) -> str:
-        return _json(shape(part))
-
-    def fits(part: Findings) -> bool:
-        return token_count(rendered(part)) <= limit
-
-    if related and findings.edges:
-        findings = lines_only(findings)
-        if not fits(findings):
-            query, summary = (cut(text, room // 2) for text in (findings.query, findings.summary))
-            findings = fitted_lines(replace(findings, query=query, summary=summary), fits)
-        return shape(findings)
-    return shape(_fitted(findings, limit, rendered))
+    if not related:
+        return findings_object(_fitted(findings, limit, lambda part: _json(findings_object(part))))
+    return _lean(_fitted(_lines_only(findings), limit, lambda part: _json(_lean(part))))
 
 
 def _json(values: dict[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def fitted_report(findings: Findings, max_tokens: int) -> str:
-    """Return the report within the limit."""
-    return report(_fitted(findings, max_tokens, report))
+def _lines_only(findings: Findings) -> Findings:
+    """Return the answer with the edges that the text shows alone, tests last, near before far."""
+    edges = [edge for _, reached in _by_hop(findings) for edge in reached]
+    edges.sort(key=lambda edge: role_of(edge.path) is Role.TEST)
+    return replace(findings, edges=tuple(edges))
 
 
 def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
-    """Return the findings with as much detail, then with as many of the first nodes, as there is room for."""
-    room = max_tokens * CHARS_PER_TOKEN // _SHARE
-    findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
+    """Return the findings with less beside what they consist of, then with as much of that as fits."""
 
     def fits(part: Findings) -> bool:
         return token_count(render(part)) <= max_tokens
 
     if fits(findings):
         return findings
-    if findings.passages:
-        return _with_code(findings, max_tokens, render)
-    if findings.relation not in (None, Aim.PATH):
-        return _fitted_relation(findings, max_tokens, fits)
-    findings = _with_few_asides(replace(findings, summary=cut(findings.summary, room)))
-    for quoted in (_FEW * 3, _FEW, 0):
-        part = _with_citations(findings, quoted)
-        if fits(part):
-            return part
-    count = _most_nodes(findings, fits, quoted=0)
-    quoted = next((number for number in (count, _FEW) if fits(_first(findings, count, number))), 0)
-    return _first(findings, count, quoted)
+    summary = cut(findings.summary, max_tokens * CHARS_PER_TOKEN // _SHARE)
+    part = whole = replace(findings, summary=summary)
+    for part in _smaller(whole):
+        if fits(noted := _left_out(part, whole)):
+            return noted
+    count = _most(part, whole, fits)
+    if count < sum(role_of(edge.path) is not Role.TEST for edge in whole.edges):
+        part = replace(part, possible=(), unresolved=())
+        count = _most(part, whole, fits)
+    return _first(part, whole, count)
 
 
-def _fitted_relation(findings: Findings, max_tokens: int, fits: Callable[[Findings], bool]) -> Findings:
-    """Return the answer about a relation with the lines of as many first nodes as there is room for."""
-    short = replace(findings, summary=cut(findings.summary, max_tokens * CHARS_PER_TOKEN // _SHARE))
-    part = short
-    for part in smaller(short):
-        if fits(part):
-            return part
-    if not fits(_first(part, 1, 0)):
-        part = replace(part, possible=())
-    every = len(part.citations)
-    return _first(part, _most_nodes(part, fits, every), every)
+def _most(part: Findings, whole: Findings, fits: Callable[[Findings], bool]) -> int:
+    counts = range(1, max(len(part.edges), len(part.nodes)) + 1)
+    return bisect_left(counts, True, key=lambda count: not fits(_first(part, whole, count)))
 
 
-def _most_nodes(findings: Findings, fits: Callable[[Findings], bool], quoted: int) -> int:
-    """Return how many of the first nodes there is room for, each with its quoted lines."""
-    low, high = 0, len(findings.nodes) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(_first(findings, middle, quoted)) else (low, middle)
-    return low
-
-
-def _with_code(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
-    """Return the findings with the code of the passages as far as there is room, and the rest short."""
-    rest = replace(findings, passages=(), citations=(), related_topics=())
-    forms = (rest, _without_side_steps(rest), replace(rest, edges=()))
-    for share, shorter in product(_REST_SHARES, forms):
-        rest = _fitted(shorter, int(max_tokens * share), render)
-        if rest.chains[:1] == findings.chains[:1]:
-            break
-
-    def fits(passages: Sequence[Passage]) -> bool:
-        return token_count(render(replace(rest, passages=tuple(passages)))) <= max_tokens
-
-    first = findings.passages[:_FIRST_PASSAGES]
-    for most in _PASSAGE_CHARS:
-        shown = [passage.cut(most) for passage in first]
-        if fits(shown):
-            break
-    while shown and not fits(shown):
-        shown.pop()
-    for number, passage in enumerate(findings.passages):  # what is left goes to the best
-        for longer in (passage.cut(size) for size in _PASSAGE_CHARS if size >= most):
-            if fits([*shown[:number], longer, *shown[number + 1 :]]):
-                shown[number : number + 1] = [longer]
-                break
-    return replace(rest, passages=tuple(shown))
-
-
-def _without_side_steps(findings: Findings) -> Findings:
-    """Return the findings with the edges along their chains alone."""
-    steps = {step for chain in findings.chains for step in pairwise(chain)}
-    edges = tuple(edge for edge in findings.edges if (edge.source, edge.target) in steps)
-    return replace(findings, edges=edges)
-
-
-def _with_few_asides(findings: Findings) -> Findings:
-    return replace(
-        findings,
-        related_topics=findings.related_topics[:_FEW],
-        unresolved=tuple(cut(text, 200) for text in findings.unresolved[:_FEW]),
-    )
-
-
-def _with_citations(findings: Findings, count: int) -> Findings:
-    """Return the findings with the first quoted lines alone, those of references before others."""
+def _smaller(findings: Findings) -> Iterator[Findings]:
+    """Yield an answer with less beside its references, step by step."""
     places = {(edge.path, edge.line) for edge in findings.edges}
-    ordered = sorted(findings.citations, key=lambda c: (c.path, c.line) not in places)
-    left_out = len(ordered) - len(ordered[:count])
-    note = f"To fit max_tokens: {left_out} of {len(ordered)} quoted lines left out." if left_out else None
-    return replace(findings, citations=tuple(ordered[:count]), warning=_joined(findings.warning, note))
+    cited = tuple(each for each in findings.citations if (each.path, each.line) in places)
+    part = replace(findings, unresolved=tuple(cut(text, 200) for text in findings.unresolved[:3]))
+    yield part
+    part = replace(part, chains=part.chains[:3], possible=part.possible[:10], citations=cited)
+    yield part
+    related = part.relation not in (None, Aim.PATH)
+    yield replace(part, chains=(), possible=part.possible[:5], citations=cited if related else ())
 
 
-def _first(findings: Findings, count: int, quoted: int) -> Findings:
-    """Return the findings about the first nodes alone, saying how many there are."""
-    nodes = findings.nodes[:count]
-    ids = {node.id for node in nodes}
-    edges = tuple(edge for edge in findings.edges if edge.source in ids and edge.target in ids)
-    places = {(edge.path, edge.line) for edge in edges} | {(node.path, node.start_line) for node in nodes}
-    cited = [citation for citation in findings.citations if (citation.path, citation.line) in places]
-    note = f"To fit max_tokens: {len(findings.nodes) - count} of {len(findings.nodes)} nodes left out."
-    return replace(
-        findings,
+def _first(part: Findings, whole: Findings, count: int) -> Findings:
+    """Return an answer with its first references and the ends of these; without any, its first nodes."""
+    if part.relation not in (None, Aim.PATH, Aim.TESTS) and part.edges:
+        edges = part.edges[:count]
+        kept = {end for edge in edges for end in (edge.source, edge.target)}
+        nodes = tuple(node for node in part.nodes if node.id in kept)
+    else:
+        nodes = part.nodes[:count]
+        kept = {node.id for node in nodes}
+        edges = tuple(edge for edge in part.edges if edge.source in kept and edge.target in kept)
+    places = {(edge.path, edge.line) for edge in edges}
+    fewer = replace(
+        part,
         nodes=nodes,
         edges=edges,
-        chains=tuple(chain for chain in findings.chains if ids.issuperset(chain)),
-        citations=tuple(cited[:quoted]),
-        related_topics=findings.related_topics if count else (),
-        unresolved=findings.unresolved if count else (),
-        warning=_joined(findings.warning, note),
+        chains=tuple(chain for chain in whole.chains[:3] if kept.issuperset(chain)),
+        citations=tuple(cited for cited in part.citations if (cited.path, cited.line) in places),
     )
+    return _left_out(fewer, whole)
 
 
-def _joined(*sentences: str | None) -> str | None:
-    return " ".join(filter(None, sentences)) or None
-
-
-def draw(modules: ModuleMap) -> str:
-    """Return the map as SVG; arrows lead from importer to imported, and are dashed in cycles."""
-    boxes, width, height = _layout(modules)
-    level = {name: number for number, layer in enumerate(modules.layers) for name in layer}
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="Modules and their dependencies">'
+def _left_out(part: Findings, whole: Findings) -> Findings:
+    """Return a part of an answer that says how much of the whole it leaves out."""
+    tests = sum(role_of(edge.path) is Role.TEST for edge in whole.edges[len(part.edges) :])
+    counts = (
+        (f"references ({tests} in tests)", len(part.edges), len(whole.edges)),
+        ("nodes", len(part.nodes), len(whole.nodes) if not part.edges else 0),
+        ("possible places", len(part.possible), len(whole.possible)),
+        ("chains", len(part.chains), len(whole.chains)),
+        ("open ends", len(part.unresolved), len(whole.unresolved)),
     )
-    marker = (
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-        'orient="auto"><path d="M0 0 8 4 0 8z" fill="#8aa0b8"/></marker></defs>'
-    )
-    arrows = (_arrow(boxes, d, level[d.target] - level[d.source]) for d in modules.dependences)
-    return "\n".join(
-        (head, f"<style>{_STYLE}</style>", marker, *arrows, *_boxes(boxes, modules), "</svg>", "")
-    )
+    gone = ", ".join(f"{every - few} of {every} {what}" for what, few, every in counts if few < every)
+    note = f"To fit max_tokens, left out: {gone}." if gone else ""
+    return replace(part, warning=" ".join(filter(None, (whole.warning, note))) or None)
 
 
-def _layout(modules: ModuleMap) -> tuple[dict[str, Box], float, float]:
-    """Return each layer centred on its row."""
-    rows = [[(name, _width(name)) for name in layer] for layer in modules.layers]
-    lengths = [sum(width for _, width in row) + _GAP_X * (len(row) - 1) for row in rows]
-    whole = max([*lengths, 0.0]) + 2 * _MARGIN
-    boxes: dict[str, Box] = {}
-    for number, (row, length) in enumerate(zip(rows, lengths, strict=True)):
-        left = (whole - length) / 2
-        for name, width in row:
-            boxes[name] = (left, _MARGIN + number * _GAP_Y, width)
-            left += width + _GAP_X
-    return boxes, whole, 2 * _MARGIN + max(len(rows) - 1, 0) * _GAP_Y + _BOX_HEIGHT
+def _lean(findings: Findings) -> dict[str, Any]:
+    """Return a structured answer of the same shape with each fact once.
 
-
-def _width(name: str) -> float:
-    return max(_MIN_WIDTH, len(name) * _CHAR + 2 * _PAD)
-
-
-def _boxes(boxes: dict[str, Box], modules: ModuleMap) -> Iterator[str]:
-    for name, (left, top, width) in boxes.items():
-        files = len(modules.files[name])
-        middle = left + width / 2
-        yield (
-            f"<g><title>{escape(name)}: {files} file{'s' * (files != 1)}</title>"
-            f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '
-            f'height="{_BOX_HEIGHT}" rx="6"/>'
-            f'<text x="{middle:.1f}" y="{top + 21:.1f}" text-anchor="middle">{escape(name)}</text></g>'
-        )
-
-
-def _arrow(boxes: dict[str, Box], dependence: Dependence, levels: int) -> str:
-    x1, y1, w1 = boxes[dependence.source]
-    x2, y2, w2 = boxes[dependence.target]
-    start, end, bend = (x1 + w1 / 2, y1 + _BOX_HEIGHT), (x2 + w2 / 2, y2), _GAP_Y / 2
-    if levels <= 0:  # within a layer or upwards: out of the top, into the bottom
-        start, end, bend = (x1 + w1 / 2, y1), (x2 + w2 / 2, y2 + _BOX_HEIGHT), -bend
-    aside = _ASIDE * min(max(abs(levels) - 1, 0), 3) * (1 if start[0] <= end[0] else -1)
-    title = f"{dependence.source} imports {dependence.target} ({dependence.count})"
-    return (
-        f'<path class="{"edge" if levels > 0 else "back"}" marker-end="url(#tip)" '
-        f'd="M{start[0]:.1f} {start[1]:.1f}C{start[0] + aside:.1f} {start[1] + bend:.1f} '
-        f'{end[0] + aside:.1f} {end[1] - bend:.1f} {end[0]:.1f} {end[1]:.1f}">'
-        f"<title>{escape(title)}</title></path>"
-    )
+    Ids are names where these are unique. A definition whose own reference is an edge is not listed as a node,
+    since the edge has its name and file; files are those of the edges.
+    """
+    answer = findings_object(findings)
+    ends = (end for edge in findings.edges for end in (edge.source, edge.target))
+    every = dict.fromkeys((*(n.id for n in findings.nodes), *ends, *(n for c in findings.chains for n in c)))
+    count = Counter(_name(findings, node) for node in every)
+    ids = {node: name if count[name := _name(findings, node)] == 1 else node for node in every}
+    listed = {(edge.source, edge.path) for edge in findings.edges}
+    nodes = (node for node in answer["nodes"] if not node["hop"] or (node["id"], node["path"]) not in listed)
+    return answer | {
+        "nodes": [node | {"id": ids[node["id"]]} for node in nodes],
+        "edges": [edge | {"from": ids[edge["from"]], "to": ids[edge["to"]]} for edge in answer["edges"]],
+        "chains": [[ids[node] for node in chain] for chain in findings.chains],
+        "files": [],
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
 from findspot.llm import Completion, Prompt, ask
 from findspot.research.assisted_search import expand_by_model
-from findspot.research.synthesis import summarise_findings, synthesize_by_model, synthesize_from_hits
+from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
 from shop_project import FILES
 
 EXPAND = Assistance(expand=True)
@@ -141,16 +140,3 @@ def test_where_nothing_is_indexed_nothing_is_added(make_project: MakeProject, tm
     assert results.expansion.terms == ()
     assert results.synthesis is not None
     assert results.synthesis.confidence == 0
-
-
-def test_a_model_gets_the_code_of_a_research_answer(shop: Project) -> None:
-    """protocol-and-research, awkward: it got the facts and single lines, and could only reword them."""
-    model = Scripted(json.dumps({"summary": "By its hash."}))
-    found = shop.research("how is a wrong password noticed")
-    long = replace(found.passages[0], text=found.passages[0].text + "\n# padding" * 2_000)
-    summed = summarise_findings(replace(found, passages=(*found.passages, long)), model)
-    assert (summed.summary, summed.passages[:-1]) == ("By its hash.", found.passages)
-    asked = model.asked[0].text
-    assert found.passages[0].text in asked
-    assert f"{found.passages[0].path}:{found.passages[0].span.start}-" in asked
-    assert len(asked) < 15_000

@@ -47,7 +47,7 @@ def test_a_diff_is_read_into_lines_of_both_sides() -> None:
     assert changed.old == ((3, 4), (10, 9))
     assert changed.new == ((3, 3), (9, 10))
     assert "one = 1" in changed.text
-    assert gone == FileChange("gone.py", ((1, 1),), ((1, 0),), "x = 1", removed=True)
+    assert gone == FileChange("gone.py", ((1, 1),), ((1, 0),), "x = 1", "x = 1", removed=True)
     assert (new.path, new.added) == ("täb\t.py", True)
 
 

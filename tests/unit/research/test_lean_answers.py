@@ -39,7 +39,6 @@ def findings(production: int = PRODUCTION, tests: int = TESTS) -> Findings:
         relation=Aim.CALLERS,
         possible=(PossiblePlace("src/shop/app.py", 3, "App", "passed as a value", 0.0, "link=link_to,"),),
         citations=tuple(lines),
-        related_topics=("Router.match", "Router.build"),
         names={node.id: node.id.partition("#")[2] for node in nodes},
     )
 

@@ -23,6 +23,8 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "grep": ("grep_command", "Find every match of a pattern, by meaning first if you say so."),
         "docs": ("search_commands", "Search a project's documentation."),
         "history": ("history_command", "Search past changes, or show those of a file or symbol."),
+        "context": ("context_commands", "Show what an issue, a diff or a failing test needs next."),
+        "review": ("context_commands", "Show what to look at besides a pull request's diff."),
         "research": ("research_commands", "Follow the code from a question: how A reaches B."),
         "callers": ("research_commands", "Show what calls a function."),
         "callees": ("research_commands", "Show what a function calls."),

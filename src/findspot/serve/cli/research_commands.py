@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import FileNotIndexedError
-from findspot.core.files import write_atomic
 from findspot.core.model import IncludeTests
 from findspot.core.paths import Roots
 from findspot.graph import Graph, Outline
@@ -32,7 +30,6 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
 from findspot.serve.research_answers import (
-    draw,
     fitted_findings,
     fitted_report,
     module_map_object,
@@ -91,7 +88,7 @@ def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
     \b
     findspot research what calls authenticate
     findspot research all implementations of Handler
-    findspot research how does a request reach the database --depth 4
+    findspot research how does Server.handle reach Database.query --depth 4
     findspot research --focus architecture how is it built
     findspot research --relation path --symbol main --to Store.save
     """
@@ -281,11 +278,10 @@ def _show_outline(item: Outline, depth: int) -> None:
 
 @click.command(name="map")
 @depth_option(_MAP_DEPTH, "How many levels of folders make a module.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file.")
 @project_option
 @update_option
 @common
-def map_(reply: Reply, depth: int, svg: Path | None, project: str | None, update: bool) -> None:
+def map_(reply: Reply, depth: int, project: str | None, update: bool) -> None:
     """Show the modules of a project in layers, and what depends on what."""
     with open_index(project, reply, update=update) as index:
         with index.project.reader() as reader:
@@ -293,12 +289,9 @@ def map_(reply: Reply, depth: int, svg: Path | None, project: str | None, update
         warning = index.warning()
     if warning:
         output.warn(warning)
-    if svg is not None:
-        write_atomic(svg, draw(modules).encode())
-        output.note(f"Drawn into {svg}.")
     if reply.json:
         output.emit(warned(module_map_object(modules), warning))
-    elif svg is None:
+    else:
         _show_map(modules)
 
 

@@ -35,7 +35,6 @@ ALWAYS: dict[str, Schema] = {
 PROJECT: Schema = {
     "type": "string",
     "minLength": 1,
-    "description": "Path or id",
     "$comment": "Root path or index id of a project. Default: the current project",
 }
 PATH: Schema = {

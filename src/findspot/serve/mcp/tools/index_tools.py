@@ -109,10 +109,7 @@ async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
 CREATE_INDEX = Tool(
     name="create_index",
     title="Create index",
-    description=(
-        "Create the search index of the current project, or update it. "
-        "Asks the user first where the client can."
-    ),
+    description=("Create or update the search index of the current project. Asks the user first."),
     search_hint="create or update the search index of this project",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
     output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
@@ -125,7 +122,7 @@ INDEX_CODEBASE = Tool(
     name="index_codebase",
     title="Index a codebase",
     description=(
-        "Index a folder or repository for search, or update its index. "
+        "Index a folder or repository, or update its index. "
         "A folder outside the client's own needs the user's consent."
     ),
     search_hint="index a folder or repository for code search",
@@ -139,7 +136,6 @@ INDEX_CODEBASE = Tool(
             "force": {
                 "type": "boolean",
                 "default": False,
-                "description": "Read unchanged files again",
             },
             "confirm": CONFIRM,
         },
@@ -210,7 +206,6 @@ REINDEX_FILE = Tool(
             "path": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Such as 'src/auth/login.ts'",
                 "$comment": "Relative path of the file, such as 'src/auth/login.ts'",
             },
             "project": PROJECT,
@@ -261,7 +256,7 @@ async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
 GET_INDEX_STATUS = Tool(
     name="get_index_status",
     title="Index status",
-    description="Show whether the project is indexed and up to date: files, skipped files, pending changes.",
+    description="Show whether the project is indexed and up to date.",
     search_hint="is this project indexed, index size, skipped files",
     input_schema=takes({"project": PROJECT}),
     output_schema=gives(

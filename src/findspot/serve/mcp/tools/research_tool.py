@@ -45,8 +45,8 @@ _RELATIONS = [
     "tests",
 ]
 _DESCRIPTION = (
-    "Find who calls a function or method, where it is used, all implementations, what imports a module or "
-    "how A reaches B, instead of grep: multi-hop search over the reference graph."
+    "Who calls or uses a symbol, implementations, importers, how A reaches B, architecture: multi-hop search "
+    "over the reference graph"
 )
 
 
@@ -103,23 +103,22 @@ CODE_RESEARCH = Tool(
     title="Trace callers and relations",
     description=_DESCRIPTION,
     enhanced_description=(
-        f"{_DESCRIPTION} **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, "
+        f"{_DESCRIPTION}. **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, "
         "`how does A reach B`, `what imports PATH`, or a question in plain words."
     ),
-    always_loaded=True,
+    search_hint="callers, implementations, importers, impact, tests, architecture",
     input_schema=takes(
         {
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Question; or relation and symbol",
                 "$comment": "A question, such as `what calls NAME`. Not needed with `relation` and `symbol`",
             },
             "relation": {"type": "string", "enum": _RELATIONS, "$comment": "What to find for `symbol`"},
             "symbol": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Name, module.Type.name or path:line",
+                "description": "Name or path:line",
                 "$comment": (
                     "A name, a qualified name such as `package.module.Type.method`, or `path:line`; "
                     "for `importers` a file, folder or module"

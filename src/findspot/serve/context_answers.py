@@ -1,0 +1,161 @@
+"""Task context as text and as values, within a number of tokens: the best regions with their code."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from findspot.research.findings import LINE, Context, Reason, Region
+from findspot.search.token_budget import CHARS_PER_TOKEN
+from findspot.serve.search_answers import indented, one_line
+
+DEFAULT_TOKENS = 2_000
+
+_NAMED_SHARE = 0.5
+"""Of the room, for naming regions without their code."""
+_CODE_SHARE = 0.4
+"""Of the room that is left, for the code of the next region."""
+_LEAST_CODE = 240
+"""Characters: less says no more than the name."""
+_LINE_CHARS = 160
+
+
+def context_text(context: Context, max_tokens: int, *, markdown: bool = False) -> str:
+    """Return what is needed next as text: a heading per reason, its regions, the code of the best."""
+
+    def size(region: Region, code: bool) -> int:
+        return len(_block(region, code, markdown)) + 1
+
+    head = context.summary + (f"\n\n{context.warning}" if context.warning else "")
+    shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(head) - _room_for_rest(context), size)
+    parts, reason = [head], None
+    for region in shown:
+        if region.reason is not reason:
+            reason = region.reason
+            title = reason.capitalize()
+            parts += ["", f"### {title}" if markdown else title]
+        parts.append(_block(region, bool(region.text), markdown))
+    if rest := _rest(context, gone):
+        parts += ["", rest]
+    return "\n".join(parts)
+
+
+def context_object(context: Context, max_tokens: int) -> dict[str, Any]:
+    """Return the structured answer of `code_context`."""
+
+    def size(region: Region, code: bool) -> int:
+        return len(_json(_values(region, code))) + 2
+
+    values: dict[str, Any] = {
+        "signal": context.signal,
+        "summary": context.summary,
+        "nothingFits": not context.regions and not context.subject,
+        "regions": [],
+        "leftOut": 0,
+        **({"warning": context.warning} if context.warning else {}),
+    }
+    shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(_json(values)) - 8, size)
+    regions = [_values(region, bool(region.text)) for region in shown]
+    return values | {"regions": regions, "leftOut": context.left_out + len(gone)}
+
+
+def fitted_regions(context: Context, max_chars: int) -> list[Region]:
+    """Return the regions that carry code, cut to so many characters together."""
+    return [r for r in _fit(context, max_chars, lambda r, code: len(_json(_values(r, code))))[0] if r.text]
+
+
+def _fit(
+    context: Context, room: int, size: Callable[[Region, bool], int]
+) -> tuple[list[Region], list[Region]]:
+    """Return the regions that there is room for, those with code cut to fit, and those left out.
+
+    Names come first: of each reason the best, as far as half of the room goes. What is left is for code.
+    """
+    chosen: dict[int, Region] = {}
+    left = int(room * _NAMED_SHARE)
+    for place in _in_turn(context.regions):
+        region = replace(context.regions[place], text="")
+        if (cost := size(region, False)) <= left:
+            chosen[place] = region
+            left -= cost
+    left = room - sum(size(region, False) for region in chosen.values())
+    for place, name in sorted(chosen.items()):
+        region = context.regions[place]
+        if region.kind != LINE and region.reason not in (Reason.CHANGE, Reason.TOO):
+            continue
+        share = left if region.kind == LINE else max(int(left * _CODE_SHARE), min(left, _LEAST_CODE * 2))
+        form = _longest(region, size(name, False) + share, size)
+        if form is not None:
+            left += size(name, False) - size(form, True)
+            chosen[place] = form
+    gone = [region for place, region in enumerate(context.regions) if place not in chosen]
+    return [chosen[place] for place in sorted(chosen)], gone
+
+
+def _in_turn(regions: Sequence[Region]) -> list[int]:
+    """Return the places of the regions: the first of each reason, then the second, and so on."""
+    nth: Counter[Reason] = Counter()
+    turns = []
+    for place, region in enumerate(regions):
+        rank = nth[region.reason] / (3 if region.reason is Reason.CHANGE else 1)
+        turns.append((rank, place))
+        nth[region.reason] += 1
+    return [place for _, place in sorted(turns)]
+
+
+def _longest(region: Region, most: int, size: Callable[[Region, bool], int]) -> Region | None:
+    """Return a region with as much of its code as so many characters hold; None for too little."""
+    if not region.text:
+        return None
+    length = len(region.text)
+    while length >= min(_LEAST_CODE, len(region.text)):
+        form = region.cut(length)
+        over = size(form, True) - most
+        if over <= 0:
+            return form
+        length = min(len(form.text), length) - max(over, 40)
+    return None
+
+
+def _block(region: Region, code: bool, markdown: bool) -> str:
+    place = f"{one_line(region.path)}:{region.span.start}"
+    if region.span.end > region.span.start:
+        place += f"-{region.span.end}"
+    name = "" if region.symbol == region.path else f"  {one_line(region.symbol)}"
+    why = f"  ({one_line(region.why)[:_LINE_CHARS]})" if region.why else ""
+    if markdown:
+        return f"- `{place}`{name.replace('  ', ' ')}{why.replace('  ', ' ')}"
+    head = f"  {place}{name}{why}"
+    return f"{head}\n{indented(region.text)}" if code and region.text else head
+
+
+def _values(region: Region, code: bool) -> dict[str, Any]:
+    values = {
+        "path": region.path,
+        "startLine": region.span.start,
+        "endLine": region.span.end,
+        "symbol": region.symbol,
+        "kind": region.kind,
+        "reason": str(region.reason),
+    }
+    why = {"why": region.why[:_LINE_CHARS]} if region.why else {}
+    return values | why | ({"text": region.text} if code and region.text else {})
+
+
+def _room_for_rest(context: Context) -> int:
+    return 160 if context.regions else 0
+
+
+def _rest(context: Context, gone: Sequence[Region]) -> str:
+    """Return how many regions are left out, by reason."""
+    counts = Counter(str(region.reason) for region in gone)
+    counts["less likely"] += context.left_out
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"Left out: {told}." if told else ""
+
+
+def _json(values: dict[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False)
