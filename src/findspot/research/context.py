@@ -22,7 +22,7 @@ from findspot.research.signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
 from findspot.text.tokens import tokens
 
-MOST_HITS = 50
+MOST_HITS = 30
 """Results of a search that may become regions."""
 MOST_CHANGED = 20
 """Regions to change; more are counted."""
@@ -30,6 +30,8 @@ FOLLOWED = 5
 """Of the best regions, whose callers and callees are looked at."""
 MOST_NEIGHBOURS = 6
 """Of each kind."""
+MOST_LINES = 400
+"""Of a definition that are read."""
 MOST_TESTS = 5
 MOST_TOO = 8
 MOST_CALLERS = 30
@@ -145,7 +147,12 @@ class _Task:
             self._line(use.path, use.line, Reason.TOO, f"still uses {use.name}")
         for path, line, why in (*_copies(self.view, change), *_mentions(self.view, change)):
             self._line(path, line, Reason.TOO, why)
-        production = [each for each in impact.affected if not each.in_test]
+        inside = {each.node.path for each in impact.affected if each.node.kind != FILE_KIND}
+        production = [
+            each
+            for each in impact.affected
+            if not each.in_test and (each.node.kind != FILE_KIND or each.node.path not in inside)
+        ]
         uses = Counter({each.node.id: len(each.edges) for each in production})
         for each in sorted(production, key=lambda e: (-e.confidence, -uses[e.node.id], _order(e.node.path))):
             edge = each.edges[0]
@@ -221,9 +228,9 @@ class _Task:
             self.left_out += max(0, len(best) - MOST_NEIGHBOURS)
         paths = list(dict.fromkeys(node.path for node in nodes))
         self._together(paths[:3])
-        if code:
-            files = dict.fromkeys(node.path for node in code[:2])
-            self._tests(Change(tuple(map(FileChange, files)), tuple(code[:2])))
+        if functions:
+            files = dict.fromkeys(node.path for node in functions[:2])
+            self._tests(Change(tuple(map(FileChange, files)), tuple(functions[:2])))
         self._last(paths[:1])
 
     def _next_to(self, node: Node, only: int) -> Iterator[tuple[Reason, Edge, Node]]:
@@ -277,9 +284,10 @@ class _Task:
         """Add a definition, unless it is there; of a type or a file, only how it begins."""
         if node.id in self.regions:
             return
-        text = self.view.text_of(node)
-        span = Span(node.start_line, node.start_line + text.count("\n"))
-        worth = _worth(text, self.signal.text, (focus or 0) - node.start_line)
+        shown = reason in (Reason.CHANGE, Reason.TOO)
+        text = self.view.text_of(node, MOST_LINES) if shown else ""
+        span = Span(node.start_line, node.end_line)
+        worth = _worth(text, self.signal.text, (focus or 0) - node.start_line) if shown else ()
         self.regions[node.id] = Region(
             node.id, node.path, span, node.qualified, node.kind, reason, why, text, worth
         )
@@ -342,7 +350,7 @@ def _mentions(view: ResearchView, change: Change) -> Iterator[tuple[str, int, st
         for corpus, reader in snapshot.keywords.items():
             hits = reader.search(dict.fromkeys(tokens(name)[:1], 1.0), 20)
             for chunk in snapshot.chunks.by_number([number for number, _ in hits]).values():
-                prose = corpus is Corpus.DOCS or is_data(chunk.language)
+                prose = corpus == Corpus.DOCS or is_data(chunk.language)
                 if prose and chunk.path not in changed and (found := word.search(chunk.text)):
                     yield (
                         chunk.path,

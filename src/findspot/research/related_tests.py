@@ -35,6 +35,9 @@ _INDEXES = frozenset({"init", "index", "mod", "lib", "main"})
 _DATA = 0.4
 """Of what a name is worth, for files beside tests that are no code."""
 
+MIRRORED = 0.7
+"""The likeness of paths whose folders are the same but for the name of the tests' own."""
+
 _MARKS = frozenset({"test", "tests", "testing", "spec", "specs", "unit", "it", "e2e"})
 """Words of a test's path that only say that it is one."""
 
@@ -75,11 +78,22 @@ class Candidate:
         return sum(WEIGHTS[signal] * value for signal, value in self.signals.items())
 
     @property
+    def reaches(self) -> bool:
+        """Whether it has to do with the code itself, and not only with its name or its history."""
+        return not self.signals.keys().isdisjoint(_OF_CODE)
+
+    @property
     def why(self) -> list[str]:
         """The reasons, those that count most first."""
-        ordered = sorted(self.reasons, key=lambda signal: -WEIGHTS[signal] * self.signals[signal])
+        ordered = sorted(
+            self.reasons, key=lambda each: (each not in _OF_CODE, -WEIGHTS[each] * self.signals[each])
+        )
         return [self.reasons[signal] for signal in ordered]
 
+
+_OF_CODE = frozenset({"itself", "calls", "reaches", "imports", "mentions"})
+ENOUGH = 10
+"""Tests; behind these, a likeness of names or a shared history is noise."""
 
 _NO_TESTS = re.compile(r"(?:.*/)?(?:\.github|\.circleci|docs?)/")
 """Folders whose files speak of tests, and are none."""
@@ -104,9 +118,10 @@ def rank_tests(
     _read_history(candidates, change, history)
     _search_text(candidates, snapshot, change)
     ranked = sorted(
-        candidates.values(), key=lambda each: (not is_collected(each.path), -each.score, each.path)
+        (each for each in candidates.values() if each.score > 0),
+        key=lambda each: (not is_collected(each.path), not each.reaches, -each.score, each.path),
     )
-    return [each for each in ranked if each.score > 0]
+    return [each for place, each in enumerate(ranked) if place < ENOUGH or each.reaches]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -120,6 +135,12 @@ def _path_words(path: str) -> tuple[frozenset[str], frozenset[str], str]:
     stem = name.partition(".")[0]
     own = _words(folder.rpartition("/")[2] if stem.strip("_") in _INDEXES else stem)
     return frozenset(_words(f"{folder} {stem}")), frozenset(own), "".join(own)
+
+
+@lru_cache(maxsize=50_000)
+def _mirrored(path: str) -> str:
+    """Return the folder of a test without the parts that only say that it is one."""
+    return "/".join(part for part in path.split("/")[:-1] if part.lower() not in _MARKS)
 
 
 def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
@@ -142,6 +163,8 @@ def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
             shared = weight(words & others)
             likeness = worth * shared / weight(words | others) if shared else 0.0
             candidate.add("path", likeness, f"path like {changed}")
+            if _mirrored(path) and changed.rpartition("/")[0].endswith(_mirrored(path)):
+                candidate.add("path", MIRRORED * worth, f"its folder mirrors that of {changed}")
             if joined and joined == joined_other:
                 candidate.add("name", worth, f"named like {changed}")
             elif own and own <= words:

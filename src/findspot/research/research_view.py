@@ -40,12 +40,13 @@ class ResearchView:
             self._lines[path] = dict(self._numbered(path))
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
 
-    def text_of(self, node: Node) -> str:
-        """Return the lines of a definition as the index has them."""
+    def text_of(self, node: Node, most: int) -> str:
+        """Return the first lines of a definition as the index has them."""
         self.cite(node.path, node.start_line)
         lines = self._lines[node.path]
         return "\n".join(
-            lines.get(number, "") for number in range(node.start_line, node.end_line + 1)
+            lines.get(number, "")
+            for number in range(node.start_line, min(node.end_line + 1, node.start_line + most))
         ).rstrip()
 
     def _numbered(self, path: str) -> Iterator[tuple[int, str]]:
