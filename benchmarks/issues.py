@@ -76,6 +76,8 @@ class Issue:
     text: str
     patch: str
     lines: tuple[Place, ...]
+    tests: tuple[str, ...] = ()
+    """Files that the fix changed, too."""
 
     @property
     def files(self) -> list[str]:
@@ -90,7 +92,7 @@ def read_issues(sets: Path, repos: Sequence[str] | None) -> dict[str, list[Issue
         lines = tuple(Place(r["path"], r["start_line"], r["end_line"]) for r in row["relevant"])
         if not repos or row["repo"] in repos:
             about = row["id"], row["set"], row["repo"], row["commit"], row["query"], row["patch"]
-            found[row["repo"]].append(Issue(*about, lines))
+            found[row["repo"]].append(Issue(*about, lines, tuple(row.get("tests") or ())))
     return dict(sorted(found.items()))
 
 

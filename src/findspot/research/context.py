@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from findspot.core.git import run_git
 from findspot.core.model import Corpus, GroupBy, Hit, IncludeTests, Query, Span
 from findspot.graph import Edge, Node, Relation, pending_note
 from findspot.graph.edges import FILE_KIND
+from findspot.rank.intent import read_query
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.research.changes import Change, FileChange
 from findspot.research.findings import LINE, Context, FoundEdge, Reason, Region
@@ -20,7 +22,7 @@ from findspot.research.related_tests import rank_tests
 from findspot.research.research_view import ResearchView
 from findspot.research.signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
-from findspot.text.tokens import tokens
+from findspot.text.tokens import STOP_WORDS, tokens
 
 MOST_HITS = 30
 """Results of a search that may become regions."""
@@ -42,6 +44,10 @@ WORD = 0.35
 """Added to the value of a neighbour for each word of the signal that its name has."""
 FOUND = 0.6
 """Added for a neighbour that search finds too, as a share of its value there."""
+BEST, UNKNOWN, BIAS = 1.71, 9.28, 8.5
+"""How likely a question is about the project: by the score of the best result, and the share of its words
+that the project does not have. Fitted on 55 questions about five projects and 300 about none; with each
+project left out, 3 % of the first kind and 69 % of the second are told that nothing fits."""
 LEAST_LINES, LEAST_CHARS = 2, 25
 """Of removed code, to look for copies of it."""
 COPIED = 0.6
@@ -176,7 +182,20 @@ class _Task:
                 node = self._region_of(hit)
                 found.setdefault(node.id, (node, hit))
         self.values = {key: (node, hit.relative) for key, (node, hit) in found.items()}
-        return list(found.values()), bool(found) and not results.nothing_fits
+        if read_query(text).is_long or not results.nothing_fits:
+            return list(found.values()), bool(found) and not results.nothing_fits
+        return list(found.values()), self._belongs(text, [hit for _, hit in found.values()])
+
+    def _belongs(self, text: str, hits: Sequence[Hit]) -> bool:
+        """Return whether a question that search is unsure about is likely to be about the project."""
+        if any(hit.is_named for hit in hits[:3]):
+            return True
+        words = {word for word in tokens(text) if word not in STOP_WORDS and len(word) > 2}
+        readers = self.view.reader.snapshot.keywords.values()
+        unknown = sum(not any(reader.document_frequency(word) for reader in readers) for word in words)
+        best = max((hit.score for hit in hits[:10]), default=0.0)
+        likely = BEST * math.log(0.01 + best) - UNKNOWN * unknown / max(1, len(words)) + BIAS
+        return bool(words) and likely >= 0
 
     def _region_of(self, hit: Hit) -> Node:
         """Return the definition that a hit shows; of a member that the graph has none of, its own lines."""
