@@ -187,6 +187,14 @@ def re_exports(path: str, text: str, name: str) -> bool:
     return bool(stated.search(text) or (in_package and offered.search(text)))
 
 
+def folders_apart(path: str, other: str) -> int:
+    """Return how many steps through folders lead from one file to another."""
+    one, two = path.split("/")[:-1], other.split("/")[:-1]
+    shared = next((n for n, parts in enumerate(zip(one, two, strict=False)) if parts[0] != parts[1]), None)
+    shared = min(len(one), len(two)) if shared is None else shared
+    return len(one) + len(two) - 2 * shared
+
+
 @lru_cache(maxsize=100_000)
 def reading_order(path: str) -> int:
     """Return what to show first: the code itself, then examples, then tests."""

@@ -10,7 +10,7 @@ from itertools import islice
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.values import FLOOR
-from findspot.rank.roles import Role, reading_order, role_of
+from findspot.rank.roles import Role, folders_apart, reading_order, role_of
 from findspot.research.findings import DEFAULT_DEPTH, Aim
 
 MOST_NODES = 200
@@ -166,7 +166,9 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> tuple[list[Chain],
         edges = [edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor]
         if aim is Aim.CALLERS:  # a call of its type or of an overload is one of it
             edges = [e if e.target.id in trail.nodes else replace(e, target=node) for e in edges]
-        return sorted(edges, key=lambda e: reading_order((e.source if backwards else e.target).path))
+        far = ((edge, (edge.source if backwards else edge.target).path) for edge in edges)
+        ordered = sorted(far, key=lambda each: (reading_order(each[1]), folders_apart(each[1], node.path)))
+        return [edge for edge, _ in ordered]
 
     trail.spread(starts, next_to, levels, backwards=backwards)
     return trail.chains(starts, backwards=backwards)

@@ -11,7 +11,7 @@ from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.edges import FILE_KIND
 from findspot.graph.possible_uses import Leftover
 from findspot.graph.values import DISPATCHED, FLOOR, STRUCTURAL
-from findspot.rank.roles import Role, role_of
+from findspot.rank.roles import Role, folders_apart, reading_order, role_of
 
 CERTAIN = STRUCTURAL
 """From this confidence on, a dependent is called certain."""
@@ -131,11 +131,13 @@ def impact_of(
     )
 
 
-def _order(affected: Affected) -> tuple[bool, bool, int, float, str, int]:
-    """Production code before tests, certain before likely, near before far."""
+def _order(affected: Affected) -> tuple[bool, bool, int, float, int, int, str, int]:
+    """Production code before tests, certain before likely, near before far, also by folders."""
     unsure = affected.confidence < CERTAIN
     edge = affected.edges[0]
-    return affected.in_test, unsure, affected.distance, -affected.confidence, edge.path, edge.line
+    apart = folders_apart(edge.path, edge.target.path)
+    place = reading_order(edge.path), apart, edge.path, edge.line
+    return affected.in_test, unsure, affected.distance, -affected.confidence, *place
 
 
 def _dependents(graph: Graph, node: Node, *, first: bool) -> list[Edge]:
@@ -146,7 +148,8 @@ def _dependents(graph: Graph, node: Node, *, first: bool) -> list[Edge]:
         relations = [relation for relation in Relation if first or relation in _CARRIES]
         edges = list(_references(graph, node, relations))
     own = node.id
-    return sorted((e for e in edges if e.source.id != own), key=lambda e: role_of(e.path) is Role.TEST)
+    others = (e for e in edges if e.source.id != own)
+    return sorted(others, key=lambda e: (reading_order(e.path), folders_apart(e.path, node.path)))
 
 
 def _references(graph: Graph, node: Node, relations: Sequence[Relation]) -> Iterator[Edge]:

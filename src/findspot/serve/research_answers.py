@@ -276,7 +276,10 @@ def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
         place = edge.source, edge.target, edge.path, edge.line
         reached.setdefault(max(far.hop, 1), {})[place] = edge
     for hop in sorted(reached):
-        yield hop, sorted(reached[hop].values(), key=lambda e: (reading_order(e.path), e.path, e.line))
+        first: dict[str, int] = {}
+        for edge in reached[hop].values():
+            first.setdefault(edge.path, len(first))
+        yield hop, sorted(reached[hop].values(), key=lambda e: (reading_order(e.path), first[e.path], e.line))
 
 
 def _name(findings: Findings, node_id: str) -> str:

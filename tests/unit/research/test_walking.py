@@ -10,7 +10,7 @@ import pytest
 from contents import MakeProject
 from findspot.core.errors import CancelledError, InvalidArgumentError
 from findspot.core.progress import CancelToken
-from findspot.research.findings import Aim, Focus, Inquiry
+from findspot.research.findings import Aim, Inquiry
 from findspot.research.graph_walks import MOST_NODES
 from findspot.research.module_map import layered
 
@@ -73,26 +73,6 @@ def test_what_cannot_be_asked(make_project: MakeProject, question: str, depth: i
     project.update()
     with pytest.raises(InvalidArgumentError):
         project.research(question, depth)
-
-
-def test_patterns_of_every_kind(make_project: MakeProject) -> None:
-    routes = "\n\n".join(f"@route\ndef page_{n}():\n    return {n}" for n in range(3))
-    stores = "\n\n".join(f"class {name}Store:\n    pass" for name in ("User", "Order", "Mail"))
-    models = "\n\n".join(f"class {name}(BaseModel):\n    pass" for name in ("User", "Order"))
-    project = make_project(
-        {
-            "web.py": f"def route(f):\n    return f\n\n\n{routes}\n",
-            "stores.py": stores,
-            "models.py": f"from pydantic import BaseModel\n\n\n{models}\n",
-            "tests/test_web.py": "class AStore: pass\n\nclass BStore: pass\n",
-        }
-    )
-    project.update()
-    found = project.research("how is data kept in models", focus=Focus.PATTERNS)
-    assert found.summary == (
-        "3 patterns: 2 built on BaseModel (User, Order); 3 decorated with route (page_0, page_1, page_2); "
-        "3 named …Store (UserStore, OrderStore, MailStore)."
-    )
 
 
 def test_a_call_goes_on_in_what_overrides_the_called(make_project: MakeProject) -> None:
