@@ -31,7 +31,7 @@ from findspot.research.findings import Context, Reason
 from findspot.research.graph_walks import Trail
 from findspot.research.related_tests import rank_tests
 from findspot.research.research_view import ResearchView
-from findspot.research.signals import Request
+from findspot.research.task_signals import Request
 from findspot.search.freshness import IndexedText
 from findspot.search.reader import IndexReader
 from findspot.serve.context_answers import context_object

@@ -203,7 +203,7 @@ if TYPE_CHECKING:
         Reason,
         Region,
     )
-    from findspot.research.signals import Request
+    from findspot.research.task_signals import Request
     from findspot.search.reader import IndexReader
     from findspot.serve.mcp.tools.cortex import add_cortex_search_tool
     from findspot.sync.supervisor import Supervisor, WatcherStatus
@@ -240,7 +240,7 @@ _EXPORTS = {
     "findspot.research.findings": (
         "Aim Citation Context Findings Focus FoundEdge FoundNode Inquiry PossiblePlace Reason Region"
     ),
-    "findspot.research.signals": "Request",
+    "findspot.research.task_signals": "Request",
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
     "findspot.sync.supervisor": "Supervisor WatcherStatus",

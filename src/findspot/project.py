@@ -48,7 +48,7 @@ from findspot.sync.supervisor import LOCK_NAME, Supervisor
 if TYPE_CHECKING:
     from findspot.history.project_history import ProjectHistory
     from findspot.llm import Sample
-    from findspot.research.signals import Request
+    from findspot.research.task_signals import Request
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""

@@ -17,10 +17,10 @@ from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.research.changes import Change, FileChange
 from findspot.research.findings import LINE, Context, FoundEdge, Reason, Region
 from findspot.research.graph_walks import TYPES
-from findspot.research.impact import impact_of
+from findspot.research.impact import Impact, impact_of
 from findspot.research.related_tests import rank_tests
 from findspot.research.research_view import ResearchView
-from findspot.research.signals import Kind, Request, Signal, read_signal
+from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
 from findspot.text.tokens import STOP_WORDS, tokens
 
@@ -153,6 +153,13 @@ class _Task:
             self._line(use.path, use.line, Reason.TOO, f"still uses {use.name}")
         for path, line, why in (*_copies(self.view, change), *_mentions(self.view, change)):
             self._line(path, line, Reason.TOO, why)
+        self._dependents(impact)
+        self._together([file.path for file in change.files])
+        self._tests(change)
+        self._last([file.path for file in change.files])
+
+    def _dependents(self, impact: Impact) -> None:
+        """Add what relies on a change, the surest first; of a file only where nothing inside it does."""
         inside = {each.node.path for each in impact.affected if each.node.kind != FILE_KIND}
         production = [
             each
@@ -164,9 +171,6 @@ class _Task:
             edge = each.edges[0]
             overrides = edge.relation in (Relation.OVERRIDE, Relation.INHERIT)
             self._related(edge, each.node, Reason.TOO if overrides else Reason.RELIED)
-        self._together([file.path for file in change.files])
-        self._tests(change)
-        self._last([file.path for file in change.files])
 
     def _search(self, text: str) -> tuple[list[tuple[Node, Hit]], bool]:
         """Return the definitions that search finds, production code alone, and whether anything fits."""
@@ -342,21 +346,25 @@ def _worth(text: str, signal: str, focus: int) -> tuple[float, ...]:
 
 def _copies(view: ResearchView, change: Change) -> Iterator[tuple[str, int, str]]:
     """Yield where else the removed lines stand: the same change may be due there."""
-    reader, changed = view.reader.snapshot.keywords[Corpus.CODE], set(change.paths)
+    snapshot, changed = view.reader.snapshot, set(change.paths)
+    reader = snapshot.keywords[Corpus.CODE]
     for file in change.files[:MOST_TOO]:
-        lines = {line.strip() for line in file.before.split("\n") if not _TRIVIAL.fullmatch(line.strip())}
-        if len(lines) < LEAST_LINES and sum(map(len, lines)) < LEAST_CHARS:
-            continue
+        lines = _telling_lines(file.before)
         words = sorted(set(tokens(" ".join(lines))), key=reader.document_frequency)
         terms = dict.fromkeys([word for word in words if reader.document_frequency(word)][:12], 1.0)
         hits = reader.search(terms, 30) if terms else ()
-        for chunk in view.reader.snapshot.chunks.by_number([number for number, _ in hits]).values():
-            if chunk.kind == "outline" or (chunk.path in changed and len(change.files) == 1):
-                continue
+        for chunk in snapshot.chunks.by_number([number for number, _ in hits]).values():
             own = [line.strip() for line in chunk.text.split("\n")]
-            if len(lines.intersection(own)) >= COPIED * len(lines) and chunk.path not in changed:
+            is_copy = len(lines.intersection(own)) >= COPIED * len(lines) and chunk.kind != "outline"
+            if is_copy and chunk.path not in changed:
                 first = next(at for at, line in enumerate(own) if line in lines)
                 yield chunk.path, chunk.start_line + first, "has the lines that were changed"
+
+
+def _telling_lines(text: str) -> set[str]:
+    """Return the lines of removed code that say something; none where they are too few."""
+    lines = {line.strip() for line in text.split("\n") if not _TRIVIAL.fullmatch(line.strip())}
+    return lines if len(lines) >= LEAST_LINES or sum(map(len, lines)) >= LEAST_CHARS else set()
 
 
 def _mentions(view: ResearchView, change: Change) -> Iterator[tuple[str, int, str]]:

@@ -39,7 +39,7 @@ from findspot.research.graph_walks import (
     record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.questions import is_code, read_question
+from findspot.research.relation_questions import is_code, read_question
 from findspot.research.relations import (
     MOST_STARTS,
     answer_by_name,
@@ -50,7 +50,7 @@ from findspot.research.relations import (
     unresolved_calls,
 )
 from findspot.research.research_view import ResearchView
-from findspot.research.signals import Request
+from findspot.research.task_signals import Request
 from findspot.search.reader import IndexReader
 
 MOST_CITATIONS = 100

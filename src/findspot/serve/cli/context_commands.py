@@ -13,7 +13,7 @@ import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
-from findspot.research.signals import Request
+from findspot.research.task_signals import Request
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from findspot.research.signals import WORKTREE, Request
+from findspot.research.task_signals import WORKTREE, Request
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.mcp.client import structured_results
