@@ -47,11 +47,11 @@ FILES = {
     ),
 }
 TRACE = """Traceback (most recent call last):
-  File "/home/me/work/tests/test_prices.py", line 5, in test_price
+  File "/app/tests/test_prices.py", line 5, in test_price
     assert price_of(Article()) == 9
-  File "/home/me/work/shop/prices.py", line 4, in price_of
+  File "/app/shop/prices.py", line 4, in price_of
     return base - discount_of(article)
-  File "/home/me/work/shop/prices.py", line 9, in discount_of
+  File "/app/shop/prices.py", line 9, in discount_of
     return article.amount * 0.1
 AttributeError: 'Article' object has no attribute 'amount'
 """

@@ -22,6 +22,7 @@ REQUESTS = [
     ("find all implementations of an interface", "code_research"),
     ("what imports this module", "code_research"),
     ("where is this function used", "code_research"),
+    ("what code to change for this issue and stack trace", "code_context"),
     ("search the code for where passwords are checked", "search_code"),
     ("find code that does something similar to this passage", "search_code"),
     ("grep the codebase for an identifier", "search_code"),

@@ -25,8 +25,8 @@ from findspot.serve.mcp.tool import (
 from findspot.serve.mcp.tool_call import Call
 
 _DESCRIPTION = (
-    "From an issue, test output, stack trace, diff or file and line to the code to change, what it relies "
-    "on, who relies on it, tests to run"
+    "What a task needs next, from an issue, test output, stack trace, diff or line: code to change, who "
+    "relies on it, tests"
 )
 
 

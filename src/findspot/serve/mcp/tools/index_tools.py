@@ -122,8 +122,7 @@ INDEX_CODEBASE = Tool(
     name="index_codebase",
     title="Index a codebase",
     description=(
-        "Index a folder or repository, or update its index. "
-        "A folder outside the client's own needs the user's consent."
+        "Index a folder or repository, or update its index. Outside the client's folders the user must agree."
     ),
     search_hint="index a folder or repository for code search",
     input_schema=takes(
@@ -131,12 +130,9 @@ INDEX_CODEBASE = Tool(
             "path": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Absolute path of the folder",
+                "description": "Absolute path",
             },
-            "force": {
-                "type": "boolean",
-                "default": False,
-            },
+            "force": {"type": "boolean", "default": False, "$comment": "Read unchanged files again"},
             "confirm": CONFIRM,
         },
         required=("path",),
@@ -256,7 +252,7 @@ async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
 GET_INDEX_STATUS = Tool(
     name="get_index_status",
     title="Index status",
-    description="Show whether the project is indexed and up to date.",
+    description="Show whether the index is up to date, and files skipped while indexing.",
     search_hint="is this project indexed, index size, skipped files",
     input_schema=takes({"project": PROJECT}),
     output_schema=gives(

@@ -45,8 +45,8 @@ _RELATIONS = [
     "tests",
 ]
 _DESCRIPTION = (
-    "Who calls or uses a symbol, implementations, importers, how A reaches B, architecture: multi-hop search "
-    "over the reference graph"
+    "Find where a function is used, who calls it, implementations, importers, how A reaches B, instead of "
+    "grep: multi-hop search over the reference graph"
 )
 
 
