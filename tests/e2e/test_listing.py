@@ -44,6 +44,7 @@ READ_ONLY = {
     "search_docs",
     "search_by_path",
     "code_research",
+    "code_context",
     "get_index_status",
     "list_projects",
 }

@@ -24,9 +24,8 @@ _MATERIAL = (
 _TOOLS = {
     "search_code": "where something is implemented, how it works, what defines a name; plain words or an "
     'identifier. mode "regex" for exact patterns; path_filter, extensions, languages narrow; similar_to '
-    '"path:start-end" finds more like a passage; offset gives the next page.',
-    "code_context": "what an issue, a failing test, a stack trace or a diff needs next: where to change, who "
-    "relies on it, which tests to run.",
+    '"path:start-end" finds more like it; offset gives the next page.',
+    "code_context": "what an issue, failing test, trace or diff needs next.",
     "code_research": 'relations: "what calls NAME()", "all implementations of NAME", "how does A reach B", '
     '"what imports PATH"; focus "architecture" for the shape of a project.',
     "search_docs": "questions that documentation answers.",
