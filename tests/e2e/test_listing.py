@@ -21,6 +21,7 @@ ORDER = [
     "search_docs",
     "search_by_path",
     "code_research",
+    "code_context",
     "get_index_status",
     "list_projects",
     "reindex_project",
