@@ -26,8 +26,7 @@ _TOOLS = {
     'identifier. mode "regex" for exact patterns; path_filter, extensions, languages narrow; similar_to '
     '"path:start-end" finds more like it; offset gives the next page.',
     "code_context": "what an issue, failing test, trace or diff needs next.",
-    "code_research": 'relations: "what calls NAME()", "all implementations of NAME"; focus '
-    '"architecture" for the shape of a project.',
+    "code_research": 'relations: "what calls NAME()", "all implementations of NAME"; focus "architecture".',
     "search_docs": "questions that documentation answers.",
     "search_by_path": 'files by glob, such as "src/**/*.ts".',
     "get_index_status": "what the index holds, and what was skipped.",
