@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import load_settings
+from findspot.core.config import configured_roots, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexState, IndexStatus
-from findspot.core.paths import home_folder, is_folder, project_root, restrict_home
+from findspot.core.paths import home_folder, index_folder, is_folder, project_root, restrict_home
 from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
+from findspot.discover.members import by_name, repositories_in
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
 from findspot.index_folders import KnownRepositories, covering_root, list_indexes
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
-
+    from findspot.workspace import KnownWorkspaces, Workspace
 
 _log = get_logger("engine")
 
@@ -194,6 +196,61 @@ class Engine:
     def indexed_root(self, folder: Path) -> Path | None:
         """Return the root of the nearest index that covers a folder."""
         return covering_root(folder)
+
+    def workspace(self, start: str | Path = ".") -> Workspace | None:
+        """Return the workspace that a folder is: it holds repositories, or its configuration names members.
+
+        Around a project it is the one that the project is a member of. None where there is none.
+        """
+        folder = project_root(start)
+        root = self.indexed_root(folder) or find_root(folder)
+        if root is None:
+            found = [] if Path.home().is_relative_to(folder) else repositories_in(folder)
+            return self.gathered(folder, (*found, *self._named_members(folder)))
+        if named := self._named_members(root):
+            return self.gathered(root, (root, *named), here=root)
+        around = self.known_workspaces.around(root)
+        found = [*repositories_in(around), *self._named_members(around)] if around else []
+        return self.gathered(around, found, here=root) if around and root in found else None
+
+    def gathered(self, folder: Path, roots: Iterable[Path], here: Path | None = None) -> Workspace | None:
+        """Return some projects as a workspace, asked from inside one of them; None where there are none."""
+        with importing():
+            from findspot.workspace import Workspace
+
+        if not (members := by_name(roots)):
+            return None
+        own = next((name for name, root in members.items() if root == here), None)
+        return Workspace(folder, members, self.project, lambda: self._settings_of(folder), own)
+
+    def named(self, wanted: str, start: str | Path = ".") -> Workspace | None:
+        """Return the projects that a name or a glob of names means: members of the workspace around a
+        folder, else any that are indexed.
+        """
+        around = self.workspace(start)
+        return (around and around.chosen(wanted)) or (
+            (everything := self.everything()) and everything.chosen(wanted)
+        )
+
+    def everything(self) -> Workspace | None:
+        """Return all indexed projects whose folders are there."""
+        home = self.settings.home
+        roots = [root for _, root in list_indexes(home) if root is not None and is_folder(root)]
+        return self.gathered(home, roots)
+
+    @cached_property
+    def known_workspaces(self) -> KnownWorkspaces:
+        """The workspaces that the user had indexed."""
+        from findspot.workspace import KnownWorkspaces
+
+        return KnownWorkspaces(home_folder())
+
+    def _settings_of(self, folder: Path) -> Settings:
+        return load_settings(folder, index_folder(self.settings.home, folder), self._flags)
+
+    def _named_members(self, folder: Path) -> tuple[Path, ...]:
+        """Return the members that the setting `roots` of a folder names."""
+        return configured_roots(folder, self._settings_of(folder))
 
     def with_id(self, identity: str) -> Project | None:
         """Return the indexed project of that id, if its folder is still there."""

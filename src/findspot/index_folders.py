@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from findspot.core.config import configured_roots, load_settings
+from findspot.core.config import load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.paths import home_folder, index_folder, is_folder
@@ -100,29 +99,15 @@ def delete_orphans(home: Path) -> list[Orphan]:
 
 
 def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path | None:
-    """Return the root of the nearest wanted index that covers a folder.
-
-    A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
+    """Return the root of the nearest wanted index that covers a folder; a checkout is no part of what is
+    around it.
     """
     from findspot.store.stores import holds_index, reads_published
 
     home = home_folder()
-    around = tuple(folders_around(folder))
-    for root in filter(wanted, chain((folder,), folder.parents)):
-        index = index_folder(home, root)
-        if (holds_index(index) or reads_published(index)) and (
-            root in around or _names_one_of(around, root, index)
-        ):
-            return root
-    return None
-
-
-def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
-    try:
-        roots = configured_roots(root, load_settings(root, index))
-    except FindspotError:
-        return False
-    return any(folder in folders for _, folder in roots.named)
+    around = filter(wanted, folders_around(folder))
+    folders = ((root, index_folder(home, root)) for root in around)
+    return next((root for root, index in folders if holds_index(index) or reads_published(index)), None)
 
 
 def _store_in(folder: Path) -> Store:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.config import (
     RememberedSettings,
     agreed_address,
-    configured_roots,
     keep_given,
     load_settings,
     write_starter,
@@ -125,13 +124,14 @@ class Indexer:
         """The configuration in force now; edits to its files count at once."""
         settings = self._settings.now()
         if self.configured_at is None:
-            return replace(settings, discover=replace(settings.discover, build_folders=True))
+            found = settings.discover
+            return replace(settings, discover=replace(found, build_folders=True, top_names=found.roots))
         return settings
 
     @property
     def roots(self) -> Roots:
-        """Where the files are: the project's folder, or those that `roots` names now."""
-        return configured_roots(self.root, self.settings)
+        """Where the files are."""
+        return Roots(self.root)
 
     @property
     def wanted(self) -> bool:

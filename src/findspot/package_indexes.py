@@ -32,6 +32,7 @@ from findspot.dependencies.package_folders import (
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
+from findspot.search.merging import first_page, merge
 from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE
 from findspot.store.store_protocol import Store
@@ -94,28 +95,13 @@ class PackageIndexes:
         cancel: CancelToken | None = None,
     ) -> Results:
         """Answer a query from the packages that `wanted` names; paths of hits begin with `dep://`."""
-        packages = self.choose(wanted)
-        first = replace(query, limit=query.offset + query.limit, offset=0)  # of each; the page is of all
+        packages, first = self.choose(wanted), first_page(query)
         asked = [self._search(package, first, progress, cancel or CancelToken()) for package in packages]
         answers = [answer for answer in asked if answer is not None]
         weights = self._imports.weights() if len(packages) > 1 else {}
-        hits = sorted(
-            (hit for answer in answers for hit in answer.hits),
-            key=lambda hit: -hit.score * weights.get(package_of(hit.path), 1.0),
-        )
-        warnings = dict.fromkeys(answer.warning for answer in answers if answer.warning)
-        if wanted == ALL and (skipped := _skipped(self.listed())):
-            warnings[skipped] = None
-        return Results(
-            query.text,
-            query.mode,
-            tuple(hits[query.offset : first.limit]),
-            sum(answer.total for answer in answers),
-            sum(answer.elapsed_ms for answer in answers),
-            " ".join(warnings) or None,
-            offset=query.offset,
-            nothing_fits=all(answer.nothing_fits for answer in answers),
-        )
+        warnings = [answer.warning for answer in answers]
+        warnings += [_skipped(self.listed())] if wanted == ALL else []
+        return merge(query, answers, warnings, lambda hit: weights.get(package_of(hit.path), 1.0))
 
     def suggest(self, query: Query) -> str | None:
         """Return a sentence about a direct dependency that fits where the project does not.

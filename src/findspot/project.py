@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import configured_roots
 from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
 from findspot.core.locks import REBUILT, SET_ASIDE, is_locked
@@ -86,8 +85,22 @@ class Project:
 
     @property
     def roots(self) -> Roots:
-        """Where the files are: the project's folder, or those that `roots` names now."""
+        """Where the files are."""
         return self.index.roots
+
+    @property
+    def indexed(self) -> bool:
+        """Whether there is an index to ask."""
+        return self.store.exists
+
+    def check(self) -> None:
+        """Open the index: a missing, damaged or outdated one raises its error."""
+        with self.store.snapshot():
+            return
+
+    def only(self) -> Project:
+        """Return the project itself: it may be asked where a workspace may be, too."""
+        return self
 
     def update(
         self,
@@ -177,7 +190,7 @@ class Project:
         if settings.sync.strategy == Lazy.name:
             refresh_waiting(index)
         open_model = partial(index.open_embedder, settings)
-        store, roots, discover = index.store, configured_roots(self.root, settings), settings.discover
+        store, roots, discover = index.store, self.roots, settings.discover
         with store.snapshot() as snapshot:
             disk = (
                 IndexedText(roots, snapshot)

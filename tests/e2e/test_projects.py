@@ -25,11 +25,12 @@ class TestRoots:
         found = rooted.values("search_code", query="user", limit=50)["results"]
         assert {hit["path"] for hit in found} == {"src/auth/login.py", "src/auth/session.py"}
 
-    def test_the_first_indexed_root_is_preferred(
+    def test_several_roots_are_asked_as_one(
         self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
     ) -> None:
         folders.paths = [fresh, shop]
-        assert rooted.values("get_index_status")["projectPath"] == str(shop)
+        members = rooted.values("get_index_status")["members"]
+        assert [member["projectPath"] for member in members] == [str(fresh), str(shop)]
         folders.paths = [fresh]
         assert rooted.values("get_index_status")["projectPath"] == str(fresh)
         assert rooted.values("create_index")["projectPath"] == str(fresh)

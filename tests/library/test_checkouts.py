@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from contents import write_files
 from findspot import Engine
-from findspot.index_folders import covering_root
 
 
 @pytest.fixture
@@ -39,13 +37,3 @@ def test_the_nearest_checkout_wins_against_an_index_around_it(engine: Engine, ou
     assert engine.detect(outer / "inner/pkg").root == outer / "inner/pkg"
     engine.project(outer / "inner").update()
     assert engine.detect(outer / "inner/pkg").root == outer / "inner"
-
-
-def test_an_index_that_names_a_checkout_in_its_roots_covers_it(engine: Engine, outer: Path) -> None:
-    write_files(outer, {".findspot.json": json.dumps({"roots": ["inner", "pkg"]})})
-    engine.project(outer).update()
-    assert engine.detect(outer / "inner").root == outer
-    assert covering_root(outer / "inner/pkg") == outer
-    assert covering_root(outer / "inner", lambda root: root != outer) is None
-    (outer / "inner/pkg/.git").mkdir()
-    assert covering_root(outer / "inner/pkg") is None

@@ -36,7 +36,7 @@ from findspot.core.files import (
     write_below,
 )
 from findspot.core.log import get_logger
-from findspot.core.paths import Roots, expanded, find_roots, home_folder, stat_of
+from findspot.core.paths import expanded, find_roots, home_folder, stat_of
 from findspot.core.settings import (
     BY_NAME,
     COMMITTED_FILES,
@@ -313,7 +313,7 @@ class _Layers:
             try:
                 find_roots(self._root, parsed, inside_only=inside_only)
             except InvalidArgumentError as error:
-                wanted = "folders with different names, none inside another and none on the deny list"
+                wanted = "folders, none of them on the deny list"
                 raise InvalidValueError(f"{wanted}, inside the project" if inside_only else wanted) from error
         return parsed
 
@@ -328,10 +328,10 @@ def _unknown(source: str, name: str) -> str:
     return f"{source}: unknown key '{name}' is ignored{hint}"
 
 
-def configured_roots(project: Path, settings: Settings) -> Roots:
-    """Return the roots of a project as its settings name them."""
+def configured_roots(folder: Path, settings: Settings) -> tuple[Path, ...]:
+    """Return the members of a workspace as the settings of its folder name them."""
     committed = settings.sources.get("roots") in COMMITTED_FILES
-    return find_roots(project, settings.discover.roots, inside_only=committed)
+    return find_roots(folder, settings.discover.roots, inside_only=committed)
 
 
 def agreed_address(settings: Settings) -> str | None:

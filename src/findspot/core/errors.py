@@ -5,6 +5,7 @@
     │   └── InvalidPatternError   INVALID_PATTERN        a glob or regex that cannot be read
     ├── PathNotFoundError         PATH_NOT_FOUND         no such folder
     ├── ProjectNotDetectedError   PROJECT_NOT_DETECTED   no marker up to the filesystem's root
+    │   └── SeveralProjectsError  PROJECT_NOT_DETECTED   … or a workspace where one project is wanted
     ├── IndexNotFoundError        INDEX_NOT_FOUND        the project has no index yet
     │   └── DocsIndexNotFoundError  DOCS_INDEX_NOT_FOUND   … or none of documentation
     ├── FileNotIndexedError       FILE_NOT_FOUND         a file that is not there or not indexed
@@ -97,6 +98,14 @@ class ProjectNotDetectedError(FindspotError):
             "No markers found in path hierarchy",
             hint=f"Name the project's folder, or run `git init` in it (started from {start}).",
         )
+
+
+class SeveralProjectsError(ProjectNotDetectedError):
+    """A workspace was named where one project is wanted."""
+
+    def __init__(self, folder: str, names: str) -> None:
+        message = f"{folder} is a workspace ({names}), and this is about one project."
+        FindspotError.__init__(self, message, hint="Name one of its members.")
 
 
 class IndexNotFoundError(FindspotError):

@@ -111,9 +111,6 @@ class Folder:
     a link, so that what was checked is what is read. Elsewhere the path is checked before use.
     """
 
-    holds_roots = False
-    """Whether its folders are roots, which the user named: no rule leaves them out."""
-
     def __init__(self, path: str, handle: int | None, owner: int) -> None:
         self._path = path  # used where there is no handle
         self._handle = handle

@@ -146,16 +146,16 @@ def old_version(root: Path, commit: str, path: str) -> str | None:
     return run_git(root, "cat-file", "blob", f"{commit}:./{path}")
 
 
-def read_history(root: Path, prefix: str = "") -> History:
+def read_history(root: Path) -> History:
     """Return what the last commits reachable from HEAD changed below a folder; none where git cannot say.
 
-    `prefix` is put before each path. Merges and first commits are left out.
+    Merges and first commits are left out.
     """
     try:
         head = current_commit(root)
     except InvalidArgumentError:
         return ()
-    return changed_together(root, head, prefix) if head else ()
+    return changed_together(root, head) if head else ()
 
 
 def current_commit(root: Path) -> str | None:
@@ -165,7 +165,7 @@ def current_commit(root: Path) -> str | None:
 
 
 @lru_cache(maxsize=8)
-def changed_together(root: Path, commit: str, prefix: str = "", most: int = MOST_COMMITS) -> History:
+def changed_together(root: Path, commit: str, most: int = MOST_COMMITS) -> History:
     """Return the paths below a folder that each of the last commits up to one changed, latest first."""
     chosen = (f"--max-count={most}", "--min-parents=1", "--max-parents=1")
     shape = ("--name-only", "--format=%x00", "--no-show-signature", "--relative")
@@ -174,9 +174,7 @@ def changed_together(root: Path, commit: str, prefix: str = "", most: int = MOST
     except InvalidArgumentError:  # remembered too: a history that takes so long is not read twice
         return ()
     commits = (listed or "").split("\0")
-    return tuple(
-        tuple(prefix + path for path in each.split("\n") if path) for each in commits if each.strip()
-    )
+    return tuple(tuple(filter(None, each.split("\n"))) for each in commits if each.strip())
 
 
 def read_lines(root: Path, given: str, command: str, *arguments: str) -> Iterator[str]:

@@ -413,6 +413,8 @@ class Hit:
     """Where else its file matches, where results are files: lines, and the definition there."""
     relative: float = 1.0
     """Its value in the ranking, as a share of the best hit's."""
+    project: str | None = None
+    """The member of a workspace that it is from, where several were asked."""
 
     @property
     def symbol(self) -> str | None:

@@ -411,46 +411,32 @@ class Roots:
         """
         if (missing := self.missing) is None:
             return self
-        if not self.named:
-            raise PathNotFoundError(str(self.project))
-        raise _refused(missing, "Mount it, or take it out of `roots`.")
+        raise PathNotFoundError(str(self.project), missing)
 
 
-def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Roots:
-    """Return the roots that a project's configuration names, relative to the project.
+def find_roots(folder: Path, wanted: Sequence[str], *, inside_only: bool) -> tuple[Path, ...]:
+    """Return the members that the configuration of a workspace names, relative to its folder.
 
-    With `inside_only` they must lie in the project: a repository's own file cannot have the rest of
+    With `inside_only` they must lie in the folder: a repository's own file cannot have the rest of
     the disk indexed. The hard deny list holds for everyone.
     """
-    if not wanted:
-        return Roots(project)
-    named: dict[str, Path] = {}
-    for given in wanted:
-        try:
-            folder = Path(os.path.realpath(project / expanded(given)))
-            folder.is_dir()
-        except (OSError, ValueError):  # such as a NUL
-            raise _refused("One of them is no path on this machine.", "Take it out.") from None
-        name = unicodedata.normalize("NFC", folder.name)
-        if inside_only and not folder.is_relative_to(project):
-            raise _refused(
-                f"'{given}' is outside the project, and a committed file cannot name such a folder.",
-                "Name it in the configuration of the index: findspot config set roots …",
-            )
-        if _leads_through_denied(project, folder):
-            raise _refused(f"'{given}' is on the hard deny list, which no setting overrides.", "Take it out.")
-        if not name:
-            raise _refused(f"'{given}' has no name that its paths could begin with.", "Name another folder.")
-        if name in named:
-            raise _refused(
-                f"Two folders are named '{name}': {named[name]} and {folder}.",
-                "Paths begin with these names.",
-            )
-        for other in named.values():
-            if folder.is_relative_to(other) or other.is_relative_to(folder):
-                raise _refused(f"'{folder}' and '{other}' lie in each other.", "Name the outer one alone.")
-        named[name] = folder
-    return Roots(project, tuple(sorted(named.items())))
+    return tuple(dict.fromkeys(_root(folder, given, inside_only=inside_only) for given in wanted))
+
+
+def _root(folder: Path, given: str, *, inside_only: bool) -> Path:
+    try:
+        root = Path(os.path.realpath(folder / expanded(given)))
+        root.is_dir()
+    except (OSError, ValueError):  # such as a NUL
+        raise _refused("One of them is no path on this machine.", "Take it out.") from None
+    if inside_only and not root.is_relative_to(folder):
+        raise _refused(
+            f"'{given}' is outside the project, and a committed file cannot name such a folder.",
+            "Add it yourself: findspot workspace add …",
+        )
+    if _leads_through_denied(folder, root):
+        raise _refused(f"'{given}' is on the hard deny list, which no setting overrides.", "Take it out.")
+    return root
 
 
 def _leads_through_denied(project: Path, folder: Path) -> bool:

@@ -359,7 +359,7 @@ class DiscoverSettings:
         "If true, index documentation files with prose-optimized chunking.",
         starter=True, committed=Limit("only `false`", lambda value, own: own or not value))
     roots: tuple[str, ...] = key("roots", [], paths,
-        "Folders to put into one index, relative to the project.",
+        "Further members of the workspace that a folder is, relative to it.",
         committed=Limit("folders inside the project that the deny list allows", lambda value, own: True))
     secret_scan: str = key("secretScan", "mask", one_of("mask", "skip", "off"),
         "Files with private keys or tokens: 'mask' indexes them without the secret, 'skip' leaves them "
@@ -367,6 +367,8 @@ class DiscoverSettings:
         committed=Limit("nothing weaker than your own value", _scans_no_less))
     build_folders: bool = False
     """Whether folders that builds write are read, too: published packages consist of them."""
+    top_names: tuple[str, ...] = ()
+    """The folders of the root that alone are read: installed packages lie beside each other."""
 
 
 @dataclass(frozen=True, slots=True)

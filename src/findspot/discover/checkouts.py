@@ -100,15 +100,15 @@ def git_configuration(checkout: Path) -> str:
     return _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
 
 
-def checkout_notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
-    """Return what a reader of the index should know about the checkout at one of its roots."""
+def checkout_notes(checkout: Path, here: Folder) -> list[str]:
+    """Return what a reader of the index should know about the checkout that it is of."""
     found: list[str] = []
     if any(value.lower() in _TRUE for value in _values("sparsecheckout", git_configuration(checkout))):
-        found.append(f"Sparse checkout in {prefix or './'}: only the files on disk are indexed.")
+        found.append("Sparse checkout in ./: only the files on disk are indexed.")
     paths = _values("path", _text(checkout, ".gitmodules"))
     missing = [path for path in paths if path and not _is_checked_out(here, path)]
     for path in missing[:_NAMED_SUBMODULES]:
-        found.append(f"Submodule {_shortened(spelled_out(prefix + path))} is not checked out.")
+        found.append(f"Submodule {_shortened(spelled_out(path))} is not checked out.")
     if (more := len(missing) - _NAMED_SUBMODULES) > 0:
         found.append(f"{more:,} more {'submodule is' if more == 1 else 'submodules are'} not checked out.")
     return found

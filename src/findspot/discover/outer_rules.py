@@ -51,23 +51,20 @@ class _OuterFile:
     """Whether it lies in the working tree, where git follows no links either."""
 
 
-def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore: bool) -> Rules:
-    """Return the rules that hold at a root before its own; UnusableIgnoreFileError if one cannot be known.
-
-    `prefix` is how the walk spells the root: empty, or the name of one of several.
-    """
+def rules_above(root: Path, *, ignore_case: bool, respect_gitignore: bool) -> Rules:
+    """Return the rules that hold at a root before its own; UnusableIgnoreFileError if one cannot be known."""
     checkout = checkout_around(root)
     base = _folder_in_repository(root, checkout)
     above = Ignores(ignore_case=ignore_case)
-    rules = Rules(above, above, _tracked_at(root, prefix, ignore_case=ignore_case))
+    rules = Rules(above, above, _tracked_at(root, ignore_case=ignore_case))
     for file in _outer_files(root, checkout):
         text = _text_of(file, root) if file.own or respect_gitignore else None
         if text:
             rules = rules.with_file(file.applies_to, text, _shown(file.path, root), own=file.own)
-    return replace(rules, git=rules.git.below(prefix, base), own=rules.own.below(prefix, base))
+    return replace(rules, git=rules.git.below("", base), own=rules.own.below("", base))
 
 
-def _tracked_at(root: Path, prefix: str, *, ignore_case: bool) -> Tracked:
+def _tracked_at(root: Path, *, ignore_case: bool) -> Tracked:
     """Return the function that tells what git tracks below a root; git is asked when it is first called."""
 
     @lru_cache(maxsize=1)
@@ -76,7 +73,6 @@ def _tracked_at(root: Path, prefix: str, *, ignore_case: bool) -> Tracked:
         return frozenset(map(str.lower, paths)) if ignore_case else paths
 
     def tracked(path: str) -> bool:
-        path = path[len(prefix) :]
         return (path.lower() if ignore_case else path) in known()
 
     return tracked

@@ -1,4 +1,4 @@
-"""Open the root of a project, or the several roots of one index, and read a file below it.
+"""Open the root of a project, and read a file below it.
 
 File names are spelled as the index spells them; names that pretend to be others are recognised.
 """
@@ -10,7 +10,6 @@ import os
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
 
 from findspot.core.files import BY_HANDLE, Folder, NotRegularError, TooLargeError
 from findspot.core.model import Skip, SkipReason, SourceFile
@@ -68,53 +67,7 @@ def _escaped(char: str) -> str:
 
 def open_root(root: Path | Roots, *, by_handle: bool = BY_HANDLE) -> Folder:
     """Open the root itself; the one place where a link is followed, as the user named it."""
-    roots = Roots.of(root)
-    if roots.named:
-        return SeveralRoots(roots, by_handle=by_handle)
-    return Folder.open(roots.project, by_handle=by_handle)
-
-
-class SeveralRoots(Folder):
-    """A virtual folder that contains the roots under their names."""
-
-    holds_roots = True
-
-    def __init__(self, roots: Roots, *, by_handle: bool) -> None:
-        super().__init__("", None, roots.project.stat().st_uid)
-        self._roots = dict(roots.named)
-        self._by_handle = by_handle
-
-    def enter(self, name: str) -> Folder:
-        return open_root(self._root(name), by_handle=self._by_handle)
-
-    def scan(self) -> list[os.DirEntry[str]]:
-        entries = [_RootEntry(name, folder) for name, folder in self._roots.items()]
-        return cast("list[os.DirEntry[str]]", entries)
-
-    def lstat(self, name: str) -> os.stat_result:
-        return self._root(name).stat()
-
-    def read(self, name: str, max_bytes: int) -> bytes:
-        raise FileNotFoundError(errno.ENOENT, "no file beside the roots", name)
-
-    def _root(self, name: str) -> Path:
-        if name not in self._roots:
-            raise FileNotFoundError(errno.ENOENT, "no root of that name", name)
-        return self._roots[name]
-
-
-class _RootEntry:
-    """A root as a listing shows it."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name = name
-        self._folder = folder
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        return self._folder.stat()
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return True
+    return Folder.open(Roots.of(root).project, by_handle=by_handle)
 
 
 def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -87,14 +88,11 @@ class _Walker:
         self.found = Discovery()
         self._ignore_case = _ignores_case(top)
         self.no_rules = Rules(Ignores(), Ignores(), _is_untracked)
-        self._roots = {f"{nfc(name)}/": folder for name, folder in roots.named} or {"": roots.project}
-        """How the walk spells each root, and where it is."""
+        self._root = roots.project
+        self._top_names = settings.top_names
         self._check = check or _go_on
         self._respect_gitignore = settings.respect_gitignore
-        home = home_folder()
-        self._own = {
-            prefix + path for prefix, folder in self._roots.items() for path in own_paths(home, folder)
-        }
+        self._own = set(own_paths(home_folder(), self._root))
         self._judge = Judge(settings, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, above: Rules) -> None:
@@ -111,20 +109,22 @@ class _Walker:
         if isinstance(rules, Skip):
             self.found.skips.append(rules)
             return
-        if prefix in self._roots and GIT in names:
-            self.found.notes += checkout_notes(self._roots[prefix], prefix, folder)
+        if not prefix and GIT in names:
+            self.found.notes += checkout_notes(self._root, folder)
         here = rules.inside(prefix)
         shadowed = shadowed_names(names)
         check = self._check
         for entry in entries:
             check()
             name = entry.name
+            if self._is_beside(prefix, name):
+                continue
             if name in shadowed:
                 self.found.skips.append(_shadowed(prefix, entry))
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-                verdict = None if folder.holds_roots else self._judge(prefix, name, info, here.ignored)
+                verdict = self._judged(prefix, name, info, here)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
@@ -148,10 +148,12 @@ class _Walker:
         if isinstance(rules, Skip):
             return rules
         name = real_name(parts[0], names)
+        if self._is_beside(prefix, name):
+            return Skip(path, SkipReason.EXCLUDED)
         try:
             info = folder.lstat(name)
             here = rules.inside(prefix)
-            verdict = None if folder.holds_roots else self._judge(prefix, name, info, here.ignored)
+            verdict = self._judged(prefix, name, info, here)
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
             if len(parts) == 1 and not into_folders:
@@ -168,6 +170,16 @@ class _Walker:
             below = here.entering(parts[0])
             return self.classify(inner, path + "/", parts[1:], below, into_folders=into_folders)
 
+    def _is_beside(self, prefix: str, name: str) -> bool:
+        return bool(self._top_names) and not prefix and name not in self._top_names
+
+    def _judged(
+        self, prefix: str, name: str, info: os.stat_result, here: FolderRules
+    ) -> SourceFile | Skip | None:
+        """Judge an entry; no rule leaves out a folder that was named."""
+        is_named = bool(self._top_names) and not prefix and stat.S_ISDIR(info.st_mode)
+        return None if is_named else self._judge(prefix, name, info, here.ignored)
+
     def _enter_child(self, folder: Folder, prefix: str, name: str, here: FolderRules) -> None:
         path = f"{prefix}{nfc(name)}/"
         try:
@@ -182,18 +194,16 @@ class _Walker:
         """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
         this.
         """
-        if folder.holds_roots:
-            return rules
         if prefix in self._own:
             return Skip(prefix or "./", SkipReason.DENIED, FINDSPOTS_OWN)
-        if prefix not in self._roots:
+        if prefix:
             if self._is_checkout(names):
                 return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")
             if "HEAD" in names and "objects" in names and "refs" in names:
                 return Skip(prefix, SkipReason.DENIED, "it holds the data of a git repository")
         try:
-            if prefix in self._roots:
-                rules = self._rules_above(prefix)
+            if not prefix:
+                rules = self._rules_above()
             return self._with_files(folder, prefix, names, rules)
         except UnusableIgnoreFileError as error:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
@@ -201,10 +211,9 @@ class _Walker:
     def _is_checkout(self, names: list[str]) -> bool:
         return GIT in names or (self._ignore_case and any(name.lower() == GIT for name in names))
 
-    def _rules_above(self, prefix: str) -> Rules:
+    def _rules_above(self) -> Rules:
         return rules_above(
-            Path(os.path.realpath(self._roots[prefix])),
-            prefix,
+            Path(os.path.realpath(self._root)),
             ignore_case=self._ignore_case,
             respect_gitignore=self._respect_gitignore,
         )
@@ -284,8 +293,6 @@ def _ignores_case(top: Folder) -> bool:
     """Return whether the file system ignores case, tested with a name in the other case."""
     if sys.platform == "win32":
         return True
-    if top.holds_roots:  # no names to try it with
-        return sys.platform == "darwin"
     try:
         names = {entry.name for entry in top.scan()}
         other = {name: name.swapcase() for name in names if name.isascii()}

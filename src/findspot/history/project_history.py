@@ -52,6 +52,8 @@ class FoundCommit:
     score: float = 0.0
     sentence: str = ""
     """Of the message's body, the one that fits best."""
+    project: str = ""
+    """The member of a workspace that it is of, where several were asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,7 +290,7 @@ def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files, or from a published one."""
     if not run.asked or run.force:
         return
-    if isinstance(run.store, SqliteStore) and not run.tree.named:
+    if isinstance(run.store, SqliteStore):
         made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
         if whose := adopt(run.store, run.root, made_by, found.files):
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")

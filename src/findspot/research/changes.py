@@ -72,13 +72,7 @@ class Change:
 
 def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
     """Return what differs between a revision and the working tree."""
-    files: list[FileChange] = []
-    old: dict[str, str] = {}
-    for name, folder in roots.named or (("", roots.project),):
-        prefix = f"{name}/" if name else ""
-        changed, versions = _changes_below(folder, since or DEFAULT_REVISION, prefix)
-        files += changed
-        old |= versions
+    files, old = _changes_below(roots.project, since or DEFAULT_REVISION)
     before = _views(old)
     nodes: dict[str, Node] = {}
     gone: list[Node] = []
@@ -123,7 +117,7 @@ def touched(nodes: Sequence[Node], lines: Sequence[LineRange], file: Node | None
     return list(found.values()) or ([file] if file is not None and lines else [])
 
 
-def parse_diff(text: str, prefix: str = "") -> list[FileChange]:
+def parse_diff(text: str) -> list[FileChange]:
     """Return the files of a unified diff, with or without lines of context."""
     files = []
     for section in re.split(r"(?m)^diff --git .*\n|^(?=--- \S.*\n\+\+\+ \S)", text)[1:]:
@@ -134,7 +128,7 @@ def parse_diff(text: str, prefix: str = "") -> list[FileChange]:
         if path is None:
             continue
         old, new, lines, gone = _read_hunks(f"@@ {hunks}" if mark else "")
-        spelled = unicodedata.normalize("NFC", prefix + path)
+        spelled = unicodedata.normalize("NFC", path)
         files.append(FileChange(spelled, old, new, lines, gone, before is None, after is None))
     return files
 
@@ -198,21 +192,21 @@ def _unquoted(name: str) -> str:
     return _ESCAPE.sub(byte, name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
 
-def _changes_below(folder: Path, since: str, prefix: str) -> tuple[list[FileChange], dict[str, str]]:
+def _changes_below(folder: Path, since: str) -> tuple[list[FileChange], dict[str, str]]:
     """Return the changed files of one root, and the older versions of those that are code."""
     commit = find_commit(folder, since, "The diff", "Name a symbol or a file instead.")
     diff, others = diff_from(folder, commit), untracked(folder)
     if diff is None or others is None:
         raise InvalidArgumentError(f"git could not say what changed since '{since}'.")
-    files = parse_diff(diff, prefix)
+    files = parse_diff(diff)
     old = {}
     for file in files[:MOST_FILES]:
         if not file.added and row(language_of(file.path)).grammar:
-            version = old_version(folder, commit, file.path.removeprefix(prefix))
+            version = old_version(folder, commit, file.path)
             if version is not None and len(version) <= _MOST_OLD_BYTES:
                 old[file.path] = version
     untracked_paths = (unicodedata.normalize("NFC", path) for path in others.split("\0") if path)
-    files += [FileChange(prefix + path, new=((1, sys.maxsize),), added=True) for path in untracked_paths]
+    files += [FileChange(path, new=((1, sys.maxsize),), added=True) for path in untracked_paths]
     return files, old
 
 

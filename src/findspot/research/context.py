@@ -22,6 +22,7 @@ from findspot.research.related_tests import rank_tests
 from findspot.research.research_view import ResearchView
 from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
+from findspot.store.records import last_name
 from findspot.text.tokens import STOP_WORDS, tokens
 
 MOST_HITS = 30
@@ -193,7 +194,8 @@ class _Task:
 
     def _belongs(self, text: str, hits: Sequence[Hit]) -> bool:
         """Return whether a question that search is unsure about is likely to be about the project."""
-        if any(hit.is_named for hit in hits[:3]):
+        names = read_query(text).names
+        if any(hit.symbol and last_name(hit.symbol) in names for hit in hits[:3]):
             return True
         words = {word for word in tokens(text) if word not in STOP_WORDS and len(word) > 2}
         readers = self.view.reader.snapshot.keywords.values()

@@ -86,15 +86,10 @@ def is_filtered(query: Query) -> bool:
 
 
 def with_changed_paths(roots: Roots, query: Query) -> Query:
-    """Return a query that asks for what changed, with the paths that did, in each of several roots."""
+    """Return a query that asks for what changed, with the paths that did."""
     if query.changed_since is None:
         return query
-    changed = {
-        f"{name}/{path}" if name else path
-        for name, folder in roots.named or (("", roots.project),)
-        for path in changed_since(folder, query.changed_since)
-    }
-    return replace(query, only=frozenset(changed))
+    return replace(query, only=changed_since(roots.project, query.changed_since))
 
 
 def changed_since(root: Path, revision: str) -> frozenset[str]:

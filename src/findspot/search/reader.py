@@ -95,10 +95,8 @@ class IndexReader:
 
     def history(self) -> History:
         """Return the paths that the last commits up to HEAD changed; none where the project has no git."""
-        roots = self.disk.roots
-        if not roots.named:
-            return _history_of(roots.project)
-        return tuple(commit for name, folder in roots.named for commit in _history_of(folder, f"{name}/"))
+        folder = self.disk.roots.project
+        return read_history(folder) if checkout_around(folder) else ()
 
     def _suggestions(self, query: Query, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
         """Return files that usually change with the first hits, where a whole report asks for them."""
@@ -157,10 +155,6 @@ def _check_group_by(query: Query) -> None:
         raise InvalidArgumentError("group_by is for searches of code.")
     if query.mode is Mode.REGEX and query.group_by is GroupBy.SYMBOL:
         raise InvalidArgumentError("In regex mode, group_by can only be 'passage' or 'file'.")
-
-
-def _history_of(folder: Path, prefix: str = "") -> History:
-    return read_history(folder, prefix) if checkout_around(folder) else ()
 
 
 def _joined(*warnings: str | None) -> str | None:

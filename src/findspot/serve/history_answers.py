@@ -17,6 +17,7 @@ from findspot.search.token_budget import token_count
 
 if TYPE_CHECKING:
     from findspot.project import Project
+    from findspot.workspace import Asked, Workspace
 
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?")
 _HASH_CHARS = 10
@@ -26,15 +27,49 @@ _MOST_REMOVED = 6
 _MOST_SENTENCE_CHARS = 300
 
 
-def ask_history(project: Project, text: str, limit: int, offset: int = 0) -> Commits:
+def ask_history(asked: Asked, text: str, limit: int, offset: int = 0) -> Commits:
     """Return the commits that answer a question, or those that shaped the place that a text names."""
     if not text.strip():
         raise InvalidArgumentError("Query cannot be empty", hint="Ask why or when, or name a file.")
+    from findspot.workspace import is_workspace  # a server starts without it
+
+    if is_workspace(asked):
+        return _of_members(asked, text, limit, offset)
+    project = asked.only()
     place = _place_named(project, text)
     if place is not None:
         commits = project.history.of_lines(*place, offset + limit)
         return replace(commits, found=commits.found[offset:])
     return project.history.search(text, limit, offset)
+
+
+def _of_members(workspace: Workspace, text: str, limit: int, offset: int) -> Commits:
+    """Return the commits of all members that fit best; a path that names a member is asked of that one."""
+    named = text.partition("/")[0]
+    if named in workspace.members and text != named:
+        workspace, text = (
+            replace(workspace, members={named: workspace.members[named]}),
+            text[len(named) + 1 :],
+        )
+
+    def ask(name: str, project: Project) -> Commits:
+        commits = ask_history(project, text, offset + limit)
+        return replace(commits, found=tuple(_of_member(name, each) for each in commits.found))
+
+    answers, left_out = workspace.ask(ask)
+    found = sorted((each for commits in answers.values() for each in commits.found), key=lambda e: -e.score)
+    warnings = [left_out, *(commits.warning for commits in answers.values())]
+    return Commits(
+        text,
+        tuple(found[offset : offset + limit]),
+        sum(commits.elapsed_ms for commits in answers.values()),
+        " ".join(dict.fromkeys(filter(None, warnings))) or None,
+    )
+
+
+def _of_member(name: str, found: FoundCommit) -> FoundCommit:
+    changes = [replace(each, path=f"{name}/{each.path}") for each in found.commit.changes]
+    return replace(found, project=name, commit=replace(found.commit, changes=changes))
 
 
 def _place_named(project: Project, text: str) -> tuple[str, tuple[int, int] | None] | None:
@@ -70,7 +105,8 @@ def commits_text(commits: Commits, count: int | None = None) -> str:
 
 def _lines(found: FoundCommit) -> list[str]:
     commit = found.commit
-    lines = [f"{_day(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
+    owner = f"{found.project}: " if found.project else ""
+    lines = [f"{owner}{_day(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
     if found.sentence:
         lines.append(f"    {_cut(found.sentence)}")
     changed = [f"{each.path}{_named(each.names)}" for each in commit.changes[:_MOST_FILES]]
@@ -108,6 +144,7 @@ def _object(found: FoundCommit) -> dict[str, Any]:
     commit = found.commit
     changed = [{"path": each.path, "definitions": each.names[:_MOST_NAMES]} for each in commit.changes]
     values = {
+        "project": found.project,
         "commit": commit.hash,
         "date": _day(commit.time),
         "author": commit.author,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import FileNotIndexedError, InvalidPatternError
-from findspot.core.model import Corpus, Skip, SourceFile
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, InvalidPatternError
+from findspot.core.model import Corpus, IndexReport, Skip, SourceFile
 from findspot.core.paths import SCHEME
 from findspot.discover.checkouts import find_root
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
     from findspot.search.reader import IndexReader
+    from findspot.workspace import Asked
 
 _NAMED = 5
 
@@ -56,11 +57,16 @@ def enclosing_note(project: Project, under: str) -> str:
     return f"{project.roots / under} is part of the index of {project.root}, which was brought up to date."
 
 
-def overlap_note(engine: Engine, project: Project) -> str | None:
+def overlap_note(engine: Engine, asked: Asked) -> str | None:
     """Say that folders of a project have indexes of their own too; None where none has.
 
     They are older than the index around them: once that exists, its folders are indexed with it.
     """
+    from findspot.workspace import is_workspace  # a server starts without it
+
+    if is_workspace(asked):
+        return None
+    project = asked.only()
     statuses = engine.projects(lambda root: project.root in root.parents)
     inner = sorted(Path(status.project_path) for _, status in statuses)
     with project.store.snapshot() as snapshot:
@@ -88,9 +94,29 @@ def limit_note(project: Project, under: str, way_out: str) -> str:
     )
 
 
-def find_files(project: Project, under: str | None, pattern: str) -> tuple[list[str], str | None]:
+def refuse_empty(asked: Asked, report: IndexReport) -> None:
+    """Refuse a folder without a file to index that nothing marks as a project: it was the wrong one."""
+    if report.total_files or not report.created or find_root(asked.root) is not None:
+        return
+    left_out = len(asked.only().skipped())
+    asked.only().delete()
+    others = f"All {left_out:,} files in it are left out" if left_out else "It is empty"
+    raise InvalidArgumentError(
+        f"There is nothing to index in {asked.root}. {others}.",
+        hint="Name the folder of a project, or one that holds repositories.",
+    )
+
+
+def find_files(asked: Asked, under: str | None, pattern: str) -> tuple[list[str], str | None]:
     """Return the indexed paths below a folder that match a glob, in order, and what to know about them."""
-    with project.reader() as reader:
+    from findspot.workspace import inner_glob, is_workspace  # a server starts without it
+
+    if is_workspace(asked):
+        answers, left_out = asked.ask(lambda name, each: find_files(each, None, inner_glob(name, pattern)))
+        paths = [f"{name}/{path}" for name, (found, _) in answers.items() for path in found]
+        hints = [hint for _, hint in answers.values() if hint and not paths][:1]
+        return paths, " ".join(filter(None, [left_out, *hints])) or None
+    with asked.only().reader() as reader:
         paths = _files_in(reader, under, pattern)
         hint = None if paths else _pattern_hint(reader, under, pattern) or reader.left_out(pattern)
         return paths, " ".join(filter(None, [reader.warning_about(()), hint])) or None
@@ -128,10 +154,10 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
     }
 
 
-def location(project: Project, path: str) -> Path:
+def location(project: Asked, path: str) -> Path:
     """Return where an indexed path is on disk; one of a package lies outside of the project."""
     if path.startswith(SCHEME):
-        index, inside = project.packages.holding(path)
+        index, inside = project.only().packages.holding(path)
         return index.roots / inside
     return project.roots / path
 

@@ -72,6 +72,8 @@ def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"path": hit.path, "startLine": span.start, "endLine": span.end}
     if symbol:
         result["symbol"] = symbol
+    if hit.project:
+        result["project"] = hit.project
     result["kind"] = hit.kind
     result["score"] = round(hit.score, 2)
     result["strength"] = str(hit.strength)
@@ -115,6 +117,7 @@ def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[s
 def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     passage = {
         "path": hit.path,
+        **_known(project=hit.project),
         "text": hit.text,
         "score": hit.score,
         "startLine": hit.span.start,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
     from findspot.serve.activity import Entry, Summary
+    from findspot.workspace import Asked
 
 _LAUNCH_CHARS = 400
 
@@ -122,6 +123,25 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
         "notes": list(status.notes) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def asked_status(asked: Asked) -> dict[str, Any]:
+    """Return the status of a project, or of a workspace with each of its members."""
+    from findspot.workspace import Workspace, is_workspace  # a server starts without it
+
+    around = {"workspace": str(asked.folder)} if isinstance(asked, Workspace) else {}
+    values = status_object(asked.status()) | around
+    if is_workspace(asked):
+        statuses = asked.statuses(check_disk=False)
+        values["members"] = [{"name": name, **status_object(each)} for name, each in statuses.items()]
+    return values
+
+
+def described(asked: Asked) -> str:
+    """Return what is asked, in words."""
+    from findspot.workspace import is_workspace  # a server starts without it
+
+    return f"the {len(asked.members)} projects of this workspace" if is_workspace(asked) else "this project"
 
 
 def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:

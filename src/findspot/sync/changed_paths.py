@@ -43,26 +43,24 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
         return None
     if reported in map(str, roots.folders):
         return nfc(spelled)
-    top, inside = ("", spelled) if not roots.named else spelled.split("/", 1)
-    *folders, name = nfc(inside).split("/")
+    *folders, name = nfc(spelled).split("/")
     if any(is_denied(folder, True) for folder in folders):
         return None
-    own = own_paths(home_folder(), roots.holding(spelled)[0])
-    if own and any(not path or f"{nfc(inside)}/".startswith(f"{path}/") for path in own):
+    own = own_paths(home_folder(), roots.project)
+    if own and any(not path or f"{nfc(spelled)}/".startswith(f"{path}/") for path in own):
         return None
-    above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
     if name == GIT and folders:
-        return "/".join(above)  # the folder became a project of its own, or part of this one
+        return "/".join(folders)  # the folder became a project of its own, or part of this one
     if is_denied(name, False, prefix="/".join((*folders, ""))):
         return None
     if is_denied(name, True) and os.path.isdir(reported):  # noqa: PTH112
         return None
     if name in _RULES:
-        return "/".join(above)  # the rules of a folder hold below it
+        return "/".join(folders)  # the rules of a folder hold below it
     if not name.isascii():
         # Another name that differs only in its Unicode form may be in or out because of this one.
-        return "/".join(above)
-    return "/".join((*above, name))
+        return "/".join(folders)
+    return "/".join((*folders, name))
 
 
 class DirtyFiles:

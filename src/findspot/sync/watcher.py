@@ -129,7 +129,7 @@ class Watcher:
         if not _BY_FOLDER:
             return frozenset(map(str, self._root.folders))
         entered = walk(self._root, self._settings()).folders
-        return frozenset(str(self._root / folder) for folder in entered if folder or not self._root.named)
+        return frozenset(str(self._root / folder) for folder in entered)
 
     def _paths(self, reported: Iterable[str]) -> set[str]:
         found = {changed_path(self._root, path) for path in reported}

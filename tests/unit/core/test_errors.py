@@ -16,6 +16,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.InvalidPatternError("[", "unclosed"),
         errors.PathNotFoundError("/nope"),
         errors.ProjectNotDetectedError("/here"),
+        errors.SeveralProjectsError("/here", "api, web"),
         errors.IndexNotFoundError("/project", "/index"),
         errors.DocsIndexNotFoundError("/project", "/index"),
         errors.FileNotIndexedError("a.py"),

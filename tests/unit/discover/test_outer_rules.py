@@ -77,13 +77,6 @@ def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
     assert "d.own.py" not in paths(package, respect_gitignore=False)
 
 
-def test_the_repositorys_rules_hold_in_each_of_several_roots(repository: Path, tmp_path: Path) -> None:
-    write_files(tmp_path / "other", {"c.gen.py": ""})
-    named = (("api", repository / "packages/api"), ("other", tmp_path / "other"))
-    found = paths(Roots(repository, named))
-    assert [path for path in found if "gen" in path] == ["api/b.gen.py", "other/c.gen.py"]
-
-
 def test_git_ignores_no_tracked_file(repository: Path) -> None:
     ignored = ["packages/api/c.gen.py", "packages/api/excluded.py", "packages/api/private/s.py"]
     write_files(repository, {"packages/api/private/deep/t.py": "", "packages/api/private/other.py": ""})
@@ -92,7 +85,6 @@ def test_git_ignores_no_tracked_file(repository: Path) -> None:
     assert set(ignored) <= set(paths(repository))
     package = repository / "packages/api"
     assert {"c.gen.py", "excluded.py", "private/s.py"} <= set(paths(package))
-    assert {"api/private/s.py"} <= set(paths(Roots(repository, (("api", package),))))
     assert classify(package, "private/s.py", files_wanted()).path == "private/s.py"
     skips = {skip.path: skip.detail for skip in walk(package, files_wanted()).skips}
     rule = "../../.gitignore: packages/api/private/"

@@ -16,7 +16,6 @@ import pytest
 from contents import files_wanted
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.core.paths import Roots
 from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
 from findspot.discover.walk import Discovery, classify, walk
@@ -134,8 +133,6 @@ def test_the_home_is_never_walked(tmp_path: Path, home: Path) -> None:
     assert classify(tmp_path, "findspot-home/notes.md", files_wanted()) == around.skips[0]
     assert admitted(walk(home, files_wanted())) == ["notes.md"]
     assert reasons(walk(home / "indexes", files_wanted())) == {"./": SkipReason.DENIED}
-    several = Roots(tmp_path, (("findspot-home", home), ("src", tmp_path / "src")))
-    assert admitted(walk(several, files_wanted())) == ["findspot-home/notes.md", "src/a.py"]
 
 
 def test_ignore_files_nest_and_ours_leaves_out_more(tmp_path: Path) -> None:
@@ -236,8 +233,15 @@ def test_any_entry_named_git_makes_a_project(tmp_path: Path, kind: str) -> None:
     assert reasons(found) == {"inner/": SkipReason.REPOSITORY}
     assert found.folders == ["", "inner/"]  # watched, to notice that the marker goes away
     assert classify(tmp_path, "inner/deep/c.py", files_wanted()) == found.skips[0]
-    several = Roots(tmp_path, (("inner", tmp_path / "inner"),))
-    assert admitted(walk(several, files_wanted())) == ["inner/b.py", "inner/deep/c.py"]
+    assert admitted(walk(tmp_path / "inner", files_wanted())) == ["b.py", "deep/c.py"]
+
+
+def test_only_the_named_folders_are_read_whatever_they_are_called(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "", "build/b.py": "", "other/c.py": ""})
+    settings = files_wanted(top_names=("build",))
+    assert admitted(walk(tmp_path, settings)) == ["build/b.py"]
+    assert isinstance(classify(tmp_path, "other/c.py", settings), Skip)
+    assert isinstance(classify(tmp_path, "build/b.py", settings), SourceFile)
 
 
 def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:

@@ -86,11 +86,3 @@ def test_outside_a_repository_it_is_refused(make_project: MakeProject) -> None:
     project.update()
     with pytest.raises(InvalidArgumentError, match="needs a git repository"):
         found(project, changed_since="HEAD")
-
-
-def test_each_of_several_roots_is_asked(project: Project, make_project: MakeProject) -> None:
-    roots = [str(project.root)]
-    several = make_project({"unused.py": "x = 1\n"}, name="several", roots=roots)
-    several.update()
-    name = project.root.name
-    assert found(several, changed_since="HEAD") == {f"{name}/src/edited.py", f"{name}/src/naïve new.py"}

@@ -261,7 +261,7 @@ def test_git_sees_the_commits_of_worktrees_and_packages(
 def test_without_git_there_is_no_commit_to_wait_for(tmp_path: Path, git: Callable[..., None]) -> None:
     """search-mcp B6: changes are indexed as they happen, and the note says so."""
     outside = tmp_path.parent
-    inside, both = Roots(tmp_path), Roots(outside, (("a", tmp_path), ("b", outside)))
+    inside, both = Roots(tmp_path), Roots(outside)
     assert [strategy_in_force("git", roots) for roots in (inside, both)] == ["git", "realtime"]
     assert [strategy_in_force("lazy", roots) for roots in (inside, both)] == ["lazy", "lazy"]
     assert strategy_note("git", inside) is None

@@ -45,6 +45,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "files": ("project_commands", "List indexed files that match a glob."),
         "deps": ("project_commands", "List what a project depends on, and where it is installed."),
         "projects": ("project_commands", "List every indexed project."),
+        "workspace": ("workspace_command", "Show, add and remove the members of a workspace."),
         "reindex": ("index_commands", "Rebuild the index from scratch."),
         "delete": ("project_commands", "Delete a project's index."),
         "clean": ("project_commands", "Delete indexes whose project is gone."),

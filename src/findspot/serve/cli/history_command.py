@@ -13,6 +13,7 @@ from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.options import Reply, common, joined, limit_option, project_option
 from findspot.serve.cli.terminal import paged
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
+from findspot.workspace import projects_of
 
 _MOST = 100
 
@@ -33,9 +34,10 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     """
     with open_index(project, reply, update=True) as index:
         with stoppable() as cancel, shown_progress(quiet=True) as progress:
-            index.project.history.update_soon()
-            index.project.history.wait(cancel, progress)
-        found = ask_history(index.project, joined(words), limit)
+            for each in projects_of(index.asked):
+                each.history.update_soon()
+                each.history.wait(cancel, progress)
+        found = ask_history(index.asked, joined(words), limit)
     if reply.json:
         output.emit(commits_object(found))
         return

@@ -15,7 +15,7 @@ from findspot.core.caller import working_folder
 from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_value
 from findspot.core.errors import FileLimitError, FindspotError
 from findspot.core.model import IndexReport, IndexStatus, SkipReason
-from findspot.core.paths import absolute, expanded
+from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import CancelToken, ignore_progress
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -29,10 +29,11 @@ from findspot.serve.cli.interaction import (
     stoppable,
 )
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
-from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.remote_terminal import remote_terminal
-from findspot.serve.project_files import ownership_note
+from findspot.serve.project_files import ownership_note, refuse_empty
 from findspot.serve.shapes import report_object
+from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -112,11 +113,15 @@ def _flags(command: Command) -> Command:
 def index(reply: Reply, project: str | None, flags: dict[str, object], force: bool, yes: bool) -> None:
     """Index the project at PATH, or bring its index up to date.
 
-    Only files that changed are read again. Without PATH it is the project you are in. Options that
+    A folder of repositories is a workspace: all of them are indexed, each on its own. Only files that
+    changed are read again. Without PATH it is the project you are in. Options that
     override the configuration hold for this run; `findspot config set` keeps a value.
     """
-    with open_project(project, flags, to_index=True) as opened:
-        _index(opened, project, reply, force=force, yes=yes)
+    with open_asked(project, flags, to_index=True) as opened:
+        if is_workspace(opened):
+            index_members(opened, reply, force=force, yes=yes)
+        else:
+            _index(opened.only(), project, reply, force=force, yes=yes)
 
 
 @click.command()
@@ -129,9 +134,37 @@ def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bo
 
     Asks first. Until the rebuild is done, searches answer from what is there.
     """
-    with open_project(project, flags, to_index=True) as opened:
+    with open_asked(project, flags, to_index=True) as asked:
+        opened = asked.only()
         confirm(f"{_REBUILD_QUESTION}{ownership_note(opened)}", yes, reply, about=str(opened.root))
         _index(opened, project, reply, {"message": "Index rebuilt successfully"}, force=True, yes=yes)
+
+
+def index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool) -> None:
+    """Bring the index of each member up to date; ask once, before a workspace is first indexed."""
+    known = KnownWorkspaces(home_folder())
+    before = workspace.statuses(check_disk=False)
+    if workspace.folder not in known and not reply.json:
+        number = output.count(len(before), "project")
+        output.note(f"{workspace.folder} is a workspace of {number}:", bold=True)
+        for name, status in before.items():
+            output.note(f"  {name}  {status.project_path}")
+        if can_ask():
+            confirm("Index all of them?", yes, reply)
+    with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
+        try:
+            report = workspace.update(force=force, allow_large=yes, progress=progress, cancel=cancel)
+        except FileLimitError as large:
+            confirm(large.user_message, yes, reply, unasked=LargeProjectError)
+            report = workspace.update(force=force, allow_large=True, progress=progress, cancel=cancel)
+        if remote_terminal() is None:  # else the resident process goes on
+            for project in projects_of(workspace):
+                project.history.wait(cancel, progress)
+    known.note(workspace.folder, workspace.members.values())
+    if reply.json:
+        output.emit(report_object(report, forced=force) | {"members": list(workspace.members)})
+        return
+    summarise(report, workspace.status(check_disk=False))
 
 
 def _index(
@@ -145,6 +178,7 @@ def _index(
 ) -> None:
     """Bring an index up to date, and report what was done."""
     report = update_project(project, reply, force=force, yes=yes)
+    refuse_empty(project, report)
     warned = _warn_of_overlaps(project, given)
     if reply.json:
         output.emit(report_object(report, forced=force) | warned | (extra or {}))
@@ -173,29 +207,38 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
     return {"warning": " ".join(notes)} if notes else {}
 
 
-def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None:
+def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
     """Make the index ready to answer; returns a note if it lacks changes on disk.
 
-    Make it or bring it up to date or, with `update` off, count the changes that it lacks.
+    Make it or bring it up to date or, with `update` off, count the changes that it lacks. Of a workspace that
+    was indexed, new members are indexed too.
     """
-    if update and not project.store.exists:
-        output.note(_INDEXING_FIRST.format(project.root))
-        update_project(project, reply, force=False, yes=False)
+    if update and not asked.indexed:
+        output.note(_INDEXING_FIRST.format(asked.root))
+        if is_workspace(asked):
+            index_members(asked, reply, force=False, yes=False)
+        else:
+            update_project(asked.only(), reply, force=False, yes=False)
         return None
     if not update:
-        waiting = project.status().pending_changes
+        waiting = asked.status().pending_changes
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
-    if project.is_followed:
-        return None
+    takes_up = is_workspace(asked) and asked.folder in KnownWorkspaces(home_folder())
+    notes: list[str | None] = []
     with stoppable() as cancel, shown_progress(quiet=True, only_indexing=True) as progress:
-        return project.index.catch_up(progress, cancel)
+        for project in projects_of(asked):
+            if takes_up and not project.indexed:
+                project.update(progress=progress, cancel=cancel)
+            elif not project.is_followed:
+                notes.append(project.index.catch_up(progress, cancel))
+    return " ".join(dict.fromkeys(filter(None, notes))) or None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
     """An index that is ready to answer, and the folder of it that the question is about."""
 
-    project: Project
+    asked: Asked
     under: str | None
     behind: str | None
     """The note that changes on disk are not indexed yet."""
@@ -210,9 +253,14 @@ class OpenIndex:
         _watched(self.first, reply, self.first.run.result)
         return True
 
+    @property
+    def project(self) -> Project:
+        """The one project, for what a workspace cannot be asked."""
+        return self.asked.only()
+
     def warning(self, *others: str | None) -> str | None:
         """Return everything a reader of an answer should know, in one text."""
-        return " ".join(filter(None, (*others, self.behind, folder_note(self.project, self.under)))) or None
+        return " ".join(filter(None, (*others, self.behind, folder_note(self.asked, self.under)))) or None
 
 
 @contextlib.contextmanager
@@ -220,17 +268,18 @@ def open_index(
     given: str | None, reply: Reply, *, update: bool, question: str | None = None
 ) -> Iterator[OpenIndex]:
     """Provide the index that a question is put to; without one, a search is answered while it is made."""
-    with open_project(given) as project:
-        if question is None or not update or project.store.exists:
-            behind = prepare_index(project, reply, update=update)
-            yield OpenIndex(project, folder_inside(project, given), behind)
+    with open_asked(given) as asked:
+        if question is None or not update or asked.indexed or is_workspace(asked):
+            behind = prepare_index(asked, reply, update=update)
+            yield OpenIndex(asked, folder_inside(asked, given), behind)
             return
+        project = asked.only()
         output.note(_INDEXING_FIRST.format(project.root))
         with stoppable() as cancel:
             first = FirstIndex(project, question, cancel)
             _begin_first(project, first, reply)
             try:
-                yield OpenIndex(project, folder_inside(project, given), None, first)
+                yield OpenIndex(asked, folder_inside(asked, given), None, first)
             finally:
                 if remote_terminal() is None:
                     first.interrupt()

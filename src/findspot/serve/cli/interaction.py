@@ -159,7 +159,7 @@ def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[Prog
         sinks = [] if only_indexing else [_BarSink(stack.enter_context(_bar()))]
 
         def show(progress: Progress) -> None:
-            if not sinks and progress.phase == "indexing" and progress.total:
+            if not sinks and progress.phase.startswith("indexing") and progress.total:
                 sinks.append(_BarSink(stack.enter_context(_bar())))
             for sink in sinks:
                 sink(progress)
@@ -174,7 +174,7 @@ class _OneLine:
         self._printed = False
 
     def __call__(self, progress: Progress) -> None:
-        if progress.phase == "indexing" and not self._printed:
+        if progress.phase.startswith("indexing") and not self._printed:
             self._printed = True
             output.note(f"indexing {output.count(progress.total, 'file')}")
 
@@ -204,7 +204,7 @@ def _bar() -> Bar:
         """Files, chunks or kilobytes per second over the last half minute."""
 
         def render(self, task: Any) -> Text:
-            unit = _UNITS.get(task.description, "files")
+            unit = _UNITS.get(task.description.partition(" ")[0], "files")
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
     terminal = remote_terminal()

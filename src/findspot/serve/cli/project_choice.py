@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import absolute
+from findspot.discover.checkouts import find_root
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
 from findspot.serve.cli.remote_terminal import remote_terminal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from findspot.catalogue.catalogue import Catalogue
     from findspot.core.settings import Settings
     from findspot.engine import Engine
     from findspot.project import Project
+    from findspot.workspace import Asked
 
 
 @contextlib.contextmanager
@@ -41,25 +45,37 @@ def open_project(
     flags: dict[str, object] | None = None,
     *,
     exact: bool = False,
-    to_index: bool = False,
     ask: bool = True,
 ) -> Iterator[Project]:
     """Provide the project named on the command line, else the one around the working directory.
 
     `exact` is for commands that change an index: they take a named folder for what it is,
-    where the others find the project around it. With `to_index` it is the same, but for a folder that
-    the index of the project around it covers. Without `ask`, nothing detected is an error,
+    where the others find the project around it. Without `ask`, nothing detected is an error,
     and so it is for a question whose answer goes into a pipe.
     """
+    with open_asked(given, flags, exact=exact, ask=ask) as asked:
+        yield asked.only()
+
+
+@contextlib.contextmanager
+def open_asked(
+    given: str | None,
+    flags: dict[str, object] | None = None,
+    *,
+    exact: bool = False,
+    to_index: bool = False,
+    ask: bool = True,
+) -> Iterator[Asked]:
+    """Provide the project or workspace that is named on the command line, else the one around the folder.
+
+    With `to_index` a named folder is taken for what it is, but for one that the index of the project
+    around it covers.
+    """
     with _engine(flags) as engine:
-        if to_index and given is not None:
-            project = _to_index(engine, given)
-        else:
-            changes = exact or to_index
-            may_ask = ask and (can_ask() if changes else can_offer())
-            project = _find(engine, given, exact=changes, may_ask=may_ask)
-        _show_warnings(project.settings)
-        yield project
+        may_ask = ask and (can_ask() if exact or to_index else can_offer())
+        asked = _find(engine, given, exact=exact, to_index=to_index, may_ask=may_ask)
+        _show_warnings(asked.settings)
+        yield asked
 
 
 @contextlib.contextmanager
@@ -86,23 +102,39 @@ _warned: set[str] = set()
 """Warnings that this process has printed."""
 
 
-def _to_index(engine: Engine, given: str) -> Project:
+def _to_index(engine: Engine, folder: Path) -> Project:
     from findspot.serve.project_files import covers, folder_in
 
-    folder = engine.folder(given)
     around = engine.project(engine.indexed_root(folder) or folder)
     under = folder_in(around, folder)
     return engine.project(folder) if under and not covers(around, under) else around
 
 
-def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> Project:
-    if given is not None and exact:
-        return engine.project(given)
+def _find(engine: Engine, given: str | None, *, exact: bool, to_index: bool, may_ask: bool) -> Asked:
+    """Return what a command is about: a name of a member, then a folder, then the name of any project."""
+    here = engine.workspace()
+    if given is None:
+        return here or _detected(engine, may_ask=may_ask)
+    chosen = here.chosen(given) if here else None
+    if chosen := chosen or (None if absolute(given).is_dir() else engine.named(given)):
+        return chosen
+    folder = engine.folder(given)
+    around = engine.workspace(folder)
+    if around is not None and (around.here is None or not (exact or to_index)):
+        return around
+    if to_index:
+        return _to_index(engine, folder)
+    return engine.project(folder) if exact else _around(engine, folder)
+
+
+def _around(engine: Engine, folder: Path) -> Project:
+    return engine.project(engine.indexed_root(folder) or find_root(folder) or folder)
+
+
+def _detected(engine: Engine, *, may_ask: bool) -> Project:
     try:
-        return engine.detect("." if given is None else given)
+        return engine.detect()
     except ProjectNotDetectedError:
-        if given is not None:
-            return engine.project(given)
         if not may_ask:
             raise
     return engine.project(_choose_folder())
@@ -119,20 +151,24 @@ def _choose_folder() -> str:
     return here if choice == "1" else prompt("Path:")
 
 
-def folder_inside(project: Project, given: str | None) -> str | None:
+def folder_inside(asked: Asked, given: str | None) -> str | None:
     """Return the folder that a command is about, if it is inside a larger project.
 
     It is the folder that was named, else the package that the working directory belongs to.
     """
     from findspot.serve.project_files import folder_in, package_around
+    from findspot.workspace import is_workspace
 
+    if is_workspace(asked):
+        return None
+    project = asked.only()
     if given is None:
         return package_around(project, working_folder())
     return folder_in(project, absolute(given).resolve())
 
 
-def folder_note(project: Project, under: str | None) -> str | None:
+def folder_note(project: Asked, under: str | None) -> str | None:
     """Return the note that a command is about one folder only, or None."""
     from findspot.serve.project_files import limit_note
 
-    return limit_note(project, under, f"Use --project {project.root}") if under else None
+    return limit_note(project.only(), under, f"Use --project {project.root}") if under else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from findspot.core.model import IndexState, IndexStatus, SkipReason
+from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.dependencies.package import Dependency
 from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.index_folders import delete_orphans, find_orphans
@@ -26,9 +26,16 @@ from findspot.serve.cli.options import (
     update_option,
     yes_option,
 )
-from findspot.serve.cli.project_choice import folder_inside, folder_note, open_engine, open_project
+from findspot.serve.cli.project_choice import (
+    folder_inside,
+    folder_note,
+    open_asked,
+    open_engine,
+    open_project,
+)
 from findspot.serve.project_files import find_files, ownership_note
-from findspot.serve.shapes import project_object, skip_object, status_object, warned
+from findspot.serve.shapes import asked_status, project_object, skip_object, status_object, warned
+from findspot.workspace import Workspace, is_workspace
 
 _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
@@ -51,17 +58,19 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
 
     Exit code 3 when there is no index.
     """
-    with open_project(project) as opened:
+    with open_asked(project) as opened:
+        if is_workspace(opened):
+            show_members(opened, reply)
+            raise click.exceptions.Exit(0 if opened.indexed else NO_INDEX)
         index_status = opened.status()
         if note := folder_note(opened, folder_inside(opened, project)):
             index_status = replace(index_status, notes=(*index_status.notes, note))
         missing = index_status.state is IndexState.NOT_FOUND
         skips = None
         if skipped and not missing:
-            skips = opened.skipped(None if skipped == _EVERY_REASON else skipped)
+            skips = opened.only().skipped(None if skipped == _EVERY_REASON else skipped)
     if reply.json:
-        listed = {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
-        output.emit(status_object(index_status) | listed)
+        output.emit(status_object(index_status) | _skipped_files(skips))
     elif skips:
         output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
     elif skips is not None:
@@ -70,6 +79,25 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
         _show_status(index_status)
     if missing:
         raise click.exceptions.Exit(NO_INDEX)
+
+
+def _skipped_files(skips: list[Skip] | None) -> dict[str, list[dict[str, str]]]:
+    return {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
+
+
+def show_members(workspace: Workspace, reply: Reply, here: str | None = None) -> None:
+    """Print how each member of a workspace stands; the one that the user is in has a mark."""
+    statuses = workspace.statuses()
+    if reply.json:
+        output.emit(asked_status(workspace))
+    else:
+        output.line(f"{workspace.folder}: a workspace of {output.count(len(statuses), 'project')}", bold=True)
+        rows = [
+            ("*" * (name == here), name, str(s.state), f"{s.total_files:,}", f"{s.pending_changes:,}",
+             s.project_path)
+            for name, s in statuses.items()
+        ]  # fmt: skip
+        output.table(rows, ("", "member", "status", "files", "pending", "project"), numbers=(3, 4))
 
 
 @click.command()
@@ -87,7 +115,7 @@ def files(
     Paths are relative to the project's root; `**` is any number of folders.
     """
     with open_index(project, reply, update=update) as index:
-        matching, warning = find_files(index.project, index.under, pattern)
+        matching, warning = find_files(index.asked, index.under, pattern)
         warning = index.warning(warning)
     shown = matching[offset:][:limit]
     if reply.json:

@@ -166,10 +166,10 @@ def _answer(
     inquiry = Inquiry(**asked)
     with open_index(project, reply, update=update) as index:
         if inquiry.symbol and (working_folder() / inquiry.symbol).is_file():
-            roots = index.project.roots
+            roots = index.asked.roots
             inquiry = replace(inquiry, symbol=roots.relative(_from_here(roots, inquiry.symbol)))
         with stoppable() as cancel:
-            findings = index.project.research(replace(inquiry, under=index.under), cancel=cancel)
+            findings = index.asked.research(replace(inquiry, under=index.under), cancel=cancel)
         findings = replace(findings, warning=index.warning(findings.warning))
     if findings.warning:
         output.warn(findings.warning)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from findspot.core.model import Results
     from findspot.core.paths import Roots
-    from findspot.project import Project
+    from findspot.workspace import Asked
 
 UNLIMITED = 10**9
 
@@ -138,11 +138,11 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
     def ask(index: OpenIndex) -> Results:
-        results = index.project.search(replace(query, under=index.under), wanted)
+        results = index.asked.search(replace(query, under=index.under), wanted)
         return replace(results, warning=index.warning(results.warning))
 
     def show(results: Results) -> None:
-        files = {hit.path: location(index.project, hit.path) for hit in results.hits}
+        files = {hit.path: location(index.asked, hit.path) for hit in results.hits}
         with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
             if listed:
                 show_results(results, files, first=query.offset + 1, full=options["full"])
@@ -159,15 +159,15 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
 
     with open_index(given, reply, update=options["update"], question=text) as index:
         results = ask(index)
-        serve = index.project.settings.serve
+        serve = index.asked.settings.serve
         form = form or serve.default_format
-        root, roots = index.project.root, index.project.roots
+        root, roots = index.asked.root, index.asked.roots
         listed = not reply.json and form in (None, "human") and max_tokens is None
         show(results)
-        if index.project.settings.log.activity:
+        if index.asked.settings.log.activity:
             later(lambda: _record(root, roots, corpus, results))
         if result_number is not None:
-            _open(index.project, results, result_number, first=query.offset + 1)
+            _open(index.asked, results, result_number, first=query.offset + 1)
         if index.finish(reply) and listed and sys.stdout.isatty():
             again = ask(index)
             if [(hit.path, hit.span) for hit in again.hits] != [(hit.path, hit.span) for hit in results.hits]:
@@ -195,14 +195,14 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     )
 
 
-def _open(project: Project, results: Results, result_number: int, *, first: int) -> None:
+def _open(asked: Asked, results: Results, result_number: int, *, first: int) -> None:
     """Open the result with a number of the listing, whose first one has the number `first`; 0 is that one."""
     number, last = result_number or first, first + len(results.hits) - 1
     if not first <= number <= last:
         numbers = f"the results are {first} to {last}" if results.hits else "nothing was found"
         raise click.UsageError(f"There is no result {number}: {numbers}.")
     hit = results.hits[number - first]
-    open_in_editor(location(project, hit.path), hit.focus or hit.span.start)
+    open_in_editor(location(asked, hit.path), hit.focus or hit.span.start)
 
 
 def _print(text: str, form: str | None) -> None:

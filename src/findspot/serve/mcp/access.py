@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from findspot.core.model import IndexStatus
     from findspot.engine import Engine
     from findspot.project import Project
+    from findspot.workspace import Workspace
 
 _log = get_logger("access")
 
@@ -290,6 +291,19 @@ class AllowedEngine:
 
     def with_id(self, identity: str) -> Project | None:
         return self._engine.with_id(identity) if self._grant.knows(identity) else None
+
+    def workspace(self, start: str | Path = ".") -> Workspace | None:
+        around = self._engine.workspace(start)
+        return around and around.limited(self._grant.allows)
+
+    def gathered(self, folder: Path, roots: Iterable[Path]) -> Workspace | None:
+        return self._engine.gathered(folder, filter(self._grant.allows, roots))
+
+    def named(self, wanted: str, start: str | Path = ".") -> Workspace | None:
+        """Return what a name means among the granted projects."""
+        every = self._engine.everything()
+        allowed = (self.workspace(start), every and every.limited(self._grant.allows))
+        return next((found for each in allowed if each and (found := each.chosen(wanted))), None)
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
         return self._engine.projects(lambda root: self._grant.allows(root) and wanted(root))

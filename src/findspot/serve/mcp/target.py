@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from findspot.core.errors import (
     IndexNotFoundError,
     PathNotFoundError,
     ProjectNotDetectedError,
+    SeveralProjectsError,
 )
 from findspot.core.model import IndexReport
 from findspot.discover.checkouts import find_root
@@ -25,11 +27,12 @@ from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import AnsweredError, PathNotIndexedError
-from findspot.serve.project_files import covers, folder_in, limit_note, package_around
+from findspot.serve.project_files import covers, folder_in, limit_note, package_around, refuse_empty
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
+    from findspot.workspace import Asked
 
 T = TypeVar("T")
 
@@ -49,11 +52,16 @@ OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index i
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A project, the folder of it that was asked for, and how the caller named it."""
+    """What was asked for, the folder of it that is meant, and how the caller named it."""
 
-    project: Project
+    asked: Asked
     named: str
     under: str | None = None
+
+    @property
+    def project(self) -> Project:
+        """The one project; an error for a workspace, of which some tools cannot be asked."""
+        return self.asked.only()
 
 
 def working_folder() -> Path:
@@ -122,7 +130,7 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
     locate = await _locator(call, None if given == "." else given, exact)
 
     def work_with(target: Target) -> T:
-        call.project = target.project
+        call.project = target.asked
         return work(target)
 
     try:
@@ -130,6 +138,8 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
     except PathNotFoundError as error:
         if call.client.grant is not None:
             error.hint = _BY_ADDRESS
+        raise
+    except SeveralProjectsError:
         raise
     except ProjectNotDetectedError:
         if given not in (None, "."):
@@ -172,39 +182,62 @@ def _granted(call: Call, folders: list[Path]) -> list[Path]:
 def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
     if INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
+    is_name = given == Path(given).name and given not in (".", "..")
+    base = path.parent
+    if is_name and (around := engine.workspace(base)) and (chosen := around.chosen(given)):
+        return Target(chosen, given)
     try:
         by_address = named_folder(given, engine.repositories()) if repository_address(given) else None
         folder = engine.folder(by_address or path)
     except PathNotFoundError:
+        if is_name and (chosen := engine.named(given, base)):
+            return Target(chosen, given)
         raise PathNotFoundError(given) from None
     return Target(engine.project(folder), given) if exact else _around(engine, folder, given)
 
 
 def _around(engine: Engine, folder: Path, named: str) -> Target:
-    """Return the index that covers a folder, filtered to it; a folder that none covers is its own project."""
+    """Return the index that covers a folder, filtered to it; a folder that none covers is a workspace, or
+    its own project.
+    """
+    workspace = engine.workspace(folder)
+    if workspace is not None and workspace.here is None:
+        return Target(workspace, named)
     project = engine.project(engine.indexed_root(folder) or folder)
-    return Target(project, named, folder_in(project, folder))
+    asked = workspace if workspace is not None and workspace.root == project.root else project
+    return Target(asked, named, folder_in(project, folder))
 
 
 def _of_roots(engine: Engine, roots: list[Path], *, read_only: bool) -> Target:
-    """Return the client's first root that is indexed, else its first root.
+    """Return the client's folders as one workspace, the repositories in each of them included.
 
     A server that may not index them answers from the index of its own folder instead, if there is one.
     """
     folders = [engine.folder(root) for root in roots]
-    indexed = next((folder for folder in folders if engine.indexed_root(folder)), None)
-    if indexed is None and read_only and engine.indexed_root(working_folder()):
+    unindexed = not any(engine.indexed_root(folder) for folder in folders)
+    if unindexed and read_only and engine.indexed_root(working_folder()):
         return _detected(engine, exact=False)
-    folder = indexed or folders[0]
-    return _around(engine, folder, str(folder))
+    found: list[Path] = []
+    for folder in folders:
+        inner = engine.workspace(folder)
+        is_several = inner is not None and inner.here is None
+        found += inner.members.values() if inner and is_several else [engine.indexed_root(folder) or folder]
+    several = engine.gathered(Path(os.path.commonpath(folders)), found) if len(set(found)) > 1 else None
+    return Target(several, str(several.folder)) if several else _around(engine, folders[0], str(folders[0]))
 
 
 def _detected(engine: Engine, exact: bool) -> Target:
-    """Return the project around the working directory; one nested in an index is a folder of that index."""
+    """Return the workspace or project around the working directory; one nested in an index is a folder of
+    it.
+    """
     here = working_folder()
+    workspace = engine.workspace(here)
+    if workspace is not None and workspace.here is None:
+        return Target(workspace, str(workspace.folder))
     project = engine.detect(here)
     under = None if exact or here == project.root else package_around(project, here)
-    return Target(project, str(project.roots / under if under else project.root), under)
+    asked = workspace if workspace is not None and workspace.root == project.root else project
+    return Target(asked, str(project.roots / under if under else project.root), under)
 
 
 async def _ask_for_folder(call: Call) -> str:
@@ -255,28 +288,31 @@ async def agree(
     return reply
 
 
-async def agree_to_folder(call: Call, project: Project, about: dict[str, Any], *, confirmed: bool) -> bool:
+async def agree_to_folder(call: Call, asked: Asked, about: dict[str, Any], *, confirmed: bool) -> bool:
     """Ask before indexing a folder outside the client's; return whether the user had to be asked."""
-    if await call.quick(lambda _: project.store.exists) or not await is_outside(call, project.root):
+    known = await call.quick(lambda _: asked.indexed)
+    if known or not await is_outside(call, asked.root):
         return False
     await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
     return True
 
 
 async def index(
-    call: Call, project: Project, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
+    call: Call, asked: Asked, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
 ) -> IndexReport:
     """Bring an index up to date; a project over `maxFiles` is asked about first."""
     try:
-        return await _update(call, project, force=force, allow_large=False)
+        report = await _update(call, asked, force=force, allow_large=False)
     except FileLimitError as large:
         await agree(call, large.user_message, about, confirmed=confirmed, needed=True, code=large.code)
-    return await _update(call, project, force=force, allow_large=True)
+        report = await _update(call, asked, force=force, allow_large=True)
+    await call.quick(lambda _: refuse_empty(asked, report))
+    return report
 
 
-async def _update(call: Call, project: Project, *, force: bool, allow_large: bool) -> IndexReport:
+async def _update(call: Call, asked: Asked, *, force: bool, allow_large: bool) -> IndexReport:
     return await call.long(
-        lambda progress, cancel: project.update(
+        lambda progress, cancel: asked.update(
             force=force, allow_large=allow_large, progress=progress, cancel=cancel
         )
     )
@@ -302,25 +338,22 @@ async def from_index(
         target = targets[-1]
         if call.read_only:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
-        question = f"{missing.user_message}\n{target.project.root}"
+        question = f"{missing.user_message}\n{target.asked.root}"
         if await call.client.user.accepts(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
         if call.read_only or not targets:
             raise
         target = targets[-1]
-    await index(call, target.project, {"projectPath": str(target.project.root)})
+    await index(call, target.asked, {"projectPath": str(target.asked.root)})
     return await call.quick(lambda _: work(target))
 
 
 async def indexed_project(call: Call, named: str | None) -> Target:
-    """Return a project that has an index by now, for work that takes longer than looking it up.
-
-    The snapshot is opened because that also notices a damaged or outdated index.
-    """
+    """Return what has an index by now, for work that takes longer than looking it up."""
 
     def ready(target: Target) -> Target:
-        with target.project.store.snapshot():
-            return target
+        target.asked.check()
+        return target
 
     return await from_index(call, named, ready, by_path=True)

@@ -42,7 +42,7 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
-    from findspot.project import Project
+    from findspot.workspace import Asked
 
 T = TypeVar("T")
 
@@ -87,8 +87,8 @@ class Call:
         """What the answer has to say in addition to what its tool says."""
         self.read_only = read_only
         """Whether the call may change nothing."""
-        self.project: Project | None = None
-        """The project that the call turned out to be about."""
+        self.project: Asked | None = None
+        """The project or workspace that the call turned out to be about."""
         self.library = library
         self._threads = threads
         self._keep_task = keep_task

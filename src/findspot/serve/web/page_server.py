@@ -37,8 +37,8 @@ from findspot.core.locks import is_locked, writer_lock
 from findspot.core.paths import home_folder
 from findspot.engine import Engine
 from findspot.serve.listening import cannot_listen, listen, serve
+from findspot.serve.web.page_projects import PageProjects
 from findspot.serve.web.routes import routes
-from findspot.serve.web.workspace import Workspace
 
 _HOSTS = ("127.0.0.1", "localhost")
 _PATH_BYTES = 16
@@ -161,19 +161,19 @@ def run(
 
     The resident process gives its own engine, and sets `stop` when whoever asked for the page is gone.
     """
-    workspace = Workspace(engine or Engine(), start)
+    page = PageProjects(engine or Engine(), start)
     try:
         with _listening(port) as listener, contextlib.ExitStack() as held:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             number = listener.getsockname()[1]
             below = _page_path(DEFAULT_PORT if port is None else port, number, held)
-            app = make_app(workspace, token, number, below)
+            app = make_app(page, token, number, below)
             opened(f"http://{HOST}:{number}/?token={token}")
             serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False, stop=stop)
     finally:
-        workspace.close()
+        page.close()
         if engine is None:
-            workspace.engine.close()
+            page.engine.close()
 
 
 def _page_path(wanted: int, port: int, held: contextlib.ExitStack) -> str:
@@ -195,7 +195,7 @@ def _page_path(wanted: int, port: int, held: contextlib.ExitStack) -> str:
     return new
 
 
-def make_app(workspace: Workspace, token: str, port: int, below: str) -> ASGIApp:
+def make_app(projects: PageProjects, token: str, port: int, below: str) -> ASGIApp:
     """Return the page, its files and its routes, behind the guard."""
 
     mimetypes.add_type("text/javascript", ".js")  # some systems say otherwise, and browsers are strict
@@ -206,7 +206,7 @@ def make_app(workspace: Workspace, token: str, port: int, below: str) -> ASGIApp
     app = Starlette(
         routes=[
             Route("/", page),
-            *routes(workspace),
+            *routes(projects),
             Mount("/assets", StaticFiles(directory=_PAGE)),
         ]
     )

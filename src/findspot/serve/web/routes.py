@@ -50,7 +50,7 @@ from findspot.serve.shapes import (
     tool_object,
     tool_results_object,
 )
-from findspot.serve.web.workspace import Workspace
+from findspot.serve.web.page_projects import PageProjects
 
 _log = get_logger("web")
 
@@ -83,7 +83,7 @@ _STATUS_OF = {
     "INVALID_PATTERN": 400,
 }
 
-Answer = Callable[[Workspace, Request], dict[str, Any]]
+Answer = Callable[[PageProjects, Request], dict[str, Any]]
 
 
 class Json(JSONResponse):
@@ -93,7 +93,7 @@ class Json(JSONResponse):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-def routes(workspace: Workspace) -> list[Route]:
+def routes(page: PageProjects) -> list[Route]:
     """Return every route under `/api`; what changes something is a POST."""
     gets: dict[str, Answer] = {
         "/api/projects": _projects,
@@ -123,7 +123,7 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/activity/clear": _clear_activity,
     }
     return [
-        Route(path, _endpoint(workspace, answer), methods=[method])
+        Route(path, _endpoint(page, answer), methods=[method])
         for method, table in (("GET", gets), ("POST", posts))
         for path, answer in table.items()
     ]
@@ -133,12 +133,12 @@ def hinted_error(error: FindspotError) -> dict[str, Any]:
     return error_object(error) | {"hint": error.hint}
 
 
-def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Response]:
+def _endpoint(page: PageProjects, answer: Answer) -> Callable[[Request], Response]:
     """Return a plain function: starlette runs it in a thread, as the library wants it."""
 
     def respond(request: Request) -> Response:
         try:
-            return Json(answer(workspace, request))
+            return Json(answer(page, request))
         except FindspotError as error:
             return Json(hinted_error(error), _STATUS_OF.get(error.code, 500))
         except Exception as error:  # noqa: BLE001 - the boundary of a request
@@ -149,8 +149,8 @@ def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Respo
     return respond
 
 
-def _asked(workspace: Workspace, request: Request) -> Project:
-    return workspace.project(request.path_params["id"])
+def _asked(page: PageProjects, request: Request) -> Project:
+    return page.project(request.path_params["id"])
 
 
 def _service() -> dict[str, Any] | None:
@@ -159,18 +159,17 @@ def _service() -> dict[str, Any] | None:
     return {"pid": about["pid"], "clients": len(about["clients"])} if about else None
 
 
-def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
-    here = workspace.here
+def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
+    here = page.here
     return {
         "version": __version__,
         "service": _service(),
-        "start": str(workspace.start),
+        "start": str(page.start),
         "home": str(Path.home()),
         "here": here.store.folder.name if here else None,
-        "editor": _editor_object(workspace.engine.settings.page.editor),
+        "editor": _editor_object(page.engine.settings.page.editor),
         "projects": [
-            project_object(identity, status) | _standing(workspace, status)
-            for identity, status in workspace.projects()
+            project_object(identity, status) | _standing(page, status) for identity, status in page.projects()
         ],
     }
 
@@ -183,21 +182,21 @@ def _editor_object(editor: str) -> dict[str, str] | None:
     return {"name": name, "address": address}
 
 
-def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
+def _standing(page: PageProjects, status: IndexStatus) -> dict[str, Any]:
     """Return what the list of projects shows apart from the figures."""
     return {
         "languages": status.languages,
         "queryReady": status.query_ready,
         "watcherActive": status.watcher_active,
-        "watchedHere": Path(status.project_path) in workspace.watched,
+        "watchedHere": Path(status.project_path) in page.watched,
         "skippedFiles": sum(status.skipped.values()),
         "lastError": status.last_error,
-        "run": _run_object(workspace, Path(status.project_path)),
+        "run": _run_object(page, Path(status.project_path)),
     }
 
 
-def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
-    project = _asked(workspace, request)
+def _project(page: PageProjects, request: Request) -> dict[str, Any]:
+    project = _asked(page, request)
     status = project.status(check_disk=request.query_params.get("disk") == "1")
     return status_object(status) | {
         "id": request.path_params["id"],
@@ -205,13 +204,13 @@ def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
         "storageBytes": status.storage_bytes,
         "parts": project.store.parts(),
         "ownership": ownership_note(project),
-        "watchedHere": project.root in workspace.watched,
-        "run": _run_object(workspace, project.root),
+        "watchedHere": project.root in page.watched,
+        "run": _run_object(page, project.root),
     }
 
 
-def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
-    run = workspace.runs.get(root)
+def _run_object(page: PageProjects, root: Path) -> dict[str, Any] | None:
+    run = page.runs.get(root)
     if run is None:
         return None
     done, outcome = run.progress, run.outcome
@@ -224,15 +223,15 @@ def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
     }
 
 
-def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _search(page: PageProjects, request: Request) -> dict[str, Any]:
     query = _query(request.query_params)
-    return _results_object(query, _asked(workspace, request).search(query))
+    return _results_object(query, _asked(page, request).search(query))
 
 
-def _search_everywhere(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _search_everywhere(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return what all projects answer, the best first; each result names its project."""
     query = _query(request.query_params)
-    results, owners, note = workspace.search_everywhere(query)
+    results, owners, note = page.search_everywhere(query)
     values = _results_object(query, results)
     for item, (identity, root) in zip(values["results"], owners, strict=True):
         item["project"] = {"id": identity, "name": root.name}
@@ -247,41 +246,41 @@ def _results_object(query: Query, results: Results) -> dict[str, Any]:
     return values | {"offset": query.offset}
 
 
-def _dependencies(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _dependencies(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return what a project depends on; nothing is indexed for it."""
-    packages = _asked(workspace, request).packages
+    packages = _asked(page, request).packages
     indexed = packages.indexed()
     return {"dependencies": [p.as_dict() | {"indexed": p.label in indexed} for p in packages.listed()]}
 
 
-def _search_dependency(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _search_dependency(page: PageProjects, request: Request) -> dict[str, Any]:
     """Answer from packages; those that are new are indexed."""
     given = request.query_params
     query = _query({**given, "dependency": given.get("dependency") or ALL})
-    return _results_object(query, _asked(workspace, request).search(query))
+    return _results_object(query, _asked(page, request).search(query))
 
 
-def _examples(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _examples(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return searches worth trying, made from the names and comments of the project."""
     if one_of(Corpus, "corpus", request.query_params.get("corpus") or Corpus.CODE) is Corpus.DOCS:
         return {"examples": []}
-    with _asked(workspace, request).reader() as reader:
+    with _asked(page, request).reader() as reader:
         return {"examples": suggest_searches(reader, MAX_EXAMPLES)}
 
 
-def _file(workspace: Workspace, request: Request) -> dict[str, Any]:
-    return source_object(_asked(workspace, request), request.query_params.get("path", ""))
+def _file(page: PageProjects, request: Request) -> dict[str, Any]:
+    return source_object(_asked(page, request), request.query_params.get("path", ""))
 
 
-def _skipped(workspace: Workspace, request: Request) -> dict[str, Any]:
-    skips = _asked(workspace, request).skipped(request.query_params.get("reason") or None)
+def _skipped(page: PageProjects, request: Request) -> dict[str, Any]:
+    skips = _asked(page, request).skipped(request.query_params.get("reason") or None)
     return {"skipped": [skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
 
 
-def _map(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _map(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the folders and files directly below a folder."""
     under = request.query_params.get("under", "")
-    with _asked(workspace, request).store.snapshot() as snapshot:
+    with _asked(page, request).store.snapshot() as snapshot:
         at, parts = map_folder(snapshot, under)
     if not parts:
         raise InvalidArgumentError(f"No indexed file is below '{under}'.")
@@ -300,18 +299,18 @@ def _part_object(part: Part) -> dict[str, Any]:
     }
 
 
-def _imports(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _imports(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return what imports what among the parts of a folder, and how often each reaches out of it."""
     at = request.query_params.get("under", "")
-    with _asked(workspace, request).store.snapshot() as snapshot:
+    with _asked(page, request).store.snapshot() as snapshot:
         links = folder_imports(snapshot, at)
     return {"at": at, "links": [{"from": a, "to": b, "count": n} for (a, b), n in links.most_common()]}
 
 
-def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _calls(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the definitions of a name, and the callers and callees of the chosen one."""
     given = request.query_params
-    with _asked(workspace, request).reader() as reader:
+    with _asked(page, request).reader() as reader:
         graph = Graph(reader.snapshot)
         found = graph.find(given.get("name", ""))[:MAX_DEFINITIONS] if given.get("name", "").strip() else []
         wanted = given.get("id")
@@ -329,10 +328,10 @@ def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
     }
 
 
-def _history(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _history(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the commits that answer a question, or that shaped what it names."""
     text = request.query_params.get("q", "").strip()
-    return commits_object(ask_history(_asked(workspace, request), text, DEFAULT_LIMIT))
+    return commits_object(ask_history(_asked(page, request), text, DEFAULT_LIMIT))
 
 
 def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
@@ -361,38 +360,38 @@ def _node_object(node: Node) -> dict[str, Any]:
     }
 
 
-def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
-    project, asked = _asked(workspace, request), request.query_params
-    workspace.start_run(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
-    return {"run": _run_object(workspace, project.root)}
+def _start_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
+    project, asked = _asked(page, request), request.query_params
+    page.start_run(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
+    return {"run": _run_object(page, project.root)}
 
 
-def _index_folder(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _index_folder(page: PageProjects, request: Request) -> dict[str, Any]:
     """Index a folder of this machine. Only the user can ask for it: the guard lets nobody else in."""
-    project = workspace.project_at(request.query_params.get("path", ""))
-    workspace.start_run(project, force=False, allow_large=False)
-    return {"id": project.store.folder.name, "run": _run_object(workspace, project.root)}
+    project = page.project_at(request.query_params.get("path", ""))
+    page.start_run(project, force=False, allow_large=False)
+    return {"id": project.store.folder.name, "run": _run_object(page, project.root)}
 
 
-def _delete(workspace: Workspace, request: Request) -> dict[str, Any]:
-    workspace.delete(request.path_params["id"])
+def _delete(page: PageProjects, request: Request) -> dict[str, Any]:
+    page.delete(request.path_params["id"])
     return {"status": "success"}
 
 
-def _watch(workspace: Workspace, request: Request) -> dict[str, Any]:
-    project = _asked(workspace, request)
-    workspace.keep_fresh(project, on=request.query_params.get("on") == "1")
-    return {"watchedHere": project.root in workspace.watched}
+def _watch(page: PageProjects, request: Request) -> dict[str, Any]:
+    project = _asked(page, request)
+    page.keep_fresh(project, on=request.query_params.get("on") == "1")
+    return {"watchedHere": project.root in page.watched}
 
 
-def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
-    project = _asked(workspace, request)
-    if run := workspace.runs.get(project.root):
+def _cancel_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
+    project = _asked(page, request)
+    if run := page.runs.get(project.root):
         run.cancel.cancel()
-    return {"run": _run_object(workspace, project.root)}
+    return {"run": _run_object(page, project.root)}
 
 
-def _activity(_workspace: Workspace, request: Request) -> dict[str, Any]:
+def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the newest questions, and who asked about what."""
     given = request.query_params
     every = activity.entries()
@@ -408,14 +407,14 @@ def _activity(_workspace: Workspace, request: Request) -> dict[str, Any]:
     }
 
 
-def _clear_activity(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _clear_activity(page: PageProjects, request: Request) -> dict[str, Any]:
     activity.clear()
-    return _activity(workspace, request)
+    return _activity(page, request)
 
 
-def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _tools(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the tools that match a query; without one, the catalogue in its order."""
-    catalogue = workspace.engine.catalogue(workspace.start)
+    catalogue = page.engine.catalogue(page.start)
     asked = request.query_params
     server = asked.get("server") or None
     try:
@@ -443,21 +442,21 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
     }
 
 
-def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _tool(page: PageProjects, request: Request) -> dict[str, Any]:
     name = request.path_params["name"]
     if not name:
         raise InvalidArgumentError("Give the name of a tool.")
-    catalogue = workspace.engine.catalogue(workspace.start)
+    catalogue = page.engine.catalogue(page.start)
     tool = catalogue.get(name)
     return tool_object(tool, catalogue.access(tool))
 
 
-def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
+def _servers(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    runs = {(run.name, run.source): run for run in workspace.engine.server_runs()}
+    runs = {(run.name, run.source): run for run in page.engine.server_runs()}
     servers = [
         server_object(status, runs.get((status.name, str(status.spec.source if status.spec else ""))))
-        for status in workspace.engine.catalogue(workspace.start).servers()
+        for status in page.engine.catalogue(page.start).servers()
     ]
     answer: dict[str, Any] = {"servers": servers, "calls": []}
     limit = number(request.query_params, "limit", 50, 1, 500)

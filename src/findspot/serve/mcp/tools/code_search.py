@@ -7,7 +7,6 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.config import configured_roots
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Results
 from findspot.core.paths import SCHEME, Roots
 from findspot.core.shared_records import later
@@ -52,7 +51,7 @@ from findspot.serve.search_answers import (
 from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
-    from findspot.project import Project
+    from findspot.workspace import Asked
 
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
@@ -153,6 +152,7 @@ _CODE_ARGUMENTS: dict[str, Schema] = {
 
 _HIT: dict[str, Schema] = {
     "path": TEXT,
+    "project": TEXT,
     "text": TEXT,
     "score": NUMBER,
     "startLine": COUNT,
@@ -227,8 +227,8 @@ async def _search_history(call: Call, arguments: Arguments) -> Answer:
 
     def answer(target: Target) -> Answer:
         limit = arguments["limit"] or arguments["top_k"] or DEFAULT_LIMIT
-        room = arguments["max_tokens"] or max(target.project.settings.serve.max_tokens, MIN_TOKENS)
-        found = ask_history(target.project, str(arguments["query"] or ""), limit, arguments["offset"])
+        room = arguments["max_tokens"] or max(target.asked.settings.serve.max_tokens, MIN_TOKENS)
+        found = ask_history(target.asked, str(arguments["query"] or ""), limit, arguments["offset"])
         shown, values = commits_answer(found, room)
         return Answer(warned(values, *arguments.warnings), shown)
 
@@ -246,8 +246,8 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     query = query_of(arguments.values, corpus=corpus, related=True)
 
     def answer(target: Target) -> Answer:
-        results = target.project.search(replace(query, under=target.under), assistance, client)
-        return _rendered(target.project, _warned(results, arguments), arguments, corpus, call.client.name)
+        results = target.asked.search(replace(query, under=target.under), assistance, client)
+        return _rendered(target.asked, _warned(results, arguments), arguments, corpus, call.client.name)
 
     if not assistance and query.dependency is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
@@ -262,11 +262,11 @@ def _warned(results: Results, arguments: Arguments) -> Results:
 
 
 def _rendered(
-    project: Project, results: Results, arguments: Arguments, corpus: Corpus, client: str | None
+    project: Asked, results: Results, arguments: Arguments, corpus: Corpus, client: str | None
 ) -> Answer:
     """Return the two forms of the answer, each within the limit on its own."""
     settings = project.settings
-    serve, roots = settings.serve, configured_roots(project.root, settings)
+    serve, roots = settings.serve, project.roots
     limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
     form = arguments["format"] or serve.default_format or COMPACT
     shape = structured_results(client, serve)
@@ -285,7 +285,7 @@ def _rendered(
     return _noted(project, results, Answer(values, text, more=(link,) if link else ()))
 
 
-def _noted(project: Project, results: Results, answer: Answer) -> Answer:
+def _noted(project: Asked, results: Results, answer: Answer) -> Answer:
     """Return the answer; it is counted once it has been sent."""
 
     def note() -> None:
@@ -311,7 +311,7 @@ def _link(roots: Roots, result: dict[str, Any]) -> Link:
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
     pattern, limit, offset = arguments["pattern"], arguments["limit"], arguments["offset"]
     paths, warning = await from_index(
-        call, arguments["project"], lambda target: find_files(target.project, target.under, pattern)
+        call, arguments["project"], lambda target: find_files(target.asked, target.under, pattern)
     )
     values = {"matches": paths[offset : offset + limit], "totalMatches": len(paths)}
     return Answer(warned(values, *arguments.warnings, warning))

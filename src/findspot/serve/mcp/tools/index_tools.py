@@ -42,11 +42,12 @@ from findspot.serve.mcp.tool import (
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import enclosing_note, overlap_note, ownership_note
 from findspot.serve.shapes import (
+    asked_status,
     counts,
+    described,
     project_object,
     report_object,
     settings_notes,
-    status_object,
     warned,
 )
 
@@ -75,16 +76,17 @@ STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 async def overlaps(call: Call, target: Target) -> list[str | None]:
     """Return what says that a folder was indexed with the project around it, or has an index of its own."""
     enclosing = enclosing_note(target.project, target.under) if target.under else None
-    return [enclosing, await call.quick(lambda engine: overlap_note(engine, target.project))]
+    return [enclosing, await call.quick(lambda engine: overlap_note(engine, target.asked))]
 
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
-    project, confirmed = target.project, arguments["confirm"]
+    project, confirmed = target.asked, arguments["confirm"]
     about = {"projectPath": str(project.root)}
     if not await agree_to_folder(call, project, about, confirmed=confirmed):
-        exists = await call.quick(lambda _: project.store.exists)
-        question = "Bring the index of this project up to date?" if exists else "Index this project?"
+        what = described(project)
+        exists = await call.quick(lambda _: project.indexed)
+        question = f"Bring the index of {what} up to date?" if exists else f"Index {what}?"
         await agree(call, question, about, confirmed=confirmed, needed=False)
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
@@ -96,7 +98,7 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["path"])
-    project, force, confirmed = target.project, arguments["force"], arguments["confirm"]
+    project, force, confirmed = target.asked, arguments["force"], arguments["confirm"]
     about = {"path": str(project.root)}
     await agree_to_folder(call, project, about, confirmed=confirmed)
     report = await index(call, project, about, force=force, confirmed=confirmed)
@@ -236,10 +238,10 @@ DELETE_INDEX = Tool(
 
 
 async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
-    project = (await find_project(call, arguments["project"])).project
-    status = await call.quick(lambda _: project.status())
+    project = (await find_project(call, arguments["project"])).asked
+    answer = await call.quick(lambda _: asked_status(project))
     dependencies = await call.quick(lambda _: summary(list_dependencies(project.root)))
-    answer = status_object(status) | ({"dependencies": dependencies} if dependencies else {})
+    answer |= {"dependencies": dependencies} if dependencies else {}
     return Answer(warned(answer, *settings_notes(project.settings)))
 
 
@@ -280,6 +282,8 @@ GET_INDEX_STATUS = Tool(
             "skipped": COUNTS,
             "notes": TEXTS,
             "dependencies": {"type": "object"},
+            "workspace": TEXT,
+            "members": objects({"name": TEXT, "status": STATES, "projectPath": TEXT}),
         }
     ),
     annotations=READ_ONLY,

@@ -52,7 +52,7 @@ _DESCRIPTION = (
 
 async def _code_research(call: Call, arguments: Arguments) -> Answer:
     target = await indexed_project(call, arguments["path"])
-    project, hops = target.project, _each_hop(call.client)
+    project, hops = target.asked, _each_hop(call.client)
     findings = await call.long(
         lambda _, cancel: project.research(_inquiry(arguments, target.under), progress=hops, cancel=cancel),
         reports=False,

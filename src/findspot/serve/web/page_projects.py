@@ -58,7 +58,7 @@ class Run:
             raise FindspotError("Indexing stopped because of an internal error.", repr(error)) from error
 
 
-class Workspace:
+class PageProjects:
     """Projects by their ids; an id once found is not looked for again."""
 
     def __init__(self, engine: Engine, start: Path) -> None:
@@ -87,9 +87,8 @@ class Workspace:
             root = self._roots.get(identity)
         if root is not None:
             return self.engine.project(root)
-        here = self.here
-        project = here if here is not None and here.store.folder.name == identity else None
-        project = project or self.engine.with_id(identity)
+        here = (each for each in self._started_in() if each.store.folder.name == identity)
+        project = next(here, None) or self.engine.with_id(identity)
         if project is None:
             raise InvalidArgumentError(
                 "This project no longer exists.", identity, hint="Choose one from the list."
@@ -152,8 +151,8 @@ class Workspace:
             self._searchable = []
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
-        """Return every project with its status; the one the page was started in comes first, indexed or
-        not.
+        """Return every project with its status; those of the folder that the page was started in come
+        first, indexed or not.
         """
         listed = dict(self.engine.projects())
         self._note_searchable(listed.items())
@@ -162,46 +161,34 @@ class Workspace:
         for identity, root in known.items():  # an index that is not on disk yet, or could not be made
             if identity not in listed and root in self.runs:
                 listed[identity] = self.engine.project(root).status(check_disk=False)
-        here = self.here
-        if here is None:
-            return list(listed.items())
-        own = here.store.folder.name
-        status = listed.pop(own, None) or here.status(check_disk=False)
-        return [(own, status), *listed.items()]
+        first: dict[str, IndexStatus] = {}
+        for project in self._started_in():
+            own = project.store.folder.name
+            status = listed.pop(own) if own in listed else project.status(check_disk=False)
+            first[own] = status
+        return [*first.items(), *listed.items()]
+
+    def _started_in(self) -> list[Project]:
+        """Return the project that the page was started in, and the other members of its workspace."""
+        around = self.engine.workspace(self.start)
+        members = list(map(self.engine.project, around.members.values())) if around else []
+        here = [self.here] if self.here else []
+        return list({project.root: project for project in (*here, *members)}.values())
 
     def search_everywhere(self, query: Query) -> tuple[Results, list[tuple[str, Path]], str | None]:
         """Return the merged answer of all projects, the project of each hit, and a note if some were left
         out.
-
-        Scores are probabilities, so that those of several projects can be compared.
         """
-        roots = self._searchable or self._note_searchable(self.engine.projects())
-        asked = replace(query, limit=query.offset + query.limit, offset=0)
-        answers: list[tuple[tuple[str, Path], Results]] = []
-        failure: FindspotError = IndexNotFoundError(str(self.start), "no project is indexed")
-        for identity, root in roots[:MAX_SEARCHED]:
-            try:
-                answers.append(((identity, root), self.engine.project(root).search(asked)))
-            except InvalidArgumentError:
-                raise
-            except FindspotError as error:  # one project without an answer must not hide the others
-                failure = error
-        if not answers:
-            raise failure
-        hits = [(hit, owner) for owner, results in answers for hit in results.hits]
-        hits.sort(key=lambda item: (-item[0].score, item[1][1].name, item[0].path, item[0].span.start))
-        shown = hits[query.offset : asked.limit]
-        merged = replace(
-            answers[0][1],
-            hits=tuple(hit for hit, _ in shown),
-            total=sum(results.total for _, results in answers),
-            elapsed_ms=sum(results.elapsed_ms for _, results in answers),
-            offset=query.offset,
-            warning=None,
-            nothing_fits=all(results.nothing_fits for _, results in answers),
-            suggestions=(),
-        )
-        return merged, [owner for _, owner in shown], _left_out(len(roots))
+        searchable = self._searchable or self._note_searchable(self.engine.projects())
+        identities = {root: identity for identity, root in searchable[:MAX_SEARCHED]}
+        everything = self.engine.gathered(self.start, identities)
+        if everything is None:
+            raise IndexNotFoundError(str(self.start), "no project is indexed")
+        results = everything.search(query)
+        owners = [everything.members[str(hit.project)] for hit in results.hits]
+        hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)
+        named = [(identities[root], root) for root in owners]
+        return replace(results, hits=hits, suggestions=()), named, _left_out(len(searchable))
 
     def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
         """Note which projects can be searched, the ones updated last first."""

@@ -1,0 +1,449 @@
+"""Several projects that are asked as one: the repositories in a folder, or the folders of a client."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import fnmatch
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+from findspot.core.errors import (
+    CancelledError,
+    FileLimitError,
+    FindspotError,
+    IndexNotFoundError,
+    SeveralProjectsError,
+)
+from findspot.core.files import read_json, write_json
+from findspot.core.model import (
+    NO_ASSISTANCE,
+    Assistance,
+    Hit,
+    IndexReport,
+    IndexState,
+    IndexStatus,
+    Query,
+    Results,
+    Skip,
+    SkipReason,
+    Strength,
+)
+from findspot.core.paths import Roots
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.settings import Settings
+from findspot.graph import Graph
+from findspot.project import Project
+from findspot.research.findings import Findings, FoundEdge, Inquiry
+from findspot.search.merging import first_page, merge
+
+if TYPE_CHECKING:
+    from findspot.llm import Sample
+
+T = TypeVar("T")
+
+EVERY = "*"
+_THREADS = 4
+"""Members that are asked at a time: more only wait for each other."""
+_FEW = 5
+_FILE = "workspaces.json"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Projects by their names. Asked from inside a member (`here`), that one answers."""
+
+    folder: Path
+    members: Mapping[str, Path]
+    open: Callable[[Path], Project]
+    own_settings: Callable[[], Settings]
+    here: str | None = None
+
+    @property
+    def root(self) -> Path:
+        """What a question was about: the member that one is in, else the folder of all."""
+        return self.members[self.here] if self.here else self.folder
+
+    @property
+    def roots(self) -> Roots:
+        """Where the paths of answers are on disk."""
+        return self.only().roots if self.here else Roots(self.folder, tuple(self.members.items()))
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration that shapes answers."""
+        return self.only().settings if self.here else self.own_settings()
+
+    def only(self) -> Project:
+        """Return the one project that is meant, for what can be asked of one alone."""
+        if self.here:
+            return self.open(self.members[self.here])
+        if len(self.members) == 1:
+            return self.open(*self.members.values())
+        raise SeveralProjectsError(str(self.folder), _listed(self.members))
+
+    def everywhere(self) -> Workspace:
+        """Return all of it, wherever one is."""
+        return replace(self, here=None)
+
+    def limited(self, allowed: Callable[[Path], bool]) -> Workspace | None:
+        """Return the part of it that somebody may ask; None where that is nothing."""
+        members = {name: root for name, root in self.members.items() if allowed(root)}
+        here = self.here if self.here in members else None
+        return replace(self, members=members, here=here) if members else None
+
+    def chosen(self, wanted: str) -> Workspace | None:
+        """Return the members that a name or a glob of names means; None where it means none."""
+        names = [name for name in self.members if name == wanted] or [
+            name for name in self.members if fnmatch.fnmatch(name.lower(), wanted.lower())
+        ]
+        return replace(self, members={n: self.members[n] for n in names}, here=None) if names else None
+
+    @property
+    def indexed(self) -> bool:
+        """Whether a question would be answered by any member."""
+        return any(self.open(root).store.exists for root in self._asked.values())
+
+    def check(self) -> None:
+        """Raise an error if no member has an index that can be asked."""
+        self.ask(lambda _, project: project.check())
+
+    @property
+    def _asked(self) -> Mapping[str, Path]:
+        return {self.here: self.members[self.here]} if self.here else self.members
+
+    def ask(self, work: Callable[[str, Project], T]) -> tuple[dict[str, T], str | None]:
+        """Put a question to all members; returns the answers by member, and who could not answer and why.
+
+        Where none answers, the reason of the first is raised.
+        """
+
+        def attempt(name: str) -> T | FindspotError:
+            try:
+                return work(name, self.open(self.members[name]))
+            except CancelledError:
+                raise
+            except FindspotError as error:
+                return error
+
+        if len(self.members) == 1:
+            outcomes = {name: attempt(name) for name in self.members}
+        else:
+            with ThreadPoolExecutor(_THREADS, "members") as pool:
+                begun = {n: pool.submit(contextvars.copy_context().run, attempt, n) for n in self.members}
+                outcomes = {name: future.result() for name, future in begun.items()}
+        answers = {name: each for name, each in outcomes.items() if not isinstance(each, FindspotError)}
+        failed = {name: each for name, each in outcomes.items() if isinstance(each, FindspotError)}
+        if not answers:
+            first = next(iter(failed.values()))
+            if isinstance(first, IndexNotFoundError) and len(failed) > 1:
+                raise IndexNotFoundError(str(self.folder), f"any of {_listed(self.members)}")
+            raise first
+        return answers, _left_out(failed)
+
+    def search(
+        self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None
+    ) -> Results:
+        """Answer a query from all members, the best hits first, or from the one that one is in."""
+        if self.here:
+            results = self.only().search(query, wanted, client)
+            return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
+        page = first_page(query)
+
+        def search(name: str, project: Project) -> Results:
+            results = project.search(_inside(name, page))
+            return _outside(name, results)
+
+        answers, left_out = self._named_in(query).ask(search)
+        best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
+        shown = {hit.project for answer in answers.values() for hit in answer.hits[:1]}
+        notes = (
+            f"{name}: {each.warning}" for name, each in answers.items() if each.warning and name in shown
+        )
+        results = merge(query, list(answers.values()), [left_out, *list(notes)[:_FEW]])
+        results = replace(results, suggestions=best.suggestions)
+        if not wanted or not results.hits:
+            return results
+        name = str(results.hits[0].project)
+        helped = _outside(name, self.open(self.members[name]).search(_inside(name, query), wanted, client))
+        return replace(results, expansion=helped.expansion, synthesis=helped.synthesis)
+
+    def research(
+        self,
+        inquiry: Inquiry,
+        *,
+        progress: ProgressSink = ignore_progress,
+        cancel: CancelToken | None = None,
+    ) -> Findings:
+        """Follow the code from a question, in the members that define what it is about."""
+        run = partial(Project.research, progress=progress, cancel=cancel)
+        if self.here:
+            return run(self.only(), inquiry)
+        name, others = self._about(inquiry)
+        findings = run(self.open(self.members[name]), _asked_inside(name, inquiry))
+        also = f"{_listed(others)} define that name too: ask them by name." if others else None
+        return replace(findings_outside(name, findings), warning=_joined(findings.warning, also))
+
+    def _about(self, inquiry: Inquiry) -> tuple[str, list[str]]:
+        """Return the member that a question is about, which defines a symbol or fits best, and others that
+        define the symbol too.
+        """
+        named = inquiry.symbol.partition("/")[0]
+        if named in self.members:
+            return named, []
+        if inquiry.symbol:
+            answers, _ = self.ask(lambda _, project: _defines(project, inquiry.symbol))
+            if defining := [name for name, defines in answers.items() if defines]:
+                return defining[0], defining[1:]
+        elif inquiry.relation is not None:  # of what changed
+            self.only()
+        hits = self.search(Query(inquiry.symbol or inquiry.question, limit=1)).hits
+        return (str(hits[0].project) if hits else next(iter(self.members))), []
+
+    def _named_in(self, query: Query) -> Workspace:
+        """Return the members that may answer: a passage or a folder of one is looked for in that one."""
+        path = query.similar_to or query.under or ""
+        name = path.partition("/")[0]
+        return replace(self, members={name: self.members[name]}) if name in self.members else self
+
+    def _elsewhere(self, query: Query, results: Results) -> str | None:
+        """Return which member fits better than the one that was asked; None where that one fits well."""
+        others = {name: root for name, root in self.members.items() if name != self.here}
+        if not others or _is_answered(results) or query.offset or query.similar_to or query.dependency:
+            return None
+        asked = replace(query, limit=1, under=None, path_filter=None, related=False)
+        best: Sequence[Hit] = ()
+        with contextlib.suppress(FindspotError):  # the answer itself is there
+            best = replace(self, members=others, here=None).search(asked).hits
+        if not best or best[0].strength is not Strength.STRONG:
+            return None
+        place = f"{best[0].path}:{best[0].focus or best[0].span.start}"
+        return (
+            f"In this workspace, '{best[0].project}' fits better ({place}): "
+            f"ask the project '{best[0].project}', or '{EVERY}' for all."
+        )
+
+    def update(
+        self,
+        *,
+        force: bool = False,
+        allow_large: bool = False,
+        progress: ProgressSink = ignore_progress,
+        cancel: CancelToken | None = None,
+    ) -> IndexReport:
+        """Bring the index of each member up to date, one after the other."""
+        reports: list[IndexReport] = []
+        failed: list[tuple[str, FindspotError]] = []
+        for number, (name, root) in enumerate(self._asked.items(), 1):
+            label = f"{name} ({number} of {len(self._asked)})"
+            project = self.open(root)
+            try:
+                run = partial(project.update, force=force, allow_large=allow_large, cancel=cancel)
+                reports.append(run(progress=_labelled(progress, label)))
+            except (CancelledError, FileLimitError):
+                raise
+            except FindspotError as error:
+                failed.append((name, error))
+            project.index.workers.close()
+        if not reports:
+            raise failed[0][1]
+        missed = tuple(Skip(n, SkipReason.UNREADABLE, error.with_hint()) for n, error in failed)
+        return _summed(str(self.root), reports, missed)
+
+    def status(self, *, check_disk: bool = True) -> IndexStatus:
+        """Return the figures of all members together; it is ready when all are."""
+        return _together(str(self.root), self.statuses(check_disk=check_disk))
+
+    def statuses(self, *, check_disk: bool = True) -> dict[str, IndexStatus]:
+        """Return the status of each member."""
+        return self.ask(lambda _, project: project.status(check_disk=check_disk))[0]
+
+
+Asked = Project | Workspace
+"""What a question may be put to."""
+
+
+def projects_of(asked: Asked) -> list[Project]:
+    """Return the projects that a question is put to."""
+    return list(map(asked.open, asked.members.values())) if is_workspace(asked) else [asked.only()]
+
+
+def is_workspace(asked: Asked) -> TypeGuard[Workspace]:
+    """Return whether several projects are asked: not from inside of one of them."""
+    return isinstance(asked, Workspace) and asked.here is None
+
+
+class KnownWorkspaces:
+    """The workspaces that the user had indexed, with their members: so a member knows the others."""
+
+    def __init__(self, home: Path) -> None:
+        self._file = home / _FILE
+
+    def _read(self) -> dict[str, list[str]]:
+        try:
+            known = read_json(self._file)
+        except (OSError, ValueError):
+            return {}
+        return {str(f): list(map(str, ms)) for f, ms in known.items()} if isinstance(known, dict) else {}
+
+    def __contains__(self, folder: Path) -> bool:
+        return str(folder) in self._read()
+
+    def note(self, folder: Path, members: Iterable[Path]) -> None:
+        """Remember a workspace; those whose folder is gone are forgotten."""
+        known = {each: listed for each, listed in self._read().items() if Path(each).is_dir()}
+        wanted = known | {str(folder): sorted(map(str, members))}
+        if wanted != self._read():
+            write_json(self._file, wanted)
+
+    def around(self, root: Path) -> Path | None:
+        """Return the folder of the workspace that a project is a member of; the nearest of several."""
+        holding = [Path(folder) for folder, members in self._read().items() if str(root) in members]
+        return max(holding, key=lambda folder: (root.is_relative_to(folder), len(folder.parts)), default=None)
+
+
+def _is_answered(results: Results) -> bool:
+    return any(hit.strength is Strength.STRONG or hit.lines for hit in results.hits[:1])
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = sorted(names)
+    more = f" and {len(every) - _FEW} more" if len(every) > _FEW else ""
+    return ", ".join(every[:_FEW]) + more
+
+
+def _left_out(failed: Mapping[str, FindspotError]) -> str | None:
+    """Return which members could not answer, and why."""
+    missing = [name for name, error in failed.items() if type(error) is IndexNotFoundError]
+    said = [f"Not indexed, and not asked: {_listed(missing)}."] if missing else []
+    others = {name: error for name, error in failed.items() if name not in missing}
+    for name in sorted(others)[:_FEW]:
+        said.append(f"{name} could not answer: {others[name].statement}")
+    if (more := len(others) - _FEW) > 0:
+        said.append(f"{more} more could not answer.")
+    return " ".join(said) or None
+
+
+def _joined(*texts: str | None) -> str | None:
+    return " ".join(filter(None, texts)) or None
+
+
+def _inside(name: str, query: Query) -> Query:
+    """Return a query as a member understands it: a path that begins with its name is one of it."""
+
+    def own(path: str | None) -> str | None:
+        return path.removeprefix(f"{name}/") if path else path
+
+    under = None if query.under == name else own(query.under)
+    return replace(
+        query,
+        under=under,
+        similar_to=own(query.similar_to),
+        path_filter=query.path_filter and inner_glob(name, query.path_filter),
+        exclude=query.exclude and inner_glob(name, query.exclude),
+    )
+
+
+def inner_glob(name: str, pattern: str) -> str:
+    """Return a glob for the paths of a member; one that names members by its first part loses that part."""
+    first, slash, rest = pattern.removeprefix("./").partition("/")
+    names_member = slash and "**" not in first and fnmatch.fnmatchcase(name, first)
+    return f"{{{pattern},{rest}}}" if names_member and rest else pattern
+
+
+def _outside(name: str, results: Results) -> Results:
+    """Return results as the workspace shows them: paths begin with the member's name."""
+    hits = tuple(
+        replace(
+            hit,
+            path=f"{name}/{hit.path}" if "://" not in hit.path else hit.path,
+            project=name,
+            constants=tuple(replace(each, path=f"{name}/{each.path}") for each in hit.constants),
+            callers=tuple(replace(each, path=f"{name}/{each.path}") for each in hit.callers),
+        )
+        for hit in results.hits
+    )
+    suggestions = tuple(replace(each, path=f"{name}/{each.path}") for each in results.suggestions)
+    synthesis = results.synthesis and replace(
+        results.synthesis,
+        code_references=tuple(
+            replace(each, path=f"{name}/{each.path}") for each in results.synthesis.code_references
+        ),
+    )
+    return replace(results, hits=hits, suggestions=suggestions, synthesis=synthesis)
+
+
+def _defines(project: Project, name: str) -> bool:
+    with project.reader() as reader:
+        return bool(Graph(reader.snapshot).find(name))
+
+
+def _asked_inside(name: str, inquiry: Inquiry) -> Inquiry:
+    return replace(inquiry, symbol=inquiry.symbol.removeprefix(f"{name}/"))
+
+
+def findings_outside(name: str, findings: Findings) -> Findings:
+    """Return findings as the workspace shows them: paths begin with the member's name."""
+
+    def outside(path: str) -> str:
+        return f"{name}/{path}"
+
+    def shown(edges: Iterable[FoundEdge]) -> tuple[FoundEdge, ...]:
+        return tuple(
+            replace(e, source=outside(e.source), target=outside(e.target), path=outside(e.path))
+            for e in edges
+        )
+
+    context = findings.context and replace(
+        findings.context,
+        regions=tuple(replace(r, id=outside(r.id), path=outside(r.path)) for r in findings.context.regions),
+        edges=shown(findings.context.edges),
+    )
+    return replace(
+        findings,
+        nodes=tuple(replace(n, id=outside(n.id), path=outside(n.path)) for n in findings.nodes),
+        edges=shown(findings.edges),
+        chains=tuple(tuple(map(outside, chain)) for chain in findings.chains),
+        possible=tuple(replace(place, path=outside(place.path)) for place in findings.possible),
+        context=context,
+        citations=tuple(replace(each, path=outside(each.path)) for each in findings.citations),
+        names={outside(node): text for node, text in findings.names.items()},
+    )
+
+
+def _labelled(progress: ProgressSink, label: str) -> ProgressSink:
+    return lambda done: progress(replace(done, phase=f"{done.phase} {label}"))
+
+
+def _summed(folder: str, reports: list[IndexReport], missed: tuple[Skip, ...]) -> IndexReport:
+    return IndexReport(
+        folder,
+        **_sums(reports, "files_indexed", "files_unchanged", "files_removed", "files_skipped"),
+        **_sums(reports, "chunks_created", "total_files", "total_chunks", "seconds"),
+        created=any(report.created for report in reports),
+        errors=(*missed, *(skip for report in reports for skip in report.errors)),
+        notes=tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+    )
+
+
+def _together(folder: str, statuses: Mapping[str, IndexStatus]) -> IndexStatus:
+    every, states = list(statuses.values()), {status.state for status in statuses.values()}
+    worst = IndexState.INDEXING if IndexState.INDEXING in states else IndexState.INCOMPLETE
+    counted = ("total_files", "total_chunks", "total_docs", "total_doc_chunks", "storage_bytes")
+    return IndexStatus(
+        states.pop() if len(states) == 1 else worst,
+        folder,
+        "",
+        **_sums(every, *counted, "pending_changes"),
+        query_ready=any(status.query_ready for status in every),
+        languages=dict(sum((Counter(status.languages) for status in every), Counter())),
+    )
+
+
+def _sums(counted: Sequence[object], *fields: str) -> dict[str, Any]:
+    return {field: sum(getattr(each, field) for each in counted) for field in fields}

@@ -1,0 +1,69 @@
+"""A folder of repositories on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from program import Program
+
+Make = Callable[..., Path]
+
+
+def make_workspace(folder: Path, make_project: Make, *names: str) -> Path:
+    for name in names:
+        root = make_project(f"all/{name}", **{f"{name}_only.py": f"def {name}_entry():\n    return 1\n"})
+        subprocess.run(["git", "init", "-q", root], check=True)
+    return folder / "all"
+
+
+def test_it_is_listed_asked_about_once_and_indexed(
+    findspot: Program, make_project: Make, tmp_path: Path
+) -> None:
+    folder = make_workspace(tmp_path, make_project, "shop", "web")
+    declined = findspot.on_terminal("index", answers={"[y/N]": "n\n"}, cwd=folder)
+    assert f"{folder} is a workspace of 2 projects:" in declined.err
+    assert str(folder / "shop") in declined.err
+    assert findspot("status", cwd=folder).code == 3
+
+    done = findspot("index", cwd=folder)
+    assert done.code == 0
+    assert f"{folder}: " in done.out
+    status = json.loads(findspot("status", "--json", cwd=folder).out)
+    assert [member["name"] for member in status["members"]] == ["shop", "web"]
+
+    found = findspot("search", "web_entry", "--json", "-n", "1", cwd=folder)
+    (hit,) = json.loads(found.out)["results"]
+    assert (hit["path"], hit["project"]) == ("web/web_only.py", "web")
+    assert "shop/shop_only.py" in findspot("files", "*_only.py", cwd=folder).out
+    inside = findspot("search", "web_entry", "-n", "1", cwd=folder / "shop")
+    assert "'web' fits better (web/web_only.py:1)" in inside.err
+    named = findspot("search", "web_entry", "--project", "w*", "-n", "1", cwd=folder / "shop")
+    assert "web/web_only.py" in named.out
+    assert findspot("map", cwd=folder).code != 0
+
+    make_workspace(tmp_path, make_project, "late")
+    assert "late/late_only.py" in findspot("search", "late_entry", "-n", "1", cwd=folder).out
+
+
+def test_members_that_lie_elsewhere(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    folder = make_workspace(tmp_path, make_project, "shop")
+    other = make_project("other")
+    added = findspot("workspace", "add", other, "--json", cwd=folder)
+    assert [member["name"] for member in json.loads(added.out)["members"]] == ["shop", "other"]
+    refused = findspot("workspace", "remove", "shop", cwd=folder)
+    assert (refused.code, "lies in the workspace's folder" in refused.err) == (2, True)
+    assert "other" not in findspot("workspace", "remove", "other", cwd=folder).out
+    missing = findspot("workspace", "add", tmp_path / "gone", cwd=folder)
+    assert (missing.code != 0, "does not exist" in missing.err) == (True, True)
+
+
+def test_a_wrong_or_empty_folder_is_an_error(findspot: Program, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    empty = findspot("index", tmp_path / "empty")
+    assert (empty.code != 0, "There is nothing to index in" in empty.err) == (True, True)
+    assert findspot("workspace", "--path", tmp_path / "empty").code != 0
+    assert findspot("index", tmp_path / "nowhere").code != 0
+    assert findspot("projects", "--json").out.count("path") == 0

@@ -1,0 +1,155 @@
+"""Several projects that are asked as one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contents import write_files
+from findspot import Engine, Query
+from findspot.core.errors import InvalidArgumentError, SeveralProjectsError
+from findspot.core.model import IndexState, Mode
+from findspot.core.paths import find_roots
+from findspot.discover.members import by_name, repositories_in
+from findspot.serve.project_files import find_files
+from findspot.workspace import Workspace
+
+FILES = {
+    "api/login.py": "def log_in(user):\n    return check_password(user)\n",
+    "api/docs/guide.md": "# Login\n\nHow users log in.\n",
+    "web/cart.js": "export function renderCart() {\n  return drawBasket(1);\n}\n",
+    "team/tool/run.py": "def run_everything():\n    return 1\n",
+    "notes/todo.txt": "nothing\n",
+}
+
+
+def repository(folder: Path) -> Path:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workspace").resolve() / "all"
+    write_files(folder, FILES)
+    for name in ("api", "web", "team/tool"):
+        repository(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def workspace(folder: Path) -> Iterator[Workspace]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINDSPOT_HOME", str(folder.parent / "home"))
+        engine = Engine()
+        workspace = engine.workspace(folder)
+        assert workspace is not None
+        workspace.update()
+        engine.known_workspaces.note(folder, workspace.members.values())
+        yield workspace
+        engine.close()
+
+
+def test_repositories_are_found_two_folders_deep(folder: Path) -> None:
+    assert repositories_in(folder) == [folder / "api", folder / "team/tool", folder / "web"]
+    assert repositories_in(folder / "notes") == []
+
+
+def test_worktrees_of_one_repository_are_offered_once(tmp_path: Path) -> None:
+    main = repository(tmp_path / "b-main")
+    commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"]
+    subprocess.run(["git", "-C", main, *commit], check=True)
+    subprocess.run(["git", "-C", main, "worktree", "add", "-q", tmp_path / "a-branch"], check=True)
+    assert repositories_in(tmp_path) == [main]
+
+
+def test_of_two_members_with_one_name_the_later_has_its_parents_too() -> None:
+    assert list(by_name(map(Path, ("/a/shop", "/b/shop", "/c/b/shop")))) == ["shop", "b-shop", "b-shop-2"]
+
+
+def test_all_members_answer_and_paths_begin_with_their_names(workspace: Workspace) -> None:
+    hits = workspace.search(Query("log_in")).hits
+    assert (hits[0].path, hits[0].project) == ("api/login.py", "api")
+    assert (workspace.roots / hits[0].path).is_file()
+    assert workspace.search(Query("renderCart")).hits[0].path == "web/cart.js"
+    found = workspace.search(Query("return", mode=Mode.REGEX)).hits
+    assert {hit.project for hit in found} == {"api", "web", "tool"}
+    assert [hit.path for hit in workspace.search(Query("log", corpus="docs")).hits] == ["api/docs/guide.md"]
+
+
+def test_pages_follow_each_other(workspace: Workspace) -> None:
+    every = workspace.search(Query("return", limit=10)).hits
+    pages = [workspace.search(Query("return", limit=1, offset=n)).hits for n in range(len(every))]
+    assert [hit for page in pages for hit in page] == list(every)
+
+
+def test_a_name_or_a_glob_narrows_it(workspace: Workspace) -> None:
+    assert list(chosen.members) == ["web"] if (chosen := workspace.chosen("WEB")) else False
+    assert list(chosen.members) == ["api", "tool"] if (chosen := workspace.chosen("[at]*")) else False
+    assert workspace.chosen("nothing*") is None
+    found = workspace.search(Query("return", mode=Mode.REGEX, path_filter="api/**")).hits
+    assert {hit.project for hit in found} == {"api"}
+
+
+def test_files_are_matched_with_and_without_the_name_of_the_member(workspace: Workspace) -> None:
+    assert find_files(workspace, None, "**/*.py")[0] == ["api/login.py", "tool/run.py"]
+    assert find_files(workspace, None, "api/*.py")[0] == ["api/login.py"]
+
+
+def test_relations_are_asked_of_the_member_that_defines_the_symbol(workspace: Workspace) -> None:
+    from findspot.research.findings import Aim, Inquiry
+
+    findings = workspace.research(Inquiry(relation=Aim.CALLEES, symbol="run_everything"))
+    assert findings.nodes[0].path == "tool/run.py"
+
+
+def test_what_is_about_one_project_names_the_members(workspace: Workspace) -> None:
+    with pytest.raises(SeveralProjectsError) as refused:
+        workspace.only()
+    assert "(api, tool, web)" in refused.value.user_message
+
+
+def test_inside_a_member_that_one_answers_and_says_where_it_fits_better(workspace: Workspace) -> None:
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    inside = engine.workspace(workspace.folder / "api")
+    assert inside.here == "api"
+    assert inside.search(Query("log_in")).hits[0].path == "login.py"
+    warning = inside.search(Query("renderCart")).warning
+    assert "'web' fits better (web/cart.js:1)" in warning
+    assert inside.search(Query("log_in")).warning is None
+
+
+def test_members_that_cannot_answer_are_named(workspace: Workspace, tmp_path: Path) -> None:
+    write_files(tmp_path / "new", {"a.py": "x = 1\n"})
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    roots = [*workspace.members.values(), tmp_path / "new", tmp_path / "gone"]
+    larger = engine.gathered(workspace.folder, roots)
+    results = larger.search(Query("log_in"))
+    assert results.hits[0].path == "api/login.py"
+    assert "Not indexed, and not asked: new." in str(results.warning)
+    assert "gone could not answer: Path does not exist" in str(results.warning)
+    assert workspace.status().state is IndexState.READY
+
+
+def test_the_setting_roots_names_members(workspace: Workspace, tmp_path: Path) -> None:
+    write_files(tmp_path / "mine", {"inner/a.py": "x = 1\n"})
+    (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["inner", "../elsewhere"]}))
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    assert engine.workspace(tmp_path / "mine") is None  # one that leads out is refused, and so is the list
+    (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["inner"]}))
+    assert list(engine.workspace(tmp_path / "mine").members) == ["inner"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [("../elsewhere", "outside the project"), (".git", "deny list"), ("a/node_modules/x", "deny list")],
+)
+def test_what_is_refused_as_a_member(tmp_path: Path, wanted: str, said: str) -> None:
+    ask: Callable[..., tuple[Path, ...]] = find_roots
+    with pytest.raises(InvalidArgumentError, match=said) as refused:
+        ask(tmp_path, [wanted], inside_only=True)
+    assert refused.value.hint
