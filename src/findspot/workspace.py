@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import fnmatch
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,20 +35,24 @@ from findspot.core.model import (
     SkipReason,
     Strength,
 )
-from findspot.core.paths import Roots
+from findspot.core.paths import SCHEME, Roots
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
+from findspot.dependencies.package import Dependency, normalised
+from findspot.dependencies.package_modules import PackageFiles, provided_by
 from findspot.graph import Graph
+from findspot.graph.values import IMPORTED
 from findspot.project import Project
-from findspot.research.findings import Findings, FoundEdge, Inquiry
+from findspot.research.findings import Aim, Findings, FoundEdge, FoundNode, Inquiry
 from findspot.search.merging import first_page, merge
 
 if TYPE_CHECKING:
     from findspot.llm import Sample
 
 T = TypeVar("T")
+OwnPackage = Callable[[str], PackageFiles | None]
+"""The package that a member is, for imports of a language."""
 
-EVERY = "*"
 _THREADS = 4
 """Members that are asked at a time: more only wait for each other."""
 _FEW = 5
@@ -86,10 +91,6 @@ class Workspace:
         if len(self.members) == 1:
             return self.open(*self.members.values())
         raise SeveralProjectsError(str(self.folder), _listed(self.members))
-
-    def everywhere(self) -> Workspace:
-        """Return all of it, wherever one is."""
-        return replace(self, here=None)
 
     def limited(self, allowed: Callable[[Path], bool]) -> Workspace | None:
         """Return the part of it that somebody may ask; None where that is nothing."""
@@ -153,19 +154,12 @@ class Workspace:
         if self.here:
             results = self.only().search(query, wanted, client)
             return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
-        page = first_page(query)
-
-        def search(name: str, project: Project) -> Results:
-            results = project.search(_inside(name, page))
-            return _outside(name, results)
-
-        answers, left_out = self._named_in(query).ask(search)
-        best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
-        shown = {hit.project for answer in answers.values() for hit in answer.hits[:1]}
-        notes = (
-            f"{name}: {each.warning}" for name, each in answers.items() if each.warning and name in shown
+        answers, left_out = self._named_in(query).ask(
+            lambda name, project: _outside(name, project.search(_inside(name, first_page(query))))
         )
-        results = merge(query, list(answers.values()), [left_out, *list(notes)[:_FEW]])
+        best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
+        notes = [f"{name}: {each.warning}" for name, each in answers.items() if each.warning and each.hits]
+        results = merge(query, list(answers.values()), [left_out, *notes[:_FEW]])
         results = replace(results, suggestions=best.suggestions)
         if not wanted or not results.hits:
             return results
@@ -182,12 +176,23 @@ class Workspace:
     ) -> Findings:
         """Follow the code from a question, in the members that define what it is about."""
         run = partial(Project.research, progress=progress, cancel=cancel)
-        if self.here:
-            return run(self.only(), inquiry)
-        name, others = self._about(inquiry)
-        findings = run(self.open(self.members[name]), _asked_inside(name, inquiry))
+        name, others = (self.here, []) if self.here else self._about(inquiry)
+        inside = replace(inquiry, symbol=inquiry.symbol.removeprefix(f"{name}/"))
+        findings = run(self.open(self.members[name]), inside)
         also = f"{_listed(others)} define that name too: ask them by name." if others else None
-        return replace(findings_outside(name, findings), warning=_joined(findings.warning, also))
+        shown = findings if self.here else findings_outside(name, findings)
+        shown = replace(shown, warning=_joined(findings.warning, also))
+        if inquiry.relation not in (Aim.CALLERS, Aim.USES, Aim.IMPACT) or findings.unknown:
+            return shown
+        starts = {
+            ("" if self.here else f"{name}/") + node.id: node for node in findings.nodes if not node.hop
+        }
+        with self.open(self.members[name]).reader() as reader:
+            own = partial(provided_by, self.members[name], reader.snapshot)
+            for other in sorted(self.members.keys() - {name}):
+                with contextlib.suppress(FindspotError):  # one that is not indexed has no edges
+                    shown = _with_uses(shown, starts, own, other, self.open(self.members[other]))
+        return shown
 
     def _about(self, inquiry: Inquiry) -> tuple[str, list[str]]:
         """Return the member that a question is about, which defines a symbol or fits best, and others that
@@ -225,7 +230,7 @@ class Workspace:
         place = f"{best[0].path}:{best[0].focus or best[0].span.start}"
         return (
             f"In this workspace, '{best[0].project}' fits better ({place}): "
-            f"ask the project '{best[0].project}', or '{EVERY}' for all."
+            f"ask the project '{best[0].project}', or '*' for all."
         )
 
     def update(
@@ -356,35 +361,74 @@ def inner_glob(name: str, pattern: str) -> str:
     return f"{{{pattern},{rest}}}" if names_member and rest else pattern
 
 
+def _prefixed(name: str, places: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(replace(each, path=f"{name}/{each.path}") for each in places)
+
+
 def _outside(name: str, results: Results) -> Results:
     """Return results as the workspace shows them: paths begin with the member's name."""
-    hits = tuple(
-        replace(
-            hit,
-            path=f"{name}/{hit.path}" if "://" not in hit.path else hit.path,
-            project=name,
-            constants=tuple(replace(each, path=f"{name}/{each.path}") for each in hit.constants),
-            callers=tuple(replace(each, path=f"{name}/{each.path}") for each in hit.callers),
-        )
-        for hit in results.hits
-    )
-    suggestions = tuple(replace(each, path=f"{name}/{each.path}") for each in results.suggestions)
-    synthesis = results.synthesis and replace(
-        results.synthesis,
-        code_references=tuple(
-            replace(each, path=f"{name}/{each.path}") for each in results.synthesis.code_references
-        ),
-    )
-    return replace(results, hits=hits, suggestions=suggestions, synthesis=synthesis)
+
+    def outside(hit: Hit) -> Hit:
+        path = hit.path if hit.path.startswith(SCHEME) else f"{name}/{hit.path}"
+        constants, callers = _prefixed(name, hit.constants), _prefixed(name, hit.callers)
+        return replace(hit, path=path, project=name, constants=constants, callers=callers)
+
+    hits, said = tuple(map(outside, results.hits)), results.synthesis
+    said = said and replace(said, code_references=_prefixed(name, said.code_references))
+    return replace(results, hits=hits, suggestions=_prefixed(name, results.suggestions), synthesis=said)
 
 
 def _defines(project: Project, name: str) -> bool:
     with project.reader() as reader:
-        return bool(Graph(reader.snapshot).find(name))
+        return any(
+            ":" in name or node.name == re.split(r"[.#/]+", name)[-1]
+            for node in Graph(reader.snapshot).find(name)
+        )
 
 
-def _asked_inside(name: str, inquiry: Inquiry) -> Inquiry:
-    return replace(inquiry, symbol=inquiry.symbol.removeprefix(f"{name}/"))
+def _with_uses(
+    findings: Findings, starts: Mapping[str, FoundNode], own: OwnPackage, other: str, project: Project
+) -> Findings:
+    """Return findings with the uses in another member, whose imports of the package lead to the starts."""
+    nodes: dict[str, FoundNode] = {}
+    edges: list[FoundEdge] = []
+    warnings: dict[str | None, None] = {}
+    with project.reader() as reader:
+        graph, files = Graph(reader.snapshot), reader.snapshot.files
+        named = [(i, s, graph.leftovers.leading_out(s.name.rpartition(".")[2])) for i, s in starts.items()]
+        for target, start, use in ((i, s, use) for i, s, uses in named for use in uses):
+            taken, file = graph.leftovers.import_of(use), files.find(use.path)
+            package = own(file.language) if file and taken else None
+            if package is None or taken is None or not _leads_to(package, *taken, start.id):
+                continue
+            (node,) = _prefixed(other, [use.source])
+            lines = node.path, node.start_line, node.end_line
+            found = FoundNode(f"{other}/{node.id}", node.name, node.kind, *lines, hop=1)
+            nodes[found.id] = found
+            edges.append(FoundEdge(found.id, target, use.relation, node.path, use.line, IMPORTED))
+            warnings[_other_version(package.package, other, project)] = None
+    return replace(
+        findings,
+        nodes=(*findings.nodes, *nodes.values()),
+        edges=(*findings.edges, *edges),
+        names=findings.names | {node.id: f"{other}: {node.name}" for node in nodes.values()},
+        summary=findings.summary + (f" {len(edges)} of {other} too." if edges else ""),
+        warning=_joined(findings.warning, *warnings),
+    )
+
+
+def _leads_to(package: PackageFiles, module: str, names: Sequence[str], node: str) -> bool:
+    found = (package.graph.exported(path, names) for path in package.module_files(module) if names)
+    return any(each is not None and each.id == node for each in found)
+
+
+def _other_version(package: Dependency, other: str, project: Project) -> str | None:
+    """Return that a member has another version of a package installed than the one that is here."""
+    same = (each for each in project.packages.listed() if normalised(each.name) == normalised(package.name))
+    installed = next((each.version for each in same if each.folder), "")
+    if not installed or package.version in ("", installed):
+        return None
+    return f"{other} has {package.name} {installed} installed; this is {package.version}."
 
 
 def findings_outside(name: str, findings: Findings) -> Findings:
@@ -409,9 +453,9 @@ def findings_outside(name: str, findings: Findings) -> Findings:
         nodes=tuple(replace(n, id=outside(n.id), path=outside(n.path)) for n in findings.nodes),
         edges=shown(findings.edges),
         chains=tuple(tuple(map(outside, chain)) for chain in findings.chains),
-        possible=tuple(replace(place, path=outside(place.path)) for place in findings.possible),
+        possible=_prefixed(name, findings.possible),
         context=context,
-        citations=tuple(replace(each, path=outside(each.path)) for each in findings.citations),
+        citations=_prefixed(name, findings.citations),
         names={outside(node): text for node, text in findings.names.items()},
     )
 

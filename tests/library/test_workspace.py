@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from findspot.core.errors import InvalidArgumentError, SeveralProjectsError
 from findspot.core.model import IndexState, Mode
 from findspot.core.paths import find_roots
 from findspot.discover.members import by_name, repositories_in
+from findspot.research.findings import Aim, Inquiry
 from findspot.serve.project_files import find_files
 from findspot.workspace import Workspace
 
@@ -101,8 +103,6 @@ def test_files_are_matched_with_and_without_the_name_of_the_member(workspace: Wo
 
 
 def test_relations_are_asked_of_the_member_that_defines_the_symbol(workspace: Workspace) -> None:
-    from findspot.research.findings import Aim, Inquiry
-
     findings = workspace.research(Inquiry(relation=Aim.CALLEES, symbol="run_everything"))
     assert findings.nodes[0].path == "tool/run.py"
 
@@ -153,3 +153,58 @@ def test_what_is_refused_as_a_member(tmp_path: Path, wanted: str, said: str) -> 
     with pytest.raises(InvalidArgumentError, match=said) as refused:
         ask(tmp_path, [wanted], inside_only=True)
     assert refused.value.hint
+
+
+LIBRARY = {
+    "pyproject.toml": '[project]\nname = "money"\nversion = "2.0"\n',
+    "src/money/__init__.py": "from money.sums import total\n",
+    "src/money/sums.py": "def total(items):\n    return sum(items)\n",
+}
+CONSUMER = {
+    "pyproject.toml": '[project]\nname = "shop"\ndependencies = ["money"]\n',
+    "cart.py": "import money\nfrom money import total\n\n\ndef pay(items):\n    return total(items)\n\n\n"
+    "def owe(items):\n    return money.sums.total(items)\n",
+    "own.py": "from elsewhere import total\n\n\ndef count():\n    return total([])\n",
+    ".venv/lib/python3.11/site-packages/money/__init__.py": "",
+    ".venv/lib/python3.11/site-packages/money-1.0.dist-info/METADATA": "Name: money\nVersion: 1.0\n",
+    ".venv/pyvenv.cfg": "",
+}
+GO = {
+    "gomoney/go.mod": "module example.com/money\n\ngo 1.22\n",
+    "gomoney/sums/sums.go": "package sums\n\nfunc Total(n int) int { return n }\n",
+    "goshop/go.mod": "module example.com/shop\n\ngo 1.22\n",
+    "goshop/main.go": 'package main\n\nimport "example.com/money/sums"\n\n'
+    "func Pay() int { return sums.Total(1) }\n",
+    "jsmoney/package.json": '{"name": "@acme/money", "version": "1.0.0", "main": "index.js"}\n',
+    "jsmoney/index.js": "export function subtotal(n) {\n  return n;\n}\n",
+    "jsshop/package.json": '{"name": "jsshop"}\n',
+    "jsshop/cart.js": 'import { subtotal } from "@acme/money";\n\nexport function payAll() {\n'
+    "  return subtotal(1);\n}\n",
+}
+
+
+def test_callers_in_other_members_are_found_by_the_package_that_they_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "all"
+    files = {f"money/{path}": text for path, text in LIBRARY.items()} | GO
+    write_files(folder, files | {f"shop/{path}": text for path, text in CONSUMER.items()})
+    for name in ("money", "shop", "gomoney", "goshop", "jsmoney", "jsshop"):
+        repository(folder / name)
+    with contextlib.closing(Engine()) as engine:
+        workspace = engine.workspace(folder)
+        assert workspace is not None
+        workspace.update()
+
+        def callers(symbol: str) -> list[tuple[str, str, int]]:
+            found = workspace.research(Inquiry(relation=Aim.CALLERS, symbol=symbol))
+            return [(edge.source, edge.target, edge.line) for edge in found.edges]
+
+        findings = workspace.research(Inquiry(relation=Aim.CALLERS, symbol="total"))
+        target = "money/src/money/sums.py#total"
+        places = [(edge.source, edge.target, edge.line) for edge in findings.edges]
+        assert places == [("shop/cart.py#pay", target, 6), ("shop/cart.py#owe", target, 10)]
+        assert "shop has money 1.0 installed; this is 2.0." in str(findings.warning)
+        assert callers("Total") == [("goshop/main.go#Pay", "gomoney/sums/sums.go#Total", 5)]
+        assert callers("subtotal") == [("jsshop/cart.js#payAll", "jsmoney/index.js#subtotal", 4)]

@@ -57,12 +57,13 @@ class PackageFiles:
         package, paths = self.package, self.paths
         if package.ecosystem == PYPI:
             stem = module.replace(".", "/")
-            endings = ("/__init__.py", ".py", "/__init__.pyi", ".pyi")
-            yield from (stem + ending for ending in endings if stem + ending in paths)
-        elif package.ecosystem == GO:
+            ends = ("/__init__.py", ".py", "/__init__.pyi", ".pyi")
+            places = (f"{base}{stem}{end}" for base in ("", "src/") for end in ends)
+            yield from (place for place in places if place in paths)
+        elif package.ecosystem == GO and f"{module}/".startswith(f"{package.name}/"):
             folder = module.removeprefix(package.name).strip("/")
             yield from sorted(path for path in paths if posixpath.dirname(path) == folder)
-        elif package.folder is not None:
+        elif package.ecosystem == NPM and package.folder is not None:
             name = package.name.removeprefix("@types/")
             inside = module.removeprefix(package.name).removeprefix(name).strip("/")
             manifest = Manifests(package.folder).json("package.json")
@@ -86,6 +87,17 @@ def providing(packages: Sequence[Dependency], language: str, module: str) -> lis
     best = sorted(fitting, key=lambda each: (-len(each.name), not each.direct))[:1]
     types = f"@types/{module.removeprefix('@').replace('/', '__', module.startswith('@'))}/"
     return [each for each in found if each.name[:7] == "@types/" and types.startswith(f"{each.name}/")] + best
+
+
+def provided_by(root: Path, snapshot: Snapshot, language: str) -> PackageFiles | None:
+    """Return a project as the package that its own manifest makes of it, for imports of a language."""
+    manifests, ecosystem = Manifests(root), _ECOSYSTEMS.get(language, "")
+    about = table(manifests.toml("pyproject.toml").get("project")) if ecosystem == PYPI else {}
+    about = manifests.json("package.json") if ecosystem == NPM else about
+    module = re.search(r"^module[ \t]+(\S+)", manifests.text("go.mod"), re.MULTILINE)
+    name = module[1] if ecosystem == GO and module else str(about.get("name") or "")
+    package = Dependency(ecosystem, name, str(about.get("version") or ""), True, root)
+    return PackageFiles(package, snapshot) if name else None
 
 
 def absent(packages: Sequence[Dependency], language: str, module: str) -> Dependency | None:

@@ -297,8 +297,11 @@ class Leftovers:
     def outside_uses(self, name: str) -> list[Unresolved]:
         """Return the uses of a name that another project defines, given in full: `package.function`."""
         module, _, last = name.rpartition(".")
-        found = (use for view in self._sources.naming(last) for use, _ in self._unresolved(view, last))
-        return [use for use in found if self.imported_name(use) == name] if module else []
+        return [use for use in self.leading_out(last) if self.imported_name(use) == name] if module else []
+
+    def leading_out(self, name: str) -> Iterator[Unresolved]:
+        """Yield the uses of a name that lead to no definition of the project."""
+        return (use for view in self._sources.naming(name) for use, _ in self._unresolved(view, name))
 
     def import_of(self, use: Unresolved) -> tuple[str, list[str]] | None:
         """Return the module that a use takes a chain of names from."""

@@ -58,12 +58,11 @@ def _of_members(workspace: Workspace, text: str, limit: int, offset: int) -> Com
 
     answers, left_out = workspace.ask(ask)
     found = sorted((each for commits in answers.values() for each in commits.found), key=lambda e: -e.score)
-    warnings = [left_out, *(commits.warning for commits in answers.values())]
     return Commits(
         text,
         tuple(found[offset : offset + limit]),
         sum(commits.elapsed_ms for commits in answers.values()),
-        " ".join(dict.fromkeys(filter(None, warnings))) or None,
+        " ".join(dict.fromkeys(filter(None, [left_out, *(c.warning for c in answers.values())]))) or None,
     )
 
 

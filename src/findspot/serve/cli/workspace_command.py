@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -95,4 +96,4 @@ def _show(engine: Engine, folder: Path, reply: Reply) -> None:
         error.user_message = f"{folder} is no workspace: it holds no repository, and names no member."
         error.hint = "Go to a folder of repositories, or add members: findspot workspace add FOLDER."
         raise error
-    show_members(found.everywhere(), reply, here=found.here)
+    show_members(replace(found, here=None), reply, here=found.here)

@@ -183,14 +183,13 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
     if INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
     is_name = given == Path(given).name and given not in (".", "..")
-    base = path.parent
-    if is_name and (around := engine.workspace(base)) and (chosen := around.chosen(given)):
+    if is_name and (around := engine.workspace(path.parent)) and (chosen := around.chosen(given)):
         return Target(chosen, given)
     try:
         by_address = named_folder(given, engine.repositories()) if repository_address(given) else None
         folder = engine.folder(by_address or path)
     except PathNotFoundError:
-        if is_name and (chosen := engine.named(given, base)):
+        if is_name and (chosen := engine.named(given, path.parent)):
             return Target(chosen, given)
         raise PathNotFoundError(given) from None
     return Target(engine.project(folder), given) if exact else _around(engine, folder, given)
