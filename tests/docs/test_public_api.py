@@ -21,8 +21,8 @@ EXTENSIONS = {"catalogues.md"}
 """Pages that show how to extend Findspot, with what is inside."""
 
 INNER = {
-    "Indexer",
-    *("CommitStore", "Disk", "EmbedSettings", "ParsedQuery", "Roots"),
+    *("Indexer", "Workspace"),
+    *("Disk", "EmbedSettings", "ParsedQuery", "Roots"),
     *(
         "ServerPool",
         "ServerRun",
