@@ -267,13 +267,18 @@ def describe(
     names: tuple[str, ...],
     words: QueryWords,
     only: Symbol | None = None,
+    of_leader: bool = False,
 ) -> Described | None:
     """Return the definition of a passage that the query asks for; None where the passage defines nothing.
 
     A definition whose name the query holds comes first, then the one that holds most of the query's words.
-    Without either, it is the one that the best chunk is named after. `only` names the one to describe.
+    Without either, it is the one that the best chunk is named after. `only` names the one to describe, and
+    `of_leader` leaves it to the best chunk which definitions compete.
     """
     extents, chunks = passage.extents, passage.chunks
+    if of_leader:
+        first, last = (line - chunks[0].start_line for line in (leader.start_line, leader.end_line))
+        extents = [extent for extent in extents if first <= extent.line <= last]
     if not extents:
         return None
     named = _named(extents, names, words)

@@ -298,11 +298,12 @@ def to_hits(
     leaders = ranking.candidates(ranks) if query.explain or belongs is not None else []
     scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
     terms = QueryTerms(question.term_weights)
+    of_leader = bool(ranking.pool.chances) and not question.reading.is_long  # it was chosen for its place
 
     def hit_of(passage: Passage, **others: Any) -> Hit:
         text = texts[passage.span]
         leader = text.chunks[ranking.numbers[passage.rank] - passage.first]
-        return _hit(text, leader, question, terms=terms, only=passage.symbol, **others)
+        return _hit(text, leader, question, terms, only=passage.symbol, of_leader=of_leader, **others)
 
     hits = []
     for place, passage in enumerate(page, query.offset):
@@ -396,17 +397,20 @@ def _hit(
     passage: PassageText,
     leader: StoredChunk,
     question: Question,
-    *,
     terms: QueryTerms,
+    *,
     only: Symbol | None = None,
+    of_leader: bool = False,
     **others: Any,
 ) -> Hit:
-    """Return a passage as a hit; with `only`, the lines that define it. `others` are fields of the hit."""
+    """Return a passage as a hit; with `only`, the lines that define it, with `of_leader`, what its best chunk
+    defines. `others` are fields of the hit.
+    """
     text, chunks, weights = passage.text, passage.chunks, question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
     words = QueryWords.in_text(text, terms)
-    about = describe(passage, leader, lines, names=names, words=words, only=only)
+    about = describe(passage, leader, lines, names=names, words=words, only=only, of_leader=of_leader)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
     line = lines[focus - first]

@@ -61,7 +61,7 @@ def search(
         from findspot.search.report_ranking import rank_report  # a server starts without it
 
         pool, belongs = rank_report(snapshot, embedder, question, files, history())
-    elif is_fitted and is_sentence(question):
+    elif is_fitted and is_sentence(question.text, question.reading):
         pool, belongs = _ranked_by_chance(snapshot, question, files, commits)
     else:
         pool = _ranked(snapshot, question, files)

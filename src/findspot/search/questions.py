@@ -69,10 +69,9 @@ LEAST_WORDS = 13
 """Of a sentence: a topic is named in fewer words, and is found by rules that look at names and paths."""
 
 
-def is_sentence(question: Question) -> bool:
+def is_sentence(text: str, reading: Reading) -> bool:
     """Return whether a query asks in a whole sentence what the code does, rather than names a topic."""
-    kind = question.reading.intent
-    return kind in (Intent.QUESTION, Intent.NAMING) and len(words(question.text)) >= LEAST_WORDS
+    return reading.intent in (Intent.QUESTION, Intent.NAMING) and len(words(text)) >= LEAST_WORDS
 
 
 def asks_model(query: Query) -> bool:

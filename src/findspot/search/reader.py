@@ -18,7 +18,7 @@ from findspot.search.freshness import Checked, Disk, changed_since_indexed, chec
 from findspot.search.hybrid import search
 from findspot.search.left_out import fitting_pattern, fitting_question
 from findspot.search.query_filters import allowed_files, is_filtered, with_changed_paths
-from findspot.search.questions import asks_model, shortened
+from findspot.search.questions import asks_model, is_sentence, shortened
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
 from findspot.search.token_budget import of_definition
@@ -51,7 +51,9 @@ class IndexReader:
         query = shortened(query)
         results, checked = self._search(query)
         hits = checked.hits[: query.limit]
-        if not any(line for _, line in read_query(query.text).places):  # a trace asks for lines of its own
+        reading = read_query(query.text)
+        asks_for_lines = any(line for _, line in reading.places)  # as a trace does
+        if not asks_for_lines and not is_sentence(query.text, reading):
             hits = tuple(map(of_definition, hits))
         if not query.offset and query.similar_to is None and not is_filtered(replace(query, under=None)):
             left_out = fitting_question(self.snapshot, query)

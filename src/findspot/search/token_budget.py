@@ -161,7 +161,7 @@ class _Layout:
             related = self.measure(hit, True) - self.measure(hit, False)
             share = min(self.room // (places - place), MOST_DECIDING_CHARS) + related
             most = self.sizes[place] + min(share, self.room)
-            form = _longest(hit, most, self.measure)
+            form = _longest(of_definition(hit), most, self.measure)
             if form is None:
                 break
             self._put(place, form)
