@@ -16,7 +16,7 @@ Make = Callable[..., Path]
 def test_alone_it_prints_a_short_help(findspot: Program) -> None:
     done = findspot()
     assert done.code == 0
-    assert "findspot index" in done.out
+    assert 'findspot "how is it done"' in done.out
     for command in ("index", "status", "files", "projects", "reindex", "delete", "clean", "config"):
         assert f"\n  {command} " in done.out
 

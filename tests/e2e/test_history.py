@@ -54,4 +54,4 @@ def test_a_person_asks_the_program(repository: Repository, tmp_path: Path) -> No
     by_symbol = findspot("history", "total", "--json").json
     assert [each["subject"] for each in by_symbol["results"]] == ["Round totals", "Begin"]
     nowhere = findspot("history", "cart.py:1-2", "--project", tmp_path)
-    assert nowhere.code != 0
+    assert "There is no commit here" in nowhere.out

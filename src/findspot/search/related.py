@@ -141,7 +141,7 @@ class Related:
             calls += self._calls(file, name, hit)
             if len(calls) >= MAX_CALLERS:
                 break
-        return tuple(calls[:MAX_CALLERS])
+        return tuple(dict.fromkeys(calls))[:MAX_CALLERS]
 
     def _calls(self, file: StoredFile, name: str, hit: Hit) -> Iterator[CodeReference]:
         facts = self.snapshot.facts.of_file(file.id) if self._unchanged(file.path) else None
