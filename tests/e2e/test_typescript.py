@@ -40,6 +40,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         ("search_docs", {"query": "installer", "path": project}),
         ("search_by_path", {"pattern": "**/*.py", "project": project}),
         ("code_research", {"query": "what calls check_password()", "path": project}),
+        ("code_context", {"signal": "a wrong password is accepted", "path": project}),
         ("get_index_status", {"project": project}),
         ("list_projects", {}),
         ("reindex_project", {"project": project}),
@@ -53,6 +54,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         ("search_docs", {"query": "x", "limit": 0}, "INVALID_ARGUMENT"),
         ("search_by_path", {"pattern": "x" * 2000, "project": project}, "INVALID_PATTERN"),
         ("code_research", {"query": "x", "depth": 9, "path": project}, "INVALID_ARGUMENT"),
+        ("code_context", {"signal": "x", "nonsense": 1}, "INVALID_ARGUMENT"),
         ("get_index_status", {"nonsense": 1}, "INVALID_ARGUMENT"),
         ("list_projects", {"nonsense": 1}, "INVALID_ARGUMENT"),
         ("reindex_project", {"project": "/no/such/folder"}, "PATH_NOT_FOUND"),
@@ -70,7 +72,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         assert not result.get("isError"), (name, result)
         assert result["structuredContent"]
     assert done[2]["structuredContent"]["results"][0]["path"] == "src/auth/login.py"
-    assert done[8]["structuredContent"]["filesIndexed"] == len(FILES)
+    assert done[9]["structuredContent"]["filesIndexed"] == len(FILES)
     for (name, _, code), result in zip(errors, failed, strict=True):
         assert result["isError"], (name, result)
         assert result["structuredContent"]["code"] == code
