@@ -40,7 +40,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         ("search_docs", {"query": "installer", "path": project}),
         ("search_by_path", {"pattern": "**/*.py", "project": project}),
         ("code_research", {"query": "what calls check_password()", "path": project}),
-        ("code_context", {"signal": "a wrong password is accepted", "path": project}),
+        ("code_context", {"signal": "a wrong password is accepted", "project": project}),
         ("get_index_status", {"project": project}),
         ("list_projects", {}),
         ("reindex_project", {"project": project}),
