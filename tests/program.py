@@ -8,6 +8,7 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
@@ -104,6 +105,8 @@ def _converse(master: int, answers: dict[str, str]) -> str:
     waiting = list(answers.items())
     shown, unanswered = "", ""
     while True:
+        if not select([master], (), (), TIMEOUT_S)[0]:
+            raise AssertionError(f"waits for {waiting!r}; the terminal shows {shown!r}")
         try:
             piece = os.read(master, 4096).decode()
         except OSError:  # how Linux says that the other end is closed

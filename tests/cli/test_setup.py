@@ -245,14 +245,14 @@ def test_it_asks_first(desk: Desk) -> None:
     assert refused.code == 2
     assert "Pass --yes" in refused.err
     run = desk.program.on_terminal
-    answers = {OTHER_TOOLSETS: "n\n", "Write 1 file? [y/N]": "n\n"}
+    answers = {"Write 1 file? [y/N]": "n\n"}
     declined = run("setup", "--no-index", answers=answers, env=desk.env)
     assert declined.code == 1
     assert desk.contents() == before
-    answers = {OTHER_TOOLSETS: "y\n", "Write 1 file? [y/N]": "y\n"}
+    answers = {"Write 1 file? [y/N]": "y\n"}
     agreed = run("setup", "--no-index", answers=answers, env=desk.env)
     assert agreed.code == 0
-    assert toolsets_in(desk, "cursor") == "all"
+    assert toolsets_in(desk, "cursor") == "project"
 
 
 def test_toolsets_are_chosen_once(desk: Desk) -> None:
