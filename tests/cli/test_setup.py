@@ -131,7 +131,6 @@ EXTRAS = {
     },
 }
 """What an entry says beside its command."""
-OTHER_TOOLSETS = "tokens per conversation? [y/N]"
 
 
 class Desk:
@@ -431,7 +430,6 @@ def test_on_a_terminal_it_offers_the_rest(desk: Desk, make_project: Callable[...
     root = make_project()
     desk.fill("cursor")
     answers = {
-        OTHER_TOOLSETS: "n\n",
         "Write 1 file? [y/N]": "y\n",
         "Tell assistants in AGENTS.md when to search? [y/N]": "y\n",
         f"Index {root} now? [y/N]": "y\n",
