@@ -98,6 +98,7 @@ IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 ASKS_FOR_TESTS = re.compile(
     r"\b(?:(?:which|what|show|find|list|are there|any|all|the|unit|integration|regression|existing) "
     r"(?:\w+ )?(?:tests|specs|test cases?)\b(?! (?:run|are (?:run|collected|skipped|reported)|fail))"
+    r"|(?:which|what) (?:test|spec)\b(?! (?:runner|command|framework))"
     r"|(?:tests?|specs?|test cases?) (?:for|of|that|covering|which|cover|exercising)\b"
     r"|(?:tested|covered by tests?|unit tests?|test suite for)\b)",
     re.IGNORECASE,

@@ -180,7 +180,13 @@ def test_data_is_told_by_language_and_comes_last() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["tests for the cart", "how is login tested", "which specs exist", "a test that fails"],
+    [
+        "tests for the cart",
+        "how is login tested",
+        "which specs exist",
+        "a test that fails",
+        "which test checks a cookie",
+    ],
 )
 def test_asking_for_tests(text: str) -> None:
     assert ASKS_FOR_TESTS.search(text)
