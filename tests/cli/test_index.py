@@ -224,7 +224,7 @@ def test_a_whole_home_folder_is_indexed_only_after_a_yes(
         piped = findspot("index", root, env=env)
         assert piped.code == 2
         assert f"({root} {'is' if root == home else 'holds'} your home folder. Index all of it?)" in piped.err
-        assert "Pass --yes." in piped.err
+        assert "Pass --yes to `findspot index`." in piped.err
     refused = findspot.on_terminal("index", home, answers={"Index all of it? [y/N]": "n\n"}, env=env)
     assert refused.code == 1
     assert findspot("index", home, "--yes", env=env).code == 0

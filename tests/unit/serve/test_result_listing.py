@@ -37,19 +37,16 @@ def test_a_heading_has_rank_lines_word_and_name(
 
 
 @pytest.mark.parametrize(
-    ("focus", "definition", "first"),
+    ("focus", "first"),
     [
-        (3, None, 1),
-        (20, None, 14),
-        (20, Span(18, 25), 18),
-        (28, Span(15, 29), 19),
-        (5, Span(18, 25), 1),
+        (3, 1),
+        (20, 14),
     ],
 )
-def test_the_lines_begin_with_the_definition_where_it_shows_the_best_line(
-    focus: int, definition: Span | None, first: int, capsys: pytest.CaptureFixture[str]
+def test_the_lines_are_those_around_the_best_line(
+    focus: int, first: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = listed(capsys, replace(HIT, focus=focus, definition=definition))
+    lines = listed(capsys, replace(HIT, focus=focus))
     shown = [line.strip() for line in lines[1:-2]]
     assert shown[0] == f"{first}  line {first}"
     assert f"{focus}  line {focus}" in shown

@@ -14,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Mode, Results, Span
-from findspot.search.token_budget import MIN_TOKENS, Fitted, as_line, fit, snippet, token_count, whole
+from findspot.search.token_budget import (
+    MIN_TOKENS,
+    Fitted,
+    as_line,
+    fit,
+    of_definition,
+    snippet,
+    token_count,
+    whole,
+)
 from findspot.serve.search_answers import (
     FORMATS,
     fitted_text,
@@ -326,26 +335,14 @@ class TestFit:
         weak = [replace(hit, score=0.01, relative=1.0 if at < 3 else 0.5) for at, hit in enumerate(LONG)]
         assert fit(weak, 6_000, measure_text).with_code == 3
 
-    def test_a_definition_that_fits_is_shown_rather_than_part_of_its_passage(self) -> None:
+    def test_a_definition_is_shown_alone(self) -> None:
         text = "\n".join(f"line {n} {'x' * 60}" for n in range(40))
         hit = Hit(
             "a.py", Span(101, 140), text, 0.9, "function", "python", focus=121, definition=Span(120, 125)
         )
-        (shown,) = fit([hit], 1_000, measure_text).hits
+        (shown,) = fit([of_definition(hit)], 1_000, measure_text).hits
         assert shown.span == Span(120, 125)
         assert shown.text.split("\n") == text.split("\n")[19:25]
-
-    def test_room_that_is_left_shows_the_blocks_around_a_definition(self) -> None:
-        blocks = [f"def f{n}():\n    return {n}" for n in range(30)]
-        text = "\n\n".join(blocks)
-        hit = Hit(
-            "a.py", Span(101, 189), text, 0.9, "function", "python", focus=131, definition=Span(131, 132)
-        )
-        (shown,) = fit([hit], 160, measure_text).hits
-        assert shown.text == "\n\n".join(blocks[10:15])
-        assert shown.span == Span(131, 144)
-        (shown,) = fit([replace(hit, definition=Span(188, 189))], 160, measure_text).hits
-        assert shown.text == "\n\n".join(blocks[25:])
 
     def test_a_header_is_shown_by_its_overview(self) -> None:
         header = replace(PLAIN, text="import os", overview="Locks.\nTypes:\n  - Lock")
@@ -369,13 +366,6 @@ class TestFit:
         assert end == "…"
         assert shown == text.split("\n")[: len(shown)]
         assert short.span == Span(1, len(shown))
-
-    def test_a_definition_that_is_asked_for_by_name_is_shown_alone(self) -> None:
-        text = "\n".join(f"CONST_{n} = {n}" for n in range(100))
-        hit = Hit(
-            "a.py", Span(1, 100), text, 0.9, "constant", "python", definition=Span(50, 50), is_named=True
-        )
-        assert fit([hit], 1_000, measure_text).hits[0].text == "CONST_49 = 49"
 
     def test_a_line_names_the_lines_of_its_definition_and_one_symbol(self) -> None:
         hit = replace(HIT, symbols=("other", "total"), definition=Span(4, 5))

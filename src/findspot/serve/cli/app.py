@@ -20,7 +20,7 @@ from findspot.serve.cli.remote_terminal import RemoteTerminal, attached
 PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("search_commands", "Search a project's code."),
-        "grep": ("grep_command", "Find every match of a pattern, by meaning first if you say so."),
+        "grep": ("grep_command", "Find every match of a pattern."),
         "docs": ("search_commands", "Search a project's documentation."),
         "history": ("history_command", "Search past changes, or show those of a file or symbol."),
         "context": ("context_commands", "Show what an issue, a diff or a failing test needs next."),
@@ -139,7 +139,7 @@ def findspot(ctx: click.Context) -> None:
 
     \b
     First steps:
-      findspot "how is it done"    ask the project you are in; the first time it is indexed
+      findspot "how is it done"    ask the project you are in, indexed at once
       findspot callers send_mail   follow its code
       findspot setup               connect the assistants on this machine
 

@@ -268,6 +268,8 @@ def open_index(
 ) -> Iterator[OpenIndex]:
     """Provide the index that a question is put to; without one, a search is answered while it is made."""
     with open_asked(given) as asked:
+        if not is_workspace(asked) and asked.only().store.read_only:
+            asked.check()  # nothing can be indexed here: a published index that is gone says so
         if question is None or not update or asked.indexed or is_workspace(asked):
             behind = prepare_index(asked, reply, update=update)
             yield OpenIndex(asked, folder_inside(asked, given), behind)
