@@ -234,7 +234,8 @@ def commits_of_lines(root: Path, path: str, lines: tuple[int, int] | None, most:
     Lines are those of HEAD. They are followed as git follows them, through renames of the file too.
     """
     shape = (f"--max-count={most}", "--format=%H%x00%ct%x00%aN%x00%s%x00", "-s", "--ignore-submodules=all")
-    chosen = (f"-L{lines[0]},{lines[1]}:{path}",) if lines else ("--follow", "--", f":(literal){path}")
+    follows = () if (root / path).is_dir() else ("--follow",)
+    chosen = (f"-L{lines[0]},{lines[1]}:{path}",) if lines else (*follows, "--", f":(literal){path}")
     listed = run_git(root, "log", *shape, *chosen)
     if listed is None:
         where = f"the lines {lines[0]}-{lines[1]} of {path}" if lines else path

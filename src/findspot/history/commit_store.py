@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +43,46 @@ message."""
 
 _COMPLETE = "complete"
 """The commit up to which all commits are stored."""
-MOST_FOUND = 200
+_MOST_FOUND = 200
+_COMMON = 0.3
+"""Of all commits: words in more than that say little beside rarer ones, and cost the most time."""
+_SATURATION = 2.2
+"""What a word counts at most beside its rarity, in SQLite's BM25."""
+_FITS_FROM = 0.15
+"""The share of a topic's words below which no commit is about it."""
+_FEW_COMMITS = 200
+"""Among so few no word is rare: one that is found fits."""
+_TOLD_CHARS = 200
+"""A message of so many characters explains its change; a longer one explains it no better."""
+
+_WORDS, _MEANING, _TOLD, _REMOVES = 19.1, 10.0, 0.48, 3.6
+_STEEPNESS, _MIDDLE = 0.255, 19.3
+"""Of the model that ranks commits, fitted on 100 questions about ten projects, and of the chance that one of
+its first five is right. With each project left out in turn, the right commit is among five for 0.69."""
+
+_ENDS = re.compile(
+    r"\b(?:remov|dropp?(?!down)|delet|disappear|abandon|discontinu|vanish|withdr[ae]w|ceas|eliminat|reject"
+    r"|retir|gone\b|go(?:es)? away|went away|no longer|any ?more|used to|stop|got rid|los[et]"
+    r"|taken (?:back )?out|phased out)",
+    re.IGNORECASE,
+)
+"""A question for the end of something."""
+_REMOVAL = re.compile(
+    r"\b(?:remov|dropp?(?!down)|delet|get rid|kill|no longer|deprecat|unneeded|unused|revert|replac|strip)",
+    re.IGNORECASE,
+)
+
+
+class _Loaded(NamedTuple):
+    """What is kept of all commits, one row for each."""
+
+    stamp: str
+    numbers: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    told: NDArray[np.float32]
+    """How much a message explains."""
+    removes: NDArray[np.bool_]
+    """Whether its subject speaks of removing something."""
 
 
 class CommitStore:
@@ -50,7 +92,7 @@ class CommitStore:
         self.folder = folder
         self._path = folder / FILE_NAME
         self._guard = threading.Lock()
-        self._vectors: tuple[str, NDArray[np.int64], NDArray[np.float32]] | None = None
+        self._kept: _Loaded | None = None
 
     @property
     def exists(self) -> bool:
@@ -88,43 +130,82 @@ class CommitStore:
             row = db.execute("SELECT value FROM meta WHERE name = ?", (_COMPLETE,)).fetchone()
         return str(row[0]) if row else ""
 
-    def by_words(self, question: str) -> dict[int, float]:
-        """Return the commits that hold words of a question, with their scores."""
-        asked = [word for word in dict.fromkeys(tokens(question)) if word not in STOP_WORDS]
-        wanted = " OR ".join('"' + word.replace('"', "") + '"' for word in asked)
-        if not wanted:
-            return {}
-        here = set(self._loaded()[0].tolist())
+    def knows_path(self, path: str) -> bool:
+        """Return whether any commit changed a file of that name."""
         with self._reading() as db:
+            return db.execute("SELECT 1 FROM paths WHERE path = ?", (path,)).fetchone() is not None
+
+    def ranked(self, question: str, topic: str, embedder: Embedder) -> list[tuple[int, float]]:
+        """Return the commits that answer a question, best first, with the chance that each is right.
+
+        `topic` is the question without the words that ask. None fits where none has enough of its words.
+        """
+        loaded, words = self._loaded(), self._by_words(topic)
+        fits_from = _FITS_FROM if len(loaded.numbers) > _FEW_COMMITS else 0.0
+        if not words or max(words.values()) < fits_from:
+            return []
+        shares = np.zeros(len(loaded.numbers), np.float32)
+        at = {number: row for row, number in enumerate(loaded.numbers.tolist())}
+        shares[[at[number] for number in words]] = list(words.values())
+        cosines = loaded.vectors @ embedder.embed([question], EmbedMode.QUERY)[0]
+        scores = _WORDS * shares + _MEANING * cosines + _TOLD * loaded.told
+        if _ENDS.search(question):
+            scores += _REMOVES * loaded.removes
+        best = np.argsort(-scores, kind="stable")[:_MOST_FOUND]
+        chances = 1 / (1 + np.exp(-_STEEPNESS * (scores[best] - _MIDDLE)))
+        return list(zip(loaded.numbers[best].tolist(), chances.tolist(), strict=True))
+
+    def _by_words(self, topic: str) -> dict[int, float]:
+        """Return the commits that hold words of a topic, with their share of the best possible score."""
+        here = set(self._loaded().numbers.tolist())
+        with self._reading() as db:
+            found = {}
+            for word in dict.fromkeys(tokens(topic)):
+                if word not in STOP_WORDS:
+                    quoted = '"' + word.replace('"', "") + '"'
+                    counted = db.execute("SELECT COUNT(*) FROM words WHERE words MATCH ?", (quoted,))
+                    found[quoted] = counted.fetchone()[0]
+            everything = db.execute("SELECT MAX(seq) FROM sqlite_sequence").fetchone()[0] or 0
+            rare = [word for word, count in found.items() if 0 < count <= _COMMON * everything]
+            asked = rare if len(rare) > 1 else [word for word, count in found.items() if count]
+            if not asked:
+                return {}
+            rarity = sum(max(math.log((everything - n + 0.5) / (n + 0.5)), 1e-6) for n in found.values())
             rows = db.execute(
                 f"SELECT rowid, -bm25(words, {_WEIGHTS}) AS score FROM words "
                 "WHERE words MATCH ? ORDER BY score DESC",
-                (wanted,),
+                (" OR ".join(asked),),
             )
-            return dict(islice(((number, score) for number, score in rows if number in here), MOST_FOUND))
+            most = _SATURATION * rarity
+            return dict(islice(((n, score / most) for n, score in rows if n in here), _MOST_FOUND))
 
-    def by_meaning(self, vector: NDArray[np.float32], most: int = MOST_FOUND) -> dict[int, float]:
+    def by_meaning(self, vector: NDArray[np.float32], most: int) -> dict[int, float]:
         """Return the commits whose messages are nearest to a vector, best first, with their cosines."""
-        numbers, rows = self._loaded()
-        if not numbers.size:
+        loaded = self._loaded()
+        if not loaded.numbers.size:
             return {}
-        cosines = rows @ vector
+        cosines = loaded.vectors @ vector
         best = np.argsort(-cosines)[:most]
-        return dict(zip(numbers[best].tolist(), cosines[best].tolist(), strict=True))
+        return dict(zip(loaded.numbers[best].tolist(), cosines[best].tolist(), strict=True))
 
-    def _loaded(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _loaded(self) -> _Loaded:
         with self._guard, self._reading() as db:
             stamp = str(db.execute("SELECT COUNT(*), MAX(id) FROM commits").fetchone())
-            if self._vectors is None or self._vectors[0] != stamp:
-                rows = db.execute("SELECT id, vector FROM commits").fetchall()
-                numbers = np.array([number for number, _ in rows], np.int64)
-                whole = np.frombuffer(b"".join(vector for _, vector in rows), np.int8)
+            if self._kept is None or self._kept.stamp != stamp:
+                rows = db.execute("SELECT id, vector, length(body), subject FROM commits").fetchall()
+                whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
                 vectors = (
                     whole.reshape(len(rows), -1).astype(np.float32) if rows else np.empty((0, 0), np.float32)
                 )
                 lengths = np.linalg.norm(vectors, axis=1, keepdims=True) if rows else 1
-                self._vectors = stamp, numbers, vectors / np.maximum(lengths, 1)
-            return self._vectors[1], self._vectors[2]
+                self._kept = _Loaded(
+                    stamp,
+                    np.array([row[0] for row in rows], np.int64),
+                    vectors / np.maximum(lengths, 1),
+                    np.log1p(np.minimum([row[2] for row in rows], _TOLD_CHARS)).astype(np.float32),
+                    np.array([_REMOVAL.search(row[3]) is not None for row in rows], np.bool_),
+                )
+            return self._kept
 
     def commits(self, numbers: Sequence[int]) -> dict[int, Commit]:
         """Return commits by their numbers."""

@@ -18,7 +18,7 @@ from findspot.core.model import Progress
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.discover.checkouts import head_commit
-from findspot.embed.embedder import Embedder, EmbedMode
+from findspot.embed.embedder import Embedder
 from findspot.history.commit_log import Commit, commits_of_lines
 from findspot.history.commit_store import CommitStore
 from findspot.history.commit_worker import bring_up_to_date
@@ -29,8 +29,6 @@ _log = get_logger("history")
 FEW_NEW = 20
 """Commits that are read before a question about history is answered; more are read beside it."""
 DEFAULT_LIMIT = 10
-MEANING = 0.4
-"""What the nearest message by meaning counts against the best by words."""
 _LOOK_S = 0.2
 _LAST_LINE = 100_000
 _FRAME = re.compile(
@@ -65,6 +63,8 @@ class Commits:
     found: tuple[FoundCommit, ...]
     elapsed_ms: float = 0.0
     warning: str | None = None
+    is_of_place: bool = False
+    """Whether they are those that shaped a place that was named."""
 
 
 class ProjectHistory:
@@ -85,8 +85,14 @@ class ProjectHistory:
 
     @property
     def commits(self) -> CommitStore | None:
-        """What is read of the commits so far; None before that."""
-        return self._store if self._store.exists else None
+        """What is read of the commits so far; None before that, and where it is damaged."""
+        with contextlib.suppress(IndexCorruptError):
+            return self._store if self._store.exists else None
+        return None
+
+    def had_file(self, path: str) -> bool:
+        """Return whether a commit that is read changed a file, which may be gone."""
+        return self._store.exists and self._store.knows_path(path)
 
     def update_soon(self) -> None:
         """Begin to read the commits that are missing, in a process of its own."""
@@ -165,7 +171,9 @@ class ProjectHistory:
         started = time.perf_counter()
         warning = self._make_current()
         is_empty = self._head() is None or not self._store.exists
-        found = [] if is_empty else self._ranked(question)[offset : offset + limit]
+        topic = _FRAME.sub(" ", question)
+        ranked = [] if is_empty else self._store.ranked(question, topic, self._open_model())
+        found = ranked[offset : offset + limit]
         shown = tuple(self._shown(found, _words(question))) if found else ()
         return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
 
@@ -183,16 +191,6 @@ class ProjectHistory:
         so_far = f" ({now.done:,} of {now.total:,})" if now else ""
         return f"Not all commits are read yet{so_far}, the newest first. Ask again in a moment."
 
-    def _ranked(self, question: str) -> list[tuple[int, float]]:
-        topic = _FRAME.sub(" ", question)
-        words = self._store.by_words(topic)
-        meaning = self._store.by_meaning(self._open_model().embed([topic], EmbedMode.QUERY)[0])
-        most, nearest = max(words.values(), default=1.0), max(meaning.values(), default=1.0)
-        scores = {number: score / most for number, score in words.items()}
-        for number, cosine in meaning.items():
-            scores[number] = scores.get(number, 0.0) + MEANING * max(cosine, 0.0) / max(nearest, 0.01)
-        return sorted(scores.items(), key=lambda item: (-item[1], -item[0]))
-
     def _shown(self, found: Sequence[tuple[int, float]], asked: set[str]) -> Iterator[FoundCommit]:
         commits = self._store.commits([number for number, _ in found])
         for number, score in found:
@@ -205,7 +203,7 @@ class ProjectHistory:
         """Return the commits that shaped a file or some lines of it, as it is on disk, the newest first."""
         found = commits_of_lines(self._root, path, self._at_head(path, lines) if lines else None, limit)
         place = f"{path}:{lines[0]}-{lines[1]}" if lines else path
-        return Commits(place, tuple(map(FoundCommit, found)))
+        return Commits(place, tuple(map(FoundCommit, found)), is_of_place=True)
 
     def _at_head(self, path: str, lines: tuple[int, int]) -> tuple[int, int]:
         """Return where HEAD has lines of a file that may have been edited since."""

@@ -7,6 +7,7 @@ evaluation set: `question_weights.json` has one number per signal.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,7 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core.errors import IndexCorruptError
 from findspot.core.model import IncludeTests
+from findspot.history.commit_log import Change
 from findspot.history.commit_store import CommitStore
 from findspot.rank.candidate_pool import Column, Pool, spread_files
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
@@ -203,10 +206,12 @@ def _commits(
     files: dict[str, float] = defaultdict(float)
     definitions: dict[tuple[str, str], float] = defaultdict(float)
     nearest: dict[int, float] = {}
-    if commits is not None and question.vector.any():
-        nearest = commits.by_meaning(question.vector.astype(np.float32) * question.scale, COMMITS)
+    changes: dict[int, list[Change]] = {}
+    with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
+        if commits is not None and question.vector.any():
+            nearest = commits.by_meaning(question.vector.astype(np.float32) * question.scale, COMMITS)
+            changes = commits.changes(list(nearest))
     top = max(max(nearest.values(), default=0.0), 0.01)
-    changes = commits.changes(list(nearest)) if commits is not None and nearest else {}
     for rank, (number, cosine) in enumerate(nearest.items()):
         changed = changes.get(number, [])
         worth = max(cosine, 0.0) / top / math.sqrt(max(1, len(changed))) / (1 + rank / 10)

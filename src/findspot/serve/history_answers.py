@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.languages import language_of
 from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
@@ -57,6 +58,8 @@ def _of_members(workspace: Workspace, text: str, limit: int, offset: int) -> Com
         return replace(commits, found=tuple(_of_member(name, each) for each in commits.found))
 
     answers, left_out = workspace.ask(ask)
+    of_places = {name: commits for name, commits in answers.items() if commits.is_of_place}
+    answers = of_places or answers
     found = sorted((each for commits in answers.values() for each in commits.found), key=lambda e: -e.score)
     return Commits(
         text,
@@ -72,16 +75,30 @@ def _of_member(name: str, found: FoundCommit) -> FoundCommit:
 
 
 def _place_named(project: Project, text: str) -> tuple[str, tuple[int, int] | None] | None:
-    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text."""
+    """Return the file and lines that a word names: as a path, or as a symbol; None for any other text.
+
+    A path may be a folder, may have been deleted, and may be the end of one that only one file has.
+    """
     named = _PLACE.fullmatch(text)
-    with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
-        if named and (project.root / (path := project.roots.relative(named[1]))).is_file():
-            return path, (int(named[2]), int(named[3] or named[2])) if named[2] else None
-    if len(text.split()) != 1:
+    if named is None or len(text.split()) != 1:
         return None
+    lines = (int(named[2]), int(named[3] or named[2])) if named[2] else None
+    with contextlib.suppress(FindspotError, OSError, ValueError):  # a question is no path
+        path = project.roots.relative(named[1])
+        if (project.root / path).exists() or project.history.had_file(path):
+            return path, lines
     with project.reader() as reader:
+        ends = [file.path for file in reader.snapshot.files.files if file.path.endswith(f"/{named[1]}")]
+        if len(ends) == 1:
+            return ends[0], lines
         found = Graph(reader.snapshot).find(text)
-    return (found[0].path, (found[0].start_line, found[0].end_line)) if found else None
+    if found:
+        return found[0].path, (found[0].start_line, found[0].end_line)
+    is_path = lines or "/" in text or language_of(text) != "text"
+    if is_path and project.history.commits is not None:
+        hint = "Name a path from the root of the project, or ask in words."
+        raise InvalidArgumentError(f"No file {named[1]} is or was in this project.", hint=hint)
+    return None
 
 
 def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot import Project
+from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
@@ -259,3 +259,43 @@ def test_a_damaged_database_is_made_again(project: Project) -> None:
 )
 def test_a_line_that_defines_something_says_what(line: str, name: str | None) -> None:
     assert defined_in(line) == name
+
+
+def test_a_path_may_be_deleted_a_folder_or_the_end_of_one(repository: Repository, project: Project) -> None:
+    (repository.root / "deep").mkdir()
+    repository.commit("Move in", **{"deep/cart": "CART = 1\n"})
+    repository.git("rm", "-q", "notes.py")
+    repository.git("commit", "-q", "-m", "Describe it elsewhere")
+    project.update()
+    project.history.update_soon()
+    project.history.wait(CancelToken(), lambda _: None)
+    asked = {
+        path: [f.commit.subject for f in ask_history(project, path, 5).found]
+        for path in ("notes.py", "deep", "cart.py")
+    }
+    assert asked["notes.py"] == ["Describe it elsewhere", "Describe the shop"]
+    assert asked["deep"] == asked["cart.py"] == ["Move in"]
+    for missing in ("nosuch.py", "nosuch/folder", "nosuch.py:1-3"):
+        with pytest.raises(InvalidArgumentError, match="is or was in this project"):
+            ask_history(project, missing, 5)
+
+
+@pytest.mark.parametrize("question", ["zzqqxx", "why was the mortgage rate raised"])
+def test_nothing_fits_where_no_commit_has_the_words(project: Project, question: str) -> None:
+    assert not subjects(project, question)
+
+
+def test_a_question_for_an_end_prefers_what_removes(repository: Repository, project: Project) -> None:
+    repository.commit("Speak of legacy mirrors in the manual", manual="MIRRORS = 1\n")
+    repository.commit("Remove legacy mirrors", manual="MIRRORS = 0\n")
+    assert subjects(project, "when did legacy mirrors go away")[0] == "Remove legacy mirrors"
+
+
+def test_a_damaged_history_leaves_search_whole(project: Project) -> None:
+    (project.store.folder / FILE_NAME).write_bytes(b"no database" * 100)
+    sentence = "how long does the shop wait for an answer of a slow mirror before it gives up"
+    assert project.search(Query(sentence)).hits
+    first = project.history.search("slow mirrors")
+    assert first.found or "Not all commits are read yet" in (first.warning or "")
+    project.history.wait(CancelToken(), lambda _: None)
+    assert subjects(project, "slow mirrors")[0] == "Wait longer for slow mirrors"
