@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ import yaml
 from e2e.door import HELLO, post, request
 from e2e.harness import COMMAND, PATIENCE_S, environment
 from e2e.sample import make_sample
+from e2e.test_http_abuse import message_in
 
 TOKEN, SHOP, COMMIT = "token-of-the-pod", "github.com/acme/shop", "ab" * 20
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "kubernetes.yaml"
@@ -32,6 +34,14 @@ def _can_unshare() -> bool:
     if sys.platform != "linux" or os.geteuid() or not shutil.which("unshare"):
         return False
     return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+
+
+def called(address: str, headers: dict[str, str], tool: str, **arguments: str) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    answer = post(address, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, **headers)
+    assert answer.status == 200
+    found: dict[str, Any] = message_in(answer.read())["result"]["structuredContent"]
+    return found
 
 
 def prepare() -> list[str]:
@@ -76,17 +86,12 @@ def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> Non
         try:
             assert server.stderr is not None
             address = server.stderr.readline().split()[-1]
-            assert request(address, "GET", path="/ready").status == 200
+            assert request(address, "GET", path="/health").status == 200
             headers = {"Authorization": f"Bearer {TOKEN}"}
             headers["Mcp_Session_Id"] = post(address, HELLO, **headers).headers["Mcp-Session-Id"]
-            (shown,) = json.load(request(address, "GET", path="/projects", **headers))["projects"]
-            assert (shown["repository"], shown["commit"], shown["name"]) == (SHOP, COMMIT, "shop")
-            called = {"name": "search_code", "arguments": {"query": "check a password", "path": SHOP}}
-            answer = post(
-                address, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}, **headers
-            )
-            assert answer.status == 200
-            assert json.load(answer)["result"]["structuredContent"]["results"]
+            (shown,) = called(address, headers, "list_projects")["projects"]
+            assert (shown["repository"], shown["commit"], Path(shown["path"]).name) == (SHOP, COMMIT, "shop")
+            assert called(address, headers, "search_code", query="check a password", path=SHOP)["results"]
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(PATIENCE_S)

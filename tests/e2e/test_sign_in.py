@@ -21,7 +21,7 @@ from pydantic import AnyUrl
 from e2e.door import Door, opened, post, request
 from e2e.harness import Connection, connected
 from e2e.sample import make_sample
-from e2e.test_team import entry, figures, get
+from e2e.test_team import entry
 from oidc_issuer import OidcIssuer
 
 ADMIN = "token-of-the-admin"
@@ -156,10 +156,9 @@ def test_who_is_not_let_in_is_told_why(site: Site) -> None:
     assert refused(site.issuer.token("alice", ["x" * 20_000]))[::2] == (401, "the token is too large")
     head, claims, _ = site.issuer.token("alice", ["platform"]).split(".")
     assert refused(f"{head}.{claims}.")[0] == 401
-    counted = figures(get(site.door.address, "/metrics", ADMIN)[1])
-    for code in ("expired", "audience", "group", "size", "signature"):
-        assert counted[f'findspot_refused_total{{reason="oidc_{code}"}}'] >= 1
     logs = "".join(file.read_text() for file in (site.tokens.parent / "logs").iterdir())
+    for code in ("expired", "audience", "group", "size", "signature"):
+        assert f"a token was refused: {code}" in logs
     assert claims not in logs
 
 

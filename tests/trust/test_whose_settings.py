@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.door import opened, request
 from program import Program
 from trust.conftest import MakeFolder, Serve
 
@@ -128,7 +127,7 @@ def test_setting_outside_a_project_says_how(findspot: Program, tmp_path: Path, m
 def test_what_a_repository_commits_costs_only_its_own_setting(
     home: Path, findspot: Program, make: MakeFolder, serve: Serve, root: str
 ) -> None:
-    """Committed `roots` that are no path broke every listing of the machine, and the server's readiness."""
+    """Committed `roots` that are no path broke every listing of the machine."""
     hostile, other = make({"a.py": "a = 1\n"}, "hostile"), make({"b.py": "b = 1\n"}, "other")
     for project in (hostile, other):
         findspot("index", project)
@@ -143,9 +142,6 @@ def test_what_a_repository_commits_costs_only_its_own_setting(
         pipe = serve(folder)
         assert len(pipe.values("list_projects")["projects"]) == 2
         assert pipe.values("search_by_path", pattern="**")["matches"]
-    with opened(home, other, "--no-token") as door:
-        assert json.loads(request(door.address, "GET", path="/ready").read())["status"] == "ready"
-        assert json.loads(request(door.address, "GET", path="/projects").read())["total"] == 2
 
 
 def test_a_project_that_fails_costs_only_its_own_row(

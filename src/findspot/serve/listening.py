@@ -7,7 +7,6 @@ import contextlib
 import errno
 import math
 import os
-import signal
 import socket
 import threading
 import time
@@ -19,7 +18,6 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from findspot.core.errors import InvalidArgumentError
@@ -55,10 +53,6 @@ _OTHER_DESCRIPTORS = 256
 """What indexes, logs and worker processes may have open apart from connections."""
 
 _LOG_EVERY_S = 60.0
-_FIRST_DESCRIPTOR = 3
-_ACCEPTED_S = 0.1
-_IDLE_S = 2.0
-"""How long a connection of a server that ends is held open for one more request."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -71,30 +65,6 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Listener(listener)
-
-
-def inherited_listener() -> socket.socket | None:
-    """Return the listening socket that a service manager has opened for this process, if there is one.
-
-    systemd's protocol: LISTEN_FDS counts sockets from descriptor 3 on, and LISTEN_PID says whom they are for.
-    The socket outlives this process, so that a successor takes the connections that wait.
-    """
-    number, owner = os.environ.pop("LISTEN_FDS", ""), os.environ.pop("LISTEN_PID", "")
-    if not number or owner != str(os.getpid()):
-        return None
-    try:
-        given = socket.socket(fileno=_FIRST_DESCRIPTOR)
-        listens = given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and number == "1"
-    except OSError:
-        listens = False
-    if not listens or given.family not in (socket.AF_INET, socket.AF_INET6):
-        raise InvalidArgumentError(
-            "The service manager must pass one listening TCP socket (LISTEN_FDS).",
-            hint="Give the socket unit one ListenStream=HOST:PORT.",
-        )
-    given.set_inheritable(False)
-    given.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return _Listener(given)
 
 
 def cannot_listen(host: str, port: int, error: OSError, way_out: str) -> InvalidArgumentError:
@@ -114,18 +84,14 @@ def serve(
     *,
     shutdown_s: int,
     lifespan: bool,
-    drains: bool = False,
     on_exit: Callable[[], None] = lambda: None,
     stop: threading.Event | None = None,
 ) -> None:
     """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed.
 
     In a thread, where no signal comes, `stop` ends it.
-
-    With `drains`, SIGTERM leaves open connections time for one more request, which another process then does
-    not have to fail.
     """
-    config = _Config(
+    config = uvicorn.Config(
         app,
         http=Connection,
         ws="none",
@@ -137,26 +103,17 @@ def serve(
         timeout_graceful_shutdown=shutdown_s,
         lifespan="on" if lifespan else "off",
     )
-    _Server(config, drains, on_exit, stop).run(sockets=[listener])
-
-
-class _Config(uvicorn.Config):
-    """The configuration of a server, which all its connections see."""
-
-    draining = False
-    """Whether each connection ends with its next answer."""
+    _Server(config, on_exit, stop).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """A server that calls a function before it ends."""
 
     def __init__(
-        self, config: _Config, drains: bool, on_exit: Callable[[], None], stop: threading.Event | None
+        self, config: uvicorn.Config, on_exit: Callable[[], None], stop: threading.Event | None
     ) -> None:
         super().__init__(config)
         self._stop = stop
-        self._shared = config
-        self._drains = drains
         self._on_exit = on_exit
 
     async def on_tick(self, counter: int) -> bool:
@@ -165,16 +122,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._on_exit()
-        self._shared.draining = self._drains and sig == signal.SIGTERM
         super().handle_exit(sig, frame)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End; before that, let connections begin that were accepted a moment ago."""
-        if self._shared.draining:
-            for listener in sockets or []:
-                asyncio.get_running_loop().remove_reader(listener.fileno())
-            await asyncio.sleep(_ACCEPTED_S)
-        await super().shutdown(sockets)
 
 
 def connection_limit() -> int:
@@ -241,32 +189,22 @@ class Connection(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     """Runs while the server waits for the client, which needs no token for that."""
     _timed_s: float | None = None
-    _end_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if self._finds_place():
             self._watch()
-            self._drain()
         else:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._timer, self._end_timer):
-            if timer is not None:
-                timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._watch()
-        self._drain()
-
-    def shutdown(self) -> None:
-        if self._is_draining:
-            self._drain()
-        else:
-            super().shutdown()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -279,25 +217,6 @@ class Connection(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._watch()
-
-    @property
-    def _is_draining(self) -> bool:
-        return isinstance(self.config, _Config) and self.config.draining
-
-    def _drain(self) -> None:
-        """If the server ends, close after the answer under way, or if no request comes within a moment."""
-        if not self._is_draining:
-            return
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.keep_alive = False
-            if CLOSE_HEADER not in self.headers:
-                self.headers.append(CLOSE_HEADER)  # tells the client, so that it sends nothing more here
-        elif self._end_timer is None:
-            self._end_timer = self.loop.call_later(_IDLE_S, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
-            super().shutdown()
 
     def _finds_place(self) -> bool:
         """Return whether there is a place; if not, who has kept the server waiting longest loses theirs.

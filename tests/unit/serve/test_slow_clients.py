@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn import Config
 from uvicorn.server import ServerState
 
 from findspot.serve import listening
-from findspot.serve.listening import Connection, _Config
+from findspot.serve.listening import Connection
 
 PATIENCE_S = 60
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
@@ -35,7 +36,7 @@ async def read(scope: Scope, receive: Receive, send: Send) -> None:
 
 @contextlib.asynccontextmanager
 async def server(app: ASGIApp, limit: int = 100) -> AsyncIterator[int]:
-    config = _Config(app, http=Connection, ws="none", log_config=None, limit_concurrency=limit)
+    config = Config(app, http=Connection, ws="none", log_config=None, limit_concurrency=limit)
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()

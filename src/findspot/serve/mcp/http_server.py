@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import math
 import re
 import secrets
 import socket
 import sys
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from anyio import to_thread
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from sse_starlette.sse import AppStatus
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,32 +38,37 @@ from findspot import __version__
 from findspot.core.config import is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
-from findspot.core.log import keep_log
+from findspot.core.log import get_logger, keep_log
 from findspot.core.paths import expanded, home_folder
 from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
-from findspot.serve.listening import cannot_listen, inherited_listener, listen, serve
-from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
+from findspot.serve.listening import cannot_listen, listen, serve
+from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
-from findspot.serve.mcp.http_backend import CLIENT, MAX_BODY_BYTES, MESSAGE, PATH, Backend
-from findspot.serve.mcp.limits import LimitReachedError, Limits
-from findspot.serve.mcp.metrics import CONTENT_TYPE
+from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.resources import Offers
-from findspot.serve.mcp.served_projects import PROJECTS, READY, page_file
-from findspot.serve.mcp.server import OFFERS, settings_here
+from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
+from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
 
+_log = get_logger("access")
+
+PATH, HEALTH = "/mcp", "/health"
+MAX_BODY_BYTES = 4 * 1024 * 1024
+MAX_SESSIONS = 1_000
+
+_COUNTED = "findspot.counted"
 _LAST_EVENT, _SESSION = b"last-event-id", MCP_SESSION_ID_HEADER.encode()
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
-
-HEALTH, METRICS = "/health", "/metrics"
 
 TOKEN_SESSIONS = 100
 """Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
 
 _SESSION_WAIT_S = 60
+_BURST_S = 2
+"""An assistant asks several things at once and then thinks: two seconds' worth may come in one go."""
 
 _BEARER = b"bearer "
 _DOTS_OF_JWT = 2
@@ -65,8 +79,6 @@ _MOST_DROPPED_BYTES = 64 * 1024 * 1024
 
 class Bodies:
     """Makes bodies readable, and refuses a request whose id is still being answered in its session.
-
-    What a body says goes along with the request, for those who have to know what it is about.
 
     Halves of surrogate pairs are replaced, as on standard input. The transport finds the stream of an answer
     by the id of its question: of two questions with the same id one would get the other's answer.
@@ -82,7 +94,7 @@ class Bodies:
             await self._app(_without_resumption(scope), receive, send)
             return
         messages, body = await self._read_body(receive)
-        message = scope[MESSAGE] = _parsed(body)
+        message = _parsed(body)
         if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
             await refusal(scope, receive, send)
             return
@@ -200,21 +212,165 @@ def _forged(scope: Scope) -> Response | None:
     return None
 
 
+class LimitReachedError(Exception):
+    """A token has reached a limit; it may ask again after some seconds."""
+
+    def __init__(self, limit: str, wait_s: float) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.wait_s = max(1, math.ceil(wait_s))
+
+
+@dataclass(slots=True)
+class _Account:
+    left: float
+    at: float
+    open: int = 0
+
+
+class Limits:
+    """Limits requests per second and at once, per token; for use by one event loop."""
+
+    def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._at_once = at_once
+        self._clock = clock
+        self._accounts: dict[str, _Account] = {}
+
+    @contextlib.contextmanager
+    def request(self, name: str) -> Iterator[None]:
+        """Count a request of a token while it runs; raise if the token has reached a limit."""
+        now, most = self._clock(), float(self._per_second * _BURST_S)
+        account = self._accounts.setdefault(name, _Account(most, now))
+        account.left = min(most, account.left + (now - account.at) * self._per_second)
+        account.at = now
+        if account.open >= self._at_once:
+            raise LimitReachedError("concurrency", 1)
+        if account.left < 1:
+            raise LimitReachedError("rate", (1 - account.left) / self._per_second)
+        account.left -= 1
+        account.open += 1
+        try:
+            yield
+        finally:
+            account.open -= 1
+
+
+class Backend:
+    """The MCP server as an ASGI application."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        library: Library,
+        security: TransportSecuritySettings,
+        offers: Offers = OFFERS,
+        terms: Terms = OPEN,
+    ) -> None:
+        self._library = library
+        self._ending = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._open_sessions: Counter[str] = Counter()
+        """By the name of their token; without tokens, by an empty name."""
+        server = make_server(registry, library, offers, terms)
+        server.middleware.append(self._count_sessions)
+        self._sessions = StreamableHTTPSessionManager(
+            server,
+            security_settings=security,
+            max_sessions=MAX_SESSIONS,
+            max_request_body_size=MAX_BODY_BYTES,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._live(receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (grant := scope.get(IN_SCOPE)) is not None:
+            scope["user"] = _user(grant.name)
+            if grant.repositories:
+                scope[IN_SCOPE] = await to_thread.run_sync(self._located, grant)
+        if scope["path"] not in (PATH, f"{PATH}/"):
+            await Response("Not Found", 404)(scope, receive, send)
+        elif scope["method"] == "POST":
+            with sending(send) as send_answer:
+                await self._sessions.handle_request(scope, receive, send_answer)
+        elif scope["method"] == "GET":
+            await self._listen(scope, receive, send)
+        else:
+            await self._sessions.handle_request(scope, receive, send)
+
+    def end_streams(self) -> None:
+        """End the streams on which clients listen; calls that run are still answered."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a stream; when the server ends, it is as if the client had left."""
+        is_ended = False
+
+        async def receive_or_end() -> Message:
+            nonlocal is_ended
+            coming, ending = asyncio.ensure_future(receive()), asyncio.ensure_future(self._ending.wait())
+            try:
+                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+                is_ended = not coming.done()
+                return {"type": "http.disconnect"} if is_ended else coming.result()
+            finally:
+                coming.cancel()
+                ending.cancel()
+
+        await self._sessions.handle_request(scope, receive_or_end, send)
+        if is_ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Run from the start of the server until its end."""
+        self._loop = asyncio.get_running_loop()
+        await receive()
+        async with self._sessions.run():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _count_sessions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: count a session from its first request until its end."""
+        memory = connection_memory(ctx)
+        if ctx.method == "initialize" and _COUNTED not in memory:
+            grant = grant_of(ctx)
+            name = memory[_COUNTED] = grant.name if grant else ""
+            self._open_sessions[name] += 1
+            on_disconnect(ctx, lambda: self._open_sessions.subtract([name]))
+        return await call_next(ctx)
+
+    def _located(self, grant: Grant) -> Grant:
+        return grant.located(self._library.open().repositories())
+
+    def sessions_of(self, name: str) -> int:
+        """Return how many sessions a token has open."""
+        return self._open_sessions[name]
+
+
+@lru_cache(1_000)
+def _user(name: str) -> AuthenticatedUser:
+    """Return the user by which the SDK ties sessions to the token that opened them."""
+    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
+
+
 class Gate:
     """The server behind its tokens; without any, every request is let in."""
 
     def __init__(
         self,
         backend: Backend,
-        security: TransportSecuritySettings,
         *,
         grants: Grants | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._backend = backend
         self._app = Bodies(backend, MAX_BODY_BYTES)
-        self._meter = backend.meter
-        self._security = TransportSecurityMiddleware(security)
         self._grants = grants
         self._limits = limits
         self.end_streams = backend.end_streams
@@ -226,24 +382,12 @@ class Gate:
             await forged(scope, receive, send)
         elif scope["path"] == HEALTH:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
-        elif (file := page_file(scope["path"])) is not None:
-            await file(scope, receive, send)
-        elif scope["path"] == READY:
-            await self._ready(scope, receive, send)
         elif self._grants is None:
             await self._pass(scope, receive, send, None)
         elif is_metadata_path(scope["path"]) and (issuer := self._grants.issuer) is not None:
             await JSONResponse(issuer.settings.metadata)(scope, receive, send)
         else:
             await self._identify(self._grants, scope, receive, send)
-
-    async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say whether the server is ready; only a token for everything gets the names of projects."""
-        refusal = await self._security.validate_request(Request(scope)) if self._grants is None else None
-        grant = self._grants.of(_token(scope)) if self._grants else None
-        if grant is not None:
-            scope[IN_SCOPE] = grant
-        await (refusal or self._backend)(scope, receive, send)
 
     async def _identify(self, grants: Grants, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in whoever has a token of the file, or one that the issuer has signed."""
@@ -262,7 +406,6 @@ class Gate:
             await self._pass(scope, receive, send, grant)
             return
         if refusal is None:
-            self._meter.refused("token")
             address = f' resource_metadata="{issuer.settings.metadata_address}"' if issuer else ""
             challenge = {"WWW-Authenticate": f"Bearer{address}"}
             refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
@@ -270,7 +413,7 @@ class Gate:
 
     def _refusal(self, code: str, status: int, why: str, metadata: str = "") -> Response:
         """Return why a token of the issuer does not let its holder in."""
-        self._meter.refused(f"oidc_{code}")
+        _log.info("a token was refused: %s", code)
         headers = {"Retry-After": "10"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
         if metadata:
             headers["WWW-Authenticate"] = (
@@ -281,22 +424,13 @@ class Gate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
         if grant is not None:
             scope[IN_SCOPE] = grant
-        if scope["path"] == METRICS:
-            await (await self._metrics_page(scope, grant))(scope, receive, send)
-            return
-        if scope["path"] == PROJECTS and (refused := await self._security.validate_request(Request(scope))):
-            await refused(scope, receive, send)
-            return
-        limited = scope["method"] == "POST" or scope["path"] == PROJECTS
-        limits = self._limits if grant is not None and limited else None
-        scope[CLIENT] = _client(scope, grant.name if grant is not None and self._limits else None)
+        limits = self._limits if grant is not None and scope["method"] == "POST" else None
         try:
-            with limits.request(scope[CLIENT]) if limits else contextlib.nullcontext():
-                if limits and grant and scope["method"] == "POST" and _opens_session(scope):
+            with limits.request(grant.name) if limits and grant else contextlib.nullcontext():
+                if limits and grant and _opens_session(scope):
                     self._check_sessions(grant)
                 await self._app(scope, receive, send)
         except LimitReachedError as error:
-            self._meter.refused(error.limit)
             wait = {"Retry-After": str(error.wait_s)}
             refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
             await refusal(scope, receive, send)
@@ -305,29 +439,10 @@ class Gate:
         if self._backend.sessions_of(grant.name) >= TOKEN_SESSIONS:
             raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
-    async def _metrics_page(self, scope: Scope, grant: Grant | None) -> Response:
-        """Return the metrics, which name projects: only for tokens that may see all of them."""
-        if grant is not None and not grant.everything:
-            return JSONResponse({"error": "not found"}, 404)
-        refusal = await self._security.validate_request(Request(scope))
-        return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
-
-    async def _metrics(self) -> str:
-        issuer = self._grants.issuer if self._grants else None
-        return await self._backend.metrics(issuer.fetches if issuer else {})
-
 
 def _session_of(scope: Scope) -> bytes | None:
     """Return the id of the session that a request names."""
     return next((value for name, value in scope["headers"] if name == _SESSION), None)
-
-
-def _client(scope: Scope, token: str | None) -> str:
-    """Return who a request counts for: a token of the file, else a session, else an address."""
-    if token is not None:
-        return token
-    session = _session_of(scope)
-    return session.decode("latin-1") if session is not None else str((scope.get("client") or ("",))[0])
 
 
 def _opens_session(scope: Scope) -> bool:
@@ -348,8 +463,6 @@ def _token(scope: Scope) -> bytes:
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
 _SHUTDOWN_S = 3
-_HANDOVER_S = 20
-"""How long calls may take to end while another process has taken over."""
 _TOKEN_BYTES = 32
 _MAX_TOKEN_BYTES = 4_096
 _NEW_TOKEN = """\
@@ -377,9 +490,6 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
     host, port = parse_address(address)
-    given = inherited_listener()
-    if given is not None:
-        host = given.getsockname()[0]
     if choice.without and not is_loopback(f"[{host}]" if ":" in host else host):
         raise InvalidArgumentError(
             f"Serving on {host} needs a token: other machines could read your code.",
@@ -390,7 +500,7 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
     library = Library()
-    with given or _listening(host, port) as listener:
+    with _listening(host, port) as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
         if is_new:
@@ -406,14 +516,7 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
 
         try:
             with beside(library) if beside else contextlib.nullcontext():
-                serve(
-                    app,
-                    listener,
-                    shutdown_s=_SHUTDOWN_S if given is None else _HANDOVER_S,
-                    lifespan=True,
-                    drains=given is not None,
-                    on_exit=end,
-                )
+                serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=end)
         finally:
             library.close()
 
@@ -429,9 +532,8 @@ def make_app(
     terms: Terms = OPEN,
 ) -> Gate:
     """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
-    security = _security(hosts)
     terms = replace(terms, guarded=grants is not None)
-    return Gate(Backend(registry, library, security, offers, terms), security, grants=grants, limits=limits)
+    return Gate(Backend(registry, library, _security(hosts), offers, terms), grants=grants, limits=limits)
 
 
 def _security(hosts: tuple[str, ...]) -> TransportSecuritySettings:

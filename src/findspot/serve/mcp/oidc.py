@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -46,7 +46,7 @@ _MAX_SUBJECT_CHARS = 255
 
 
 class TokenRefusedError(Exception):
-    """A token that is not accepted; `code` is for metrics, the message for its holder."""
+    """A token that is not accepted; `code` is for the log, the message for its holder."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -147,8 +147,6 @@ class Issuer:
 
     def __init__(self, settings: OidcSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
-        self.fetches: Counter[str] = Counter()
-        """Fetches of the keys by their outcome."""
         self._clock = clock
         self._keys: dict[str | None, Mapping[str, Any]] = {}
         self._fetched_at = float("-inf")
@@ -249,11 +247,9 @@ class Issuer:
         try:
             keys = await asyncio.to_thread(_fetch_keys, self.settings.issuer)
         except ValueError as error:
-            self.fetches["error"] += 1
             self._failure = str(error)
             _log.error("the keys of %s cannot be fetched: %s", self.settings.issuer, error)
         else:
-            self.fetches["ok"] += 1
             self._keys, self._fetched_at = keys, self._clock()
 
 

@@ -27,7 +27,6 @@ from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
-from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.other_servers import server_names
 from findspot.serve.mcp.prompts import PROMPTS, instructions
 from findspot.serve.mcp.resources import (
@@ -64,7 +63,6 @@ def make_server(
     registry: Registry,
     library: Library,
     offers: Offers = OFFERS,
-    meter: Meter | None = None,
     terms: Terms = OPEN,
     *,
     state_key: bytes | None = None,
@@ -77,7 +75,7 @@ def make_server(
     """
     tasks = Tasks()
     calls = ToolCalls(library, tasks, terms, ending or library.ending)
-    tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
+    tools = _ToolHandlers(registry, calls, terms)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[str]:
@@ -118,10 +116,9 @@ def make_server(
 class _ToolHandlers:
     """Answers the requests about tools, on the terms of one server."""
 
-    def __init__(self, registry: Registry, calls: ToolCalls, meter: Meter, terms: Terms) -> None:
+    def __init__(self, registry: Registry, calls: ToolCalls, terms: Terms) -> None:
         self._registry = registry
         self._calls = calls
-        self._meter = meter
         self._terms = terms
         self._toolsets = terms.toolsets or settings_here().serve.toolsets
         """Those that were listed last: their tools can be called."""
@@ -140,12 +137,9 @@ class _ToolHandlers:
         tool = self._registry.find(params.name, self._toolsets)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        with self._meter.call(tool.name) as outcome:
-            if (refusal := self._refusal(context, tool)) is not None:
-                raise MCPError(types.INVALID_PARAMS, refusal)
-            result = await self._calls.answer(context, tool, params)
-            outcome.failed = isinstance(result, dict) and bool(result.get("isError"))
-            return result
+        if (refusal := self._refusal(context, tool)) is not None:
+            raise MCPError(types.INVALID_PARAMS, refusal)
+        return await self._calls.answer(context, tool, params)
 
     async def complete_results(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Middleware: add what the SDK's result types lack, and instructions about the tools offered."""
