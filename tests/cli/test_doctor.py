@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from findspot.core.config import load_settings
 from findspot.core.log import at_least, last_lines, log_file
-from findspot.serve.cli.doctor import Scrubber, State, watching
+from findspot.serve.cli.doctor import State, watching
 from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
@@ -118,61 +116,6 @@ def test_watches_too_few_for_the_project(make_project: Make, tmp_path: Path) -> 
     assert found.state is State.WARNING
     assert found.remedy == "sudo sysctl fs.inotify.max_user_watches=65536"
     assert watching(None, tmp_path / "elsewhere").state is State.OK
-
-
-class TestBundle:
-    SOURCE = "quixotic_zymurgy_of_the_source"
-    SECRETS = ("s3cret-http-token", "environment-key-value", "pass-in-the-address", "query-in-the-address")
-    TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-
-    def test_neither_source_nor_secrets_leak(
-        self, findspot: Program, make_project: Make, tmp_path: Path
-    ) -> None:
-        text = f"def {self.SOURCE}():\n    return 1\n"
-        root = make_project(**{"src/deep.py": text, ".env": "K=environment-file-value\n"})
-        findspot.home.mkdir()
-        token, key, password, query = self.SECRETS
-        endpoint = f"https://me:{password}@example.com/v1?key={query}"
-        (findspot.home / "config.json").write_text(
-            f'{{"http": {{"token": "{token}"}}, "embedding": {{"endpoint": "{endpoint}"}}}}'
-        )
-        env = {"MY_API_KEY": key, "HOME": str(tmp_path)}
-        assert findspot("index", root, env=env).code == 0
-        assert findspot("search", self.SOURCE, "--project", root, env=env).code == 0
-        write_log(
-            findspot,
-            LINE.format("INFO", f"12 files indexed below {tmp_path}"),
-            LINE.format("WARNING", f"the service said '{text.strip() * 3}' and {token}"),
-            LINE.format("WARNING", f"it doesn't hold '{text * 9}'"),
-            LINE.format("ERROR", f"refused 'this': {self.TOKEN} at {endpoint}"),
-            "Traceback (most recent call last):",
-            '  File "x.py", line 3, in read',
-            f"    raise ValueError({self.SOURCE!r})",
-            f"ValueError: {self.SOURCE}",
-        )
-        bundle = tmp_path / "report.zip"
-        done = findspot(*QUICK, root, "--bundle", bundle, env=env)
-        assert done.code == 0, done.out
-        assert "Look through it before you send it" in done.err
-        with zipfile.ZipFile(bundle) as opened:
-            parts = {name: opened.read(name).decode() for name in opened.namelist()}
-        assert set(parts) == {
-            "README.txt", "checks.json", "versions.json", "settings.json", "indexes.json", "findspot.log",
-        }  # fmt: skip
-        everything = "\n".join(parts.values())
-        private = (self.SOURCE, self.TOKEN, "environment-file-value", str(tmp_path), *self.SECRETS)
-        assert [value for value in private if value in everything] == []
-        assert "12 files indexed below ~" in parts["findspot.log"]
-        assert '  File "x.py", line 3, in read\nValueError\n' in parts["findspot.log"]
-        assert "refused 'this': [removed] at https://[removed]@example.com" in parts["findspot.log"]
-        assert '"files": ' in parts["indexes.json"]
-        assert '"numpy": ' in parts["versions.json"]
-
-    def test_short_values_are_no_secrets(self, tmp_path: Path) -> None:
-        settings = load_settings(environ={"FINDSPOT_HOME": str(tmp_path), "FINDSPOT_HTTP_TOKEN": "abcdefgh"})
-        scrub = Scrubber(settings, {"AUTH_MODE": "on", "DB_PASSWORD": "hunter2hunter2"})
-        assert scrub("turned on with hunter2hunter2, abcdefgh") == "turned on with [removed], [removed]"
-        assert scrub.values({"a": ["abcdefgh", 3], "b": None}) == {"a": ["[removed]", 3], "b": None}
 
 
 class TestLogs:

@@ -138,12 +138,7 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
     answers.append(pipe.call("reindex_file", path=str(project / "src/login.py")))
     answers.append(pipe.call("search_code", query="log_out"))
     for path in ("src/login.py", "src/keys.ts", "docs/login.md", "notebooks/login.ipynb"):
-        for address in (
-            f"findspot://outline/{path}",
-            f"findspot://chunk/1/{path}",
-            (project / path).as_uri(),
-        ):
-            answers.append(pipe.result("resources/read", {"uri": address}))
+        answers.append(pipe.result("resources/read", {"uri": (project / path).as_uri()}))
     assert "log_out" in json.dumps(answers)
     assert found(json.dumps(answers)) == set()
 
@@ -152,7 +147,7 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
     assert found(json.dumps(answers)) == set()
     assert not found_in_files(project / ".cortex")
 
-    bundle, exported, published = tmp_path / "b.zip", tmp_path / "index.zip", tmp_path / "published"
+    exported, published = tmp_path / "index.zip", tmp_path / "published"
     for command in (
         *(("search", question, "--json") for question in questions[:2]),
         *(("search", pattern, "--mode", "regex") for pattern in patterns[:2]),
@@ -165,7 +160,7 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
         ("files", "**"),
         ("activity",),
         ("logs",),
-        ("doctor", "--bundle", bundle),
+        ("doctor",),
         ("export", exported),
     ):
         done = findspot(*command, cwd=project)
@@ -181,10 +176,9 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
     assert found(findspot("documents", "search", "log", "--index", "notes").out) == set()
 
     pipe.close_input()
-    for archive in (bundle, exported):
-        with zipfile.ZipFile(archive) as parts:
-            parts.extractall(tmp_path / f"{archive.stem}-parts")
-        assert not found_in_files(tmp_path / f"{archive.stem}-parts")
+    with zipfile.ZipFile(exported) as parts:
+        parts.extractall(tmp_path / "parts")
+    assert not found_in_files(tmp_path / "parts")
     assert not found_in_files(published)
     assert not found_in_files(findspot.home)
     monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))

@@ -9,7 +9,6 @@ import signal
 import stat
 import string
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -95,10 +94,8 @@ def test_a_mask_covers_both_halves_of_an_aws_key(make: MakeFolder, serve: Serve)
         assert not pipe.call("search_code", query=guess, mode="regex")["structuredContent"]["results"]
 
 
-def test_what_is_shown_of_configurations_and_logs_has_no_secrets(
-    findspot: Program, make: MakeFolder, home: Path, tmp_path: Path
-) -> None:
-    """security 19, first-impression A9: set-up's diff, the bundle's log and `config` showed tokens."""
+def test_what_is_shown_of_configurations_has_no_secrets(findspot: Program, make: MakeFolder) -> None:
+    """security 19, first-impression A9: set-up's diff and `config` showed tokens."""
     user = make({".cursor/mcp.json": json.dumps({"mcpServers": {"x": {
         "command": "x", "args": ["--token", PASSWORD], "env": {"API_KEY": PASSWORD, "GH": TOKEN},
     }}}, indent=2)}, "user")  # fmt: skip
@@ -108,19 +105,6 @@ def test_what_is_shown_of_configurations_and_logs_has_no_secrets(
     assert '"findspot"' in shown.out
     in_json = findspot("setup", "--client", "cursor", "--dry-run", "--json", env=plain)
     assert quotes(shown.out + in_json.out) == []
-    (home / "logs").mkdir(parents=True, exist_ok=True)
-    record = "2026-01-01 00:00:00,000 WARNING findspot.x "
-    lines = [f"password={PASSWORD}", f"Authorization: Bearer {PASSWORD}", f"aws_secret_access_key={PASSWORD}"]
-    (home / "logs" / "findspot.log").write_text("".join(f"{record}{line}\n" for line in lines))
-    bundle = tmp_path / "report.zip"
-    done = findspot("doctor", "--bundle", bundle, env=plain)
-    assert done.code in (0, 1)
-    with zipfile.ZipFile(bundle) as parts:
-        texts = {name: parts.read(name).decode() for name in parts.namelist()}
-    assert "password=" in texts["findspot.log"]
-    assert quotes("".join(texts.values())) == []
-    if os.name == "posix":
-        assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux starts a browser by xdg-open")

@@ -497,9 +497,6 @@ def _keywords_of_rules() -> tuple[_Keywords, _Keywords]:
 
 REMOVED = "[removed]"
 
-NAMES_OF_SECRETS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
-"""Names of settings and variables whose values are private."""
-
 _QUOTED = re.compile(
     r"(?P<name>[\"']?[\w.-]*(?:auth|bearer|cookie|credential|key|passw|pwd|secret|token)[\w.-]*[\"']?"
     r"[ \t]*[:=][ \t]*)(?P<quote>[\"'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)",

@@ -1,4 +1,4 @@
-"""What goes into logs, bundles and differences has no secrets; the rest can still be read."""
+"""What goes into errors and differences has no secrets; the rest can still be read."""
 
 from __future__ import annotations
 

@@ -1,43 +1,31 @@
-"""`findspot doctor`: check everything Findspot needs, say what to do, and write a file for a bug report.
-
-All of that file goes through one `Scrubber`: it holds no source text and no secrets. Of a traceback only
-places and the kind of error are kept: a message may quote what was being read.
-"""
+"""`findspot doctor`: check everything Findspot needs, and say what to do."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import platform
-import re
 import shutil
 import stat
 import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import click
 
 from findspot import __version__
 from findspot.catalogue.known_clients import CLIENTS, Client, Machine
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
-from findspot.core.files import folder_bytes, replacing
-from findspot.core.log import RECORD, last_lines, log_file
-from findspot.core.model import IndexState, IndexStatus, SkipReason
+from findspot.core.files import folder_bytes
+from findspot.core.model import IndexState, SkipReason
 from findspot.core.paths import home_folder
 from findspot.core.platforms import native, python_command, python_environment, remote_kind
-from findspot.core.settings import KEYS, Settings
-from findspot.discover.secrets import NAMES_OF_SECRETS, redacted
-from findspot.discover.secrets import REMOVED as GONE
 from findspot.door.address import reason_for_none
 from findspot.door.connection import ask
 from findspot.engine import Engine
@@ -73,7 +61,6 @@ INOTIFY = Path("/proc/sys/fs/inotify")
 _SELF_TEST_S = 60
 _SERVER_S = 10.0
 _SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"hello {name}"\n'
-_BUNDLE_LINES = 2_000
 
 
 class State(StrEnum):
@@ -371,7 +358,7 @@ def _indexes(engine: Engine) -> Check:
 
 def self_test() -> Check:
     """Index and search a sample in processes and a folder of their own, so that nothing is left."""
-    remedy = "Run it again with -v, or report this with --bundle."
+    remedy = "Run it again with -v, and report what it prints."
     own = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
     with tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch, "sample")
@@ -398,7 +385,7 @@ def self_test() -> Check:
                     "self-test", f"`findspot {command}` ended with {done.returncode}: {said}", remedy
                 )
     if b'"greeting.py"' not in done.stdout:
-        return error("self-test", "a search of the sample found nothing", "Report this, with --bundle.")
+        return error("self-test", "a search of the sample found nothing", "Report this.")
     return ok("self-test", "a sample was indexed and found")
 
 
@@ -408,14 +395,8 @@ _MARKS = {State.OK: ("ok  ", "green"), State.WARNING: ("warn", "yellow"), State.
 @click.command()
 @path_or_project
 @click.option("--no-self-test", is_flag=True, help="Skip the test that indexes and searches a sample.")
-@click.option(
-    "--bundle",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.zip",
-    help="Also write a file for a bug report, without source text or secrets.",
-)
 @common
-def doctor(reply: Reply, project: str | None, no_self_test: bool, bundle: Path | None) -> None:
+def doctor(reply: Reply, project: str | None, no_self_test: bool) -> None:
     """Look at everything Findspot needs, and say what to do about what is wrong.
 
     Exit code 1 when something does not work; warnings alone are 0.
@@ -425,18 +406,13 @@ def doctor(reply: Reply, project: str | None, no_self_test: bool, bundle: Path |
         checks = [*machine_checks(opened.root if opened else None), *project_checks(engine, opened)]
         checks += [problem] if problem else []
         checks += [] if no_self_test else [self_test()]
-        if bundle:
-            settings = opened.settings if opened else engine.settings
-            names = _write_bundle(bundle, checks, settings, engine.projects())
     has_error = any(check.state is State.ERROR for check in checks)
     if reply.json:
         rows = [asdict(check) for check in checks]
-        output.emit({"checks": rows, "ok": not has_error, "bundle": str(bundle) if bundle else None})
+        output.emit({"checks": rows, "ok": not has_error})
     else:
         for check in checks:
             _show_check(check)
-        if bundle:
-            output.note(f"{bundle} holds {', '.join(names)}. Look through it before you send it.")
     if has_error:
         raise click.exceptions.Exit(1)
 
@@ -456,116 +432,3 @@ def _show_check(check: Check) -> None:
     output.line(f"{mark}  {check.name}: {check.text}", fg=None if check.state is State.OK else colour)
     if check.remedy:
         output.line(f"      → {check.remedy}", bold=True)
-
-
-_LEAST_SECRET_CHARS = 6
-"""Shorter values are words like `true`, which every text holds."""
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
-_QUERY = re.compile(r"(https?://[^\s?\"']+)\?[^\s\"']+")
-_QUOTE = re.compile(r"(?<!\w)(['\"`])(?:(?!\1).)*(\1|$)")
-_MOST_QUOTED = 60
-"""A message that quotes more, or beyond its line, quotes a text rather than a name."""
-_PLACE = re.compile(r'^\s+File "[^"]+", line \d+, in \S+$')
-_KIND = re.compile(r"^([\w.]*(?:Error|Exception|Warning|Interrupt|Exit))(?::|$)")
-_MOST_CHARS = 400
-
-_README = """\
-Made by `findspot doctor --bundle` for a bug report. It holds versions, settings without secrets, the
-findings of the doctor, figures of the indexes, and the last lines of the log. It holds no text of your
-files and no secrets; names of files may stand in the log. Look through it before you send it.
-"""
-
-
-class Scrubber:
-    """Removes secrets and personal paths from texts."""
-
-    def __init__(self, settings: Settings, environ: Mapping[str, str] = os.environ) -> None:
-        self._secrets = sorted(_secret_values(settings, environ), key=len, reverse=True)
-        self._home = str(Path.home())
-
-    def __call__(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, GONE)
-        text = redacted(text)
-        text = _QUERY.sub(rf"\1?{GONE}", _CREDENTIALS.sub(f"{GONE}@", text))
-        return text.replace(self._home, "~") if len(self._home) > 1 else text
-
-    def values(self, value: Any) -> Any:
-        """Return a value with every text in it scrubbed."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, dict):
-            return {self(str(name)): self.values(inner) for name, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.values(inner) for inner in value]
-        return value
-
-    def log(self, lines: Iterable[str]) -> list[str]:
-        """Return log lines that say what happened, without the text it happened with."""
-        return [self(line) for line in map(_bare, lines) if line]
-
-
-def _secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
-    named = {value for name, value in environ.items() if NAMES_OF_SECRETS.search(name)}
-    named |= {str(settings.values[key.name]) for key in KEYS if NAMES_OF_SECRETS.search(key.name)}
-    return {value for value in named if len(value) >= _LEAST_SECRET_CHARS}
-
-
-def _bare(line: str) -> str:
-    """Return a record without long quotations; of a traceback only the locations and the kind of error."""
-    if RECORD.match(line):
-        return _QUOTE.sub(_short, line)[:_MOST_CHARS]
-    if _PLACE.match(line):
-        return line[:_MOST_CHARS]
-    kind = _KIND.match(line)
-    return kind[1] if kind else ""
-
-
-def _short(quote: re.Match[str]) -> str:
-    return quote[0] if quote[2] and len(quote[0]) <= _MOST_QUOTED else GONE
-
-
-def _write_bundle(
-    path: Path, checks: Sequence[Check], settings: Settings, indexes: Sequence[tuple[str, IndexStatus]]
-) -> list[str]:
-    """Write the zip file; returns the names of what is in it."""
-    scrub = Scrubber(settings)
-    versions = {str(package.metadata["Name"]): package.version for package in metadata.distributions()}
-    values = {
-        "checks.json": scrub.values([asdict(check) for check in checks]),
-        "versions.json": dict(sorted(versions.items())),
-        "settings.json": scrub.values(_settings(settings)),
-        "indexes.json": scrub.values([_figures(identity, status) for identity, status in indexes]),
-    }
-    log = last_lines(log_file(home_folder()), _BUNDLE_LINES)[0]
-    parts = {"README.txt": _README} | {name: json.dumps(v, indent=2) + "\n" for name, v in values.items()}
-    parts["findspot.log"] = "\n".join(scrub.log(log)) + "\n"
-    with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for name, text in parts.items():
-            bundle.writestr(name, text)
-    return list(parts)
-
-
-def _settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings and their sources; of a secret only that it is set."""
-    values = {
-        name: GONE if NAMES_OF_SECRETS.search(name) and value else value
-        for name, value in settings.values.items()
-    }
-    return {"values": values, "sources": settings.sources, "warnings": settings.warnings}
-
-
-def _figures(identity: str, status: IndexStatus) -> dict[str, Any]:
-    """Return the figures of an index alone: names are not needed to help."""
-    return {
-        "id": identity,
-        "state": status.state,
-        "files": status.total_files,
-        "chunks": status.total_chunks,
-        "bytes": status.storage_bytes,
-        "updated": status.last_updated,
-        "model": status.model,
-        "strategy": status.strategy,
-        "skipped": status.skipped,
-        "lastError": (status.last_error or "").partition(":")[0] or None,
-    }
