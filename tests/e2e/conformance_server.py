@@ -15,21 +15,21 @@ from typing import Any
 import mcp_types as types
 import uvicorn
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import FindspotError
 from findspot.llm import Prompt as Question
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
-from findspot.serve.mcp.resources import Contents, Embedded, Offers, Prompt, PromptArgument, Resource
+from findspot.serve.mcp.resources import RESOURCE_NOT_FOUND
+from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tool import (
     READ_ONLY,
     STATUS_ICON,
     TEXT,
     Answer,
     Arguments,
-    Carried,
-    Media,
     Registry,
     TaskSupport,
     Tool,
@@ -40,7 +40,8 @@ from findspot.serve.mcp.tool_call import Call
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
-IMAGE, AUDIO = Media("image", PNG, "image/png"), Media("audio", WAV, "audio/wav")
+IMAGE = {"type": "image", "data": PNG, "mimeType": "image/png"}
+AUDIO = {"type": "audio", "data": WAV, "mimeType": "audio/wav"}
 NAME = {"name": {"type": "string"}}
 
 Work = Callable[[Call, Arguments], Awaitable[Answer]]
@@ -65,8 +66,16 @@ def tool(
     return offered
 
 
-def said(text: str, *more: Any) -> Answer:
-    return Answer({"status": "done"}, text, more=more)
+def said(text: str) -> Answer:
+    return Answer({"status": "done"}, text)
+
+
+def with_content(*parts: dict[str, Any]) -> Answer:
+    return Answer({}, passed_on={"content": list(parts), "structuredContent": {"status": "done"}})
+
+
+def embedded(uri: str, text: str, mime_type: str) -> dict[str, Any]:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": text}}
 
 
 def answering(name: str, answer: Answer) -> None:
@@ -77,18 +86,18 @@ def answering(name: str, answer: Answer) -> None:
 
 
 answering("test_simple_text", said("This is a simple text response for testing."))
-answering("test_image_content", said("", IMAGE))
-answering("test_audio_content", said("", AUDIO))
+answering("test_image_content", with_content(IMAGE))
+answering("test_audio_content", with_content(AUDIO))
 answering(
     "test_embedded_resource",
-    said("", Carried("test://embedded-resource", "This is an embedded resource content.", "text/plain")),
+    with_content(embedded("test://embedded-resource", "This is an embedded resource content.", "text/plain")),
 )
 answering(
     "test_multiple_content_types",
-    said(
-        "Multiple content types test:",
+    with_content(
+        {"type": "text", "text": "Multiple content types test:"},
         IMAGE,
-        Carried("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
+        embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
     ),
 )
 
@@ -290,55 +299,113 @@ async def input_then_task(call: Call, _arguments: Arguments) -> Answer:
     return said(f"Hello, {given.get('name')}!")
 
 
-RESOURCES = {
-    "test://static-text": Contents("text/plain", "This is the content of the static text resource."),
-    "test://static-binary": Contents("image/png", blob=PNG),
+RESOURCES: dict[str, types.TextResourceContents | types.BlobResourceContents] = {
+    "test://static-text": types.TextResourceContents(
+        uri="test://static-text",
+        mime_type="text/plain",
+        text="This is the content of the static text resource.",
+    ),
+    "test://static-binary": types.BlobResourceContents(
+        uri="test://static-binary", mime_type="image/png", blob=PNG
+    ),
 }
-OFFERED = (
-    *(Resource(uri, uri[7:], uri[7:], uri, found.mime_type) for uri, found in RESOURCES.items()),
-    Resource("test://template/{id}/data", "data", "Data", "Data of an id", "application/json"),
-)
 
 
-async def read(_call: Call, uri: str) -> Contents | None:
+async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
+    listed = [
+        types.Resource(uri=uri, name=uri[7:], description=uri, mime_type=found.mime_type)
+        for uri, found in RESOURCES.items()
+    ]
+    return types.ListResourcesResult(resources=listed)
+
+
+async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        uri_template="test://template/{id}/data", name="data", mime_type="application/json"
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def read(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    uri = str(params.uri)
     if uri.startswith("test://template/"):
         identity = uri.split("/")[3]
         data = {"id": identity, "templateTest": True, "data": f"Data for ID: {identity}"}
-        return Contents("application/json", json.dumps(data))
-    return RESOURCES.get(uri)
+        text = types.TextResourceContents(uri=uri, mime_type="application/json", text=json.dumps(data))
+        return types.ReadResourceResult(contents=[text])
+    if uri not in RESOURCES:
+        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        code = types.INVALID_PARAMS if modern else RESOURCE_NOT_FOUND
+        raise MCPError(code, "Resource not found", {"uri": uri})
+    return types.ReadResourceResult(contents=[RESOURCES[uri]])
 
 
-PROMPTS = (
-    Prompt("test_simple_prompt", "Simple", "Simple", (), lambda _: ["This is a simple prompt for testing."]),
-    Prompt(
-        "test_prompt_with_arguments",
-        "Arguments",
-        "With arguments",
-        (PromptArgument("arg1", "First", required=True), PromptArgument("arg2", "Second", required=True)),
-        lambda given: [f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"],
-    ),
-    Prompt(
-        "test_prompt_with_embedded_resource",
-        "Embedded",
-        "With a resource",
-        (PromptArgument("resourceUri", "Which", required=True),),
+Messages = Callable[[dict[str, str]], list[types.ContentBlock]]
+PROMPTS: dict[str, tuple[tuple[str, ...], Messages]] = {
+    "test_simple_prompt": ((), lambda _: [types.TextContent(text="This is a simple prompt for testing.")]),
+    "test_prompt_with_arguments": (
+        ("arg1", "arg2"),
         lambda given: [
-            Embedded(given["resourceUri"], Contents("text/plain", "Embedded resource content for testing.")),
-            "Please process the embedded resource above.",
+            types.TextContent(text=f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")
         ],
     ),
-    Prompt(
-        "test_prompt_with_image",
-        "Image",
-        "With an image",
-        (),
-        lambda _: [IMAGE, "Please analyze the image above."],
+    "test_prompt_with_embedded_resource": (
+        ("resourceUri",),
+        lambda given: [
+            types.EmbeddedResource(
+                resource=types.TextResourceContents(
+                    uri=given["resourceUri"],
+                    mime_type="text/plain",
+                    text="Embedded resource content for testing.",
+                )
+            ),
+            types.TextContent(text="Please process the embedded resource above."),
+        ],
     ),
-)
+    "test_prompt_with_image": (
+        (),
+        lambda _: [
+            types.ImageContent(data=PNG, mime_type="image/png"),
+            types.TextContent(text="Please analyze the image above."),
+        ],
+    ),
+}
+
+
+async def list_prompts(_context: Context, _params: Any) -> types.ListPromptsResult:
+    listed = [
+        types.Prompt(
+            name=name,
+            description=name,
+            arguments=[types.PromptArgument(name=each, description=each, required=True) for each in names],
+        )
+        for name, (names, _) in PROMPTS.items()
+    ]
+    return types.ListPromptsResult(prompts=listed)
+
+
+async def get_prompt(_context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    names, messages = PROMPTS[params.name]
+    given = params.arguments or {}
+    if missing := [name for name in names if not given.get(name)]:
+        raise MCPError(types.INVALID_PARAMS, f"Missing required argument: {missing[0]}")
+    content = [types.PromptMessage(role="user", content=block) for block in messages(given)]
+    return types.GetPromptResult(description=params.name, messages=content)
+
+
+async def complete(_context: Context, _params: Any) -> types.CompleteResult:
+    return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))
 
 
 def main() -> None:
-    app = make_app(Registry(TOOLS), Library(), offers=Offers(OFFERED, read, PROMPTS))
+    app = make_app(Registry(TOOLS), Library())
+    add = app.backend.server.add_request_handler
+    add("resources/list", types.PaginatedRequestParams, list_resources)
+    add("resources/templates/list", types.PaginatedRequestParams, list_templates)
+    add("resources/read", types.ReadResourceRequestParams, read)
+    add("prompts/list", types.PaginatedRequestParams, list_prompts)
+    add("prompts/get", types.GetPromptRequestParams, get_prompt)
+    add("completion/complete", types.CompleteRequestParams, complete)
     with _listening("127.0.0.1", 0) as listener:
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()

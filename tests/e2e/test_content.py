@@ -1,8 +1,7 @@
-"""What answers carry beside text: links, annotations, sound; resources, completions and prompts."""
+"""What answers carry beside text: links, annotations, sound; and the resources that links lead to."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import mcp_types as types
@@ -55,34 +54,24 @@ class TestResources:
         return contents.text
 
     def test_they_are_listed(self, server: Connection) -> None:
-        listed = server.portal.call(server.client.list_resources).resources
-        assert [str(resource.uri) for resource in listed] == ["findspot://status"]
+        assert server.portal.call(server.client.list_resources).resources == []
         templates = server.portal.call(server.client.list_resource_templates).resource_templates
         assert [template.uri_template for template in templates] == [
-            "findspot://outline/{+path}",
-            "findspot://chunk/{line}/{+path}",
             "file:///{+path}",
             "dep://{+path}",
             "findspot://results/{id}/{page}",
         ]
 
-    def test_the_status(self, server: Connection, shop: Path) -> None:
-        assert json.loads(self.read(server, "findspot://status"))["projectPath"] == str(shop)
-
-    def test_the_outline_of_a_file(self, server: Connection) -> None:
-        assert "verify_password" in self.read(server, "findspot://outline/src/auth/login.py")
-
-    def test_the_chunk_at_a_line(self, server: Connection) -> None:
-        assert "hash_password(given)" in self.read(server, "findspot://chunk/8/src/auth/login.py")
+    def test_some_lines_of_an_indexed_file(self, server: Connection, shop: Path) -> None:
+        address = (shop / "src/auth/login.py").as_uri()
+        whole = self.read(server, address)
+        assert self.read(server, f"{address}#L3-L4") == "\n".join(whole.split("\n")[2:4])
 
     @pytest.mark.parametrize(
         "uri",
         [
             "findspot://nothing",
-            "findspot://outline/gone.py",
-            "findspot://outline/../../etc/passwd",
-            "findspot://chunk/x/src/auth/login.py",
-            "findspot://chunk/99999/src/auth/login.py",
+            "findspot://results/guessed/1",
             "file:///etc/passwd",
         ],
     )
@@ -91,31 +80,3 @@ class TestResources:
             server.portal.call(server.client.read_resource, uri)
         assert refused.value.error.code == -32002
         assert refused.value.error.data == {"uri": uri}
-
-    def test_paths_are_completed(self, server: Connection) -> None:
-        about = types.ResourceTemplateReference(uri="findspot://outline/{+path}")
-        asked = {"name": "path", "value": "src/b"}
-        given = server.portal.call(server.client.complete, about, asked).completion.values
-        assert given == ["src/billing/invoice.ts", "src/billing/retry.go"]
-        inside = {"name": "path", "value": "LOGIN"}
-        given = server.portal.call(server.client.complete, about, inside).completion.values
-        assert given == ["src/auth/login.py", "tests/test_login.py"]
-
-
-class TestPrompts:
-    def test_they_are_listed_and_filled_in(self, server: Connection) -> None:
-        listed = server.portal.call(server.client.list_prompts).prompts
-        assert [prompt.name for prompt in listed] == ["explore_codebase", "find_where_to_change"]
-        change = {"change": "invoices are sent {twice}"}
-        (message,) = server.portal.call(server.client.get_prompt, "find_where_to_change", change).messages
-        assert isinstance(message.content, types.TextContent)
-        assert "invoices are sent {twice}" in message.content.text
-        (message,) = server.portal.call(server.client.get_prompt, "explore_codebase", {}).messages
-        assert isinstance(message.content, types.TextContent)
-        assert message.content.text.startswith("Explore this codebase and")
-
-    @pytest.mark.parametrize(("name", "given"), [("no_such", {}), ("find_where_to_change", {"change": " "})])
-    def test_what_is_missing(self, server: Connection, name: str, given: dict[str, str]) -> None:
-        with pytest.raises(MCPError) as refused:
-            server.portal.call(server.client.get_prompt, name, given)
-        assert refused.value.error.code == -32602

@@ -155,23 +155,16 @@ class TestRights:
                 assert told(client, tool, path) == expected, path
             assert told(nobody, tool, str(shop)) == expected
 
-    def test_no_list_resource_or_completion_tells(
-        self, team: tuple[str, Join], projects: dict[str, Path]
-    ) -> None:
+    def test_no_list_or_resource_tells(self, team: tuple[str, Join], projects: dict[str, Path]) -> None:
         with team[1](SHOP) as client:
             listed = client.values("list_projects")
             assert [found["path"] for found in listed["projects"]] == [str(projects["shop"])]
-            status = read(client, "findspot://status")
-            assert json.loads(status)["projectPath"] == str(projects["shop"])
-            reference = types.ResourceTemplateReference(uri="findspot://outline/{+path}")
-            asked = {"name": "path", "value": "src"}
-            found = client.portal.call(client.client.complete, reference, asked).completion.values
-            assert "src/auth/login.py" in found
+            assert "verify_password" in read(client, (projects["shop"] / "src/auth/login.py").as_uri())
         with team[1](NONE) as client:
             assert client.values("list_projects") == {"projects": [], "total": 0}
             with pytest.raises(MCPError) as failure:
-                read(client, "findspot://status")
-            assert "secret" not in str(failure.value)
+                read(client, (projects["secret"] / "src/auth/login.py").as_uri())
+            assert failure.value.error.message == "Resource not found"
 
     def test_folders_of_the_client_tell_nothing_either(
         self, team: tuple[str, Join], projects: dict[str, Path]

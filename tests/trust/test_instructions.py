@@ -9,7 +9,7 @@ from pathlib import Path
 
 from e2e.harness import Pipe
 from findspot.core.settings import TOOLSETS
-from findspot.serve.mcp.prompts import instructions
+from findspot.serve.mcp.instructions import instructions
 from findspot.serve.mcp.tools import all_tools
 
 from .conftest import MakeFolder
@@ -34,7 +34,7 @@ def test_instructions_name_what_is_offered_and_nothing_else() -> None:
 
 
 def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
-    """documents A5, security 18; the prompts, what errors recommend, and `--read-only` (protocol MISSING)."""
+    """documents A5, security 18; what errors recommend, and `--read-only` (protocol MISSING)."""
     project = make(CODE)
     sets = json.dumps(["catalogue", "documents"])
     with Pipe(home, project, FINDSPOT_TOOLSETS=sets) as pipe:
@@ -43,7 +43,7 @@ def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
         assert named_in(told) == offered
         assert {"search_tools", "search_index"} <= offered
         assert pipe.result("prompts/list", {})["prompts"] == []
-        assert pipe.error("prompts/get", {"name": "explore_codebase"}) == -32602
+        assert pipe.error("prompts/get", {"name": "no_such"}) == -32602
     with Pipe(home, project, "--read-only") as pipe:
         told = pipe.initialize()["instructions"]
         assert "index_codebase" not in told
@@ -55,5 +55,3 @@ def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
         missing = pipe.call("search_code", query="pay")
         assert missing["structuredContent"]["code"] == "INDEX_NOT_FOUND"
         assert named_in(json.dumps(missing)) == set()
-        change = {"name": "find_where_to_change", "arguments": {"change": "x"}}
-        assert "code_research" in json.dumps(pipe.result("prompts/get", change))

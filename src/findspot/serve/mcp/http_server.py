@@ -47,9 +47,8 @@ from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, gran
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
 from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
-from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
-from findspot.serve.mcp.server import OFFERS, make_server, settings_here
+from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
 
@@ -264,7 +263,6 @@ class Backend:
         registry: Registry,
         library: Library,
         security: TransportSecuritySettings,
-        offers: Offers = OFFERS,
         terms: Terms = OPEN,
     ) -> None:
         self._library = library
@@ -272,10 +270,10 @@ class Backend:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
         """By the name of their token; without tokens, by an empty name."""
-        server = make_server(registry, library, offers, terms)
-        server.middleware.append(self._count_sessions)
+        self.server = make_server(registry, library, terms)
+        self.server.middleware.append(self._count_sessions)
         self._sessions = StreamableHTTPSessionManager(
-            server,
+            self.server,
             security_settings=security,
             max_sessions=MAX_SESSIONS,
             max_request_body_size=MAX_BODY_BYTES,
@@ -369,7 +367,7 @@ class Gate:
         grants: Grants | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._backend = backend
+        self.backend = backend
         self._app = Bodies(backend, MAX_BODY_BYTES)
         self._grants = grants
         self._limits = limits
@@ -436,7 +434,7 @@ class Gate:
             await refusal(scope, receive, send)
 
     def _check_sessions(self, grant: Grant) -> None:
-        if self._backend.sessions_of(grant.name) >= TOKEN_SESSIONS:
+        if self.backend.sessions_of(grant.name) >= TOKEN_SESSIONS:
             raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
 
@@ -526,14 +524,13 @@ def make_app(
     library: Library,
     hosts: tuple[str, ...] = (),
     grants: Grants | None = None,
-    offers: Offers = OFFERS,
     *,
     limits: Limits | None = None,
     terms: Terms = OPEN,
 ) -> Gate:
     """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
     terms = replace(terms, guarded=grants is not None)
-    return Gate(Backend(registry, library, _security(hosts), offers, terms), grants=grants, limits=limits)
+    return Gate(Backend(registry, library, _security(hosts), terms), grants=grants, limits=limits)
 
 
 def _security(hosts: tuple[str, ...]) -> TransportSecuritySettings:

@@ -27,16 +27,9 @@ from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
+from findspot.serve.mcp.instructions import instructions
 from findspot.serve.mcp.other_servers import server_names
-from findspot.serve.mcp.prompts import PROMPTS, instructions
-from findspot.serve.mcp.resources import (
-    RESOURCES,
-    Offering,
-    Offers,
-    check_cursor,
-    complete_path,
-    read_resource,
-)
+from findspot.serve.mcp.resources import Offering, check_cursor
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
@@ -56,13 +49,10 @@ _ROOTS_CHANGED = "notifications/roots/list_changed"
 _MAX_NAME_CHARS = 60
 """As much of a name that a client sends as the log shows."""
 
-OFFERS = Offers(RESOURCES, read_resource, PROMPTS, complete_path)
-
 
 def make_server(
     registry: Registry,
     library: Library,
-    offers: Offers = OFFERS,
     terms: Terms = OPEN,
     *,
     state_key: bytes | None = None,
@@ -109,7 +99,7 @@ def make_server(
         _carried_state(state_key),
     ]
     TaskMethods(tasks).register(server)
-    Offering(offers, calls.new_call, tools.offered_names).register(server)
+    Offering(calls.new_call, tools.offered_names).register(server)
     return server
 
 

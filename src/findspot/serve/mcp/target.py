@@ -77,11 +77,6 @@ async def find_project(call: Call, given: str | None, *, exact: bool = False) ->
     return await in_project(call, given, lambda target: target, exact=exact)
 
 
-async def detected_project(call: Call) -> Target:
-    """Return the project around the server's own folder, whatever the client's roots are."""
-    return await call.quick(lambda engine: _detected(engine, exact=False))
-
-
 async def find_to_index(call: Call, given: str | None) -> Target:
     """Return the project that a call asks to index.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
@@ -302,25 +302,6 @@ class Link:
     priority: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
-    """Sound or a picture, passed on as it is."""
-
-    kind: Literal["audio", "image"]
-    data: str
-    """Base64."""
-    mime_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """A resource that travels with the answer."""
-
-    uri: str
-    text: str
-    mime_type: str
-
-
 class TaskSupport(StrEnum):
     """Whether a call may, must or cannot go on after its request is answered."""
 
@@ -338,7 +319,7 @@ class Answer:
     hint: str | None = None
     """What to do next, for the reader of an error."""
     is_error: bool = False
-    more: tuple[Link | Media | Carried, ...] = ()
+    links: tuple[Link, ...] = ()
     """What follows the text."""
     passed_on: dict[str, Any] | None = None
     """The result of another server, which replaces all of the above."""

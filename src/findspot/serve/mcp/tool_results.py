@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from findspot.core.errors import FindspotError, IndexNotFoundError
 from findspot.core.settings import TOOLSETS
 from findspot.search.token_budget import token_count
-from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool, sent_schema
+from findspot.serve.mcp.tool import Answer, Link, Registry, TaskSupport, Tool, sent_schema
 from findspot.serve.shapes import error_object
 
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
@@ -75,8 +75,8 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
     content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
-    more = (_more(part) for part in answer.more)
-    content += [part for part in more if version >= _SINCE.get(part["type"], version)]
+    if version >= _SINCE["resource_link"]:
+        content += map(link_content, answer.links)
     return {
         "resultType": "complete",
         "content": content,
@@ -106,15 +106,6 @@ def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
     return {"type": "text", "text": encodable(text), "annotations": annotations}
 
 
-def _more(part: Link | Media | Carried) -> dict[str, Any]:
-    if isinstance(part, Link):
-        return link_content(part)
-    if isinstance(part, Media):
-        return {"type": part.kind, "data": part.data, "mimeType": part.mime_type}
-    text = {"uri": part.uri, "mimeType": part.mime_type, "text": encodable(part.text)}
-    return {"type": "resource", "resource": text}
-
-
 def link_content(link: Link) -> dict[str, Any]:
     """Return a link for people to open; assistants have it in the structured content."""
     annotations = {"audience": ["user"], "priority": link.priority}
@@ -127,12 +118,6 @@ def link_content(link: Link) -> dict[str, Any]:
         "annotations": {name: value for name, value in annotations.items() if value is not None},
     }
     return {name: value for name, value in described.items() if value is not None}
-
-
-def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
-    if media.kind == "audio":
-        return types.AudioContent(data=media.data, mime_type=media.mime_type)
-    return types.ImageContent(data=media.data, mime_type=media.mime_type)
 
 
 def encodable(text: str) -> str:

@@ -282,7 +282,7 @@ def _rendered(
     link = _link(roots, values["results"][0]) if values["results"] else None
     room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
-    return _noted(project, results, Answer(values, text, more=(link,) if link else ()))
+    return _noted(project, results, Answer(values, text, links=(link,) if link else ()))
 
 
 def _noted(project: Asked, results: Results, answer: Answer) -> Answer:
