@@ -49,7 +49,7 @@ def test_packages_of_pypi_and_npm(findspot: Program, make_project: Callable[...,
     assert found["results"][0]["path"].startswith("dep://pypi/itsdangerous@2.2.0/itsdangerous/")
     found = findspot("search", "--dependency", "ms", "parse a time string", *at, "--json").json
     assert found["results"][0]["path"] == "dep://npm/ms@2.1.3/index.js"
-    signed = findspot("callees", "sign", *at).err
+    signed = findspot("callees", "sign", *at).out
     assert "dep://pypi/itsdangerous@2.2.0/itsdangerous/url_safe.py" in signed
     assert "class URLSafeSerializer" in signed
-    assert "dep://npm/@types/ms@2.1.0/index.d.ts" in findspot("callees", "pause", *at).err
+    assert "dep://npm/@types/ms@2.1.0/index.d.ts" in findspot("callees", "pause", *at).out

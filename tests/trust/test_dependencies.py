@@ -143,13 +143,15 @@ def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make
     assert f"main reaches {name} in 2 steps" in way.out
     assert f"{name} (at app.py:11)" in way.out
     assert f"{LABEL}/httpkit/retry.py:2" in way.out
-    callers = findspot("callers", name, cwd=project).err
+    callers = findspot("callers", name, cwd=project)
+    callers = callers.out + callers.err
     assert "A dependency defines it" in callers
     assert "Used at app.py:11." in callers
-    missing = findspot("callers", "absent.go", cwd=project).err
+    missing = findspot("callers", "absent.go", cwd=project)
+    missing = missing.out + missing.err
     assert "A dependency that cannot be read may define it (pypi/absent: not installed)." in missing
     assert "Used at app.py:7." in missing
-    assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).err
+    assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).out
 
 
 def test_the_sources_of_a_java_package(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
@@ -187,7 +189,7 @@ def test_packages_that_differ_never_share_an_index(findspot: Program, make: Make
         project = make(files | {f"{SITE}/httpkit/retry.py": text}, name, git=True)
         assert findspot("index", cwd=project).code == 0
         word = "good" if name == "first" else "evil"
-        assert f"Wait for {word}." in findspot("callees", "main", cwd=project).err
+        assert f"Wait for {word}." in findspot("callees", "main", cwd=project).out
         answer = findspot("search", "--dependency", "httpkit", "wait", "--json", cwd=project)
         assert word in answer.json["results"][0]["text"]
 

@@ -118,7 +118,7 @@ def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, find
 
     unknown = findspot("research", "what calls prise_of", cwd=project)
     assert unknown.code == 1
-    assert unknown.out.startswith("No definition named prise_of in the index. Did you mean price_of (")
+    assert unknown.err.startswith("No definition named prise_of in the index. Did you mean price_of (")
 
 
 def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(make: MakeFolder, serve: Serve) -> None:

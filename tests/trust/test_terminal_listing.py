@@ -136,6 +136,6 @@ def test_a_first_index_suggests_questions_that_it_answers(findspot: Program, mak
     assert callers[:2] == ["callers", "send_invoice"]
     best = findspot(*search).out.splitlines()[0]
     assert re.match(r"1  sender\.py:\d+-\d+  (strong|likely)  send_invoice", best)
-    assert all(f"{name}  " in findspot(*callers).out for name in ("billing", "renewal", "refunds"))
+    assert all(f"  {name}: " in findspot(*callers).out for name in ("billing", "renewal", "refunds"))
     again = findspot("index", root)
     assert "findspot search" not in again.out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from findspot.research.findings import (
     MIN_DEPTH,
     RELATIONS,
     Aim,
-    Findings,
     Focus,
     Inquiry,
 )
@@ -108,7 +107,7 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @update_option
     @common
     def verb(reply: Reply, name: str, **options: Any) -> None:
-        _answer(reply, _show_tree, relation=aim, symbol=name, **options)
+        _answer(reply, relation=aim, symbol=name, **options)
 
     return verb
 
@@ -155,14 +154,13 @@ def tests(reply: Reply, name: str | None, **options: Any) -> None:
 
 def _answer(
     reply: Reply,
-    show: Callable[[Findings], None] | None = None,
     *,
     project: str | None,
     update: bool,
     max_tokens: int | None = None,
     **asked: Any,
 ) -> None:
-    """Answer what is asked, as a report or as it is to be shown; an unknown name is an error."""
+    """Answer what is asked; an unknown name is an error."""
     inquiry = Inquiry(**asked)
     with open_index(project, reply, update=update) as index:
         if inquiry.symbol and (working_folder() / inquiry.symbol).is_file():
@@ -175,67 +173,12 @@ def _answer(
         output.warn(findings.warning)
     if reply.json:
         output.emit(fitted_findings(findings, max_tokens, full="question" not in asked))
-    elif show is not None:
-        show(findings)
+    elif findings.unknown:
+        output.note(findings.summary)
     else:
         output.lines(fitted_report(findings, max_tokens) if max_tokens else report(findings))
     if findings.unknown:
         raise click.exceptions.Exit(NOT_FOUND)
-
-
-def _show_tree(findings: Findings) -> None:
-    """Print each node below the one that led to it, with the line of the reference."""
-    starts = [node for node in findings.nodes if node.hop == 0]
-    hop = {node.id: node.hop for node in findings.nodes}
-    below: dict[str, list[tuple[str, str]]] = {}
-    for near, far, edge in findings.steps():
-        below.setdefault(near.id, []).append((far.id, f"{edge.path}:{edge.line}"))
-    for start in starts:
-        location = "" if start.id == start.path else f"  {start.path}:{start.start_line}"
-        output.line(f"{findings.names.get(start.id, start.id)}{location}", bold=True)
-        _show_below(findings, start.id, below, hop, set())
-    if not findings.edges:
-        output.note(findings.summary)
-    if findings.possible:
-        output.line("possibly", bold=True)
-    for place in findings.possible:
-        output.line(f"  {place.source}  {place.path}:{place.line}  ({place.reason})")
-    for text in findings.unresolved:
-        output.note(text)
-
-
-def _show_below(
-    findings: Findings,
-    node: str,
-    below: dict[str, list[tuple[str, str]]],
-    hop: dict[str, int],
-    shown: set[str],
-) -> None:
-    """Print what led to a node, deeper by a step; what is reached again is not followed again."""
-    shown.add(node)
-    for far, location in _one_per_file(below.get(node, ())):
-        if far == node:
-            output.line(f"{'  ' * (hop[node] + 1)}itself  {location}")
-        elif hop[far] == hop[node] + 1:
-            again = "  (see above)" if far in shown and below.get(far) else ""
-            name = "" if location.startswith(f"{far}:") else f"{findings.names.get(far, far)}  "
-            output.line(f"{'  ' * hop[far]}{name}{location}{again}")
-            if far not in shown:
-                _show_below(findings, far, below, hop, shown)
-
-
-def _one_per_file(places: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield each node that refers to another, and where; a file once, with all its lines."""
-    lines: dict[str, list[str]] = {}
-    for far, location in places:
-        if location.startswith(f"{far}:"):
-            lines.setdefault(far, []).append(location.removeprefix(f"{far}:"))
-    for far, location in places:
-        if far not in lines:
-            yield far, location
-        elif own := lines[far]:
-            yield far, f"{far}:{', '.join(dict.fromkeys(own))}"
-            lines[far] = []
 
 
 @click.command()
