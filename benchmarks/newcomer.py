@@ -87,7 +87,7 @@ def main() -> None:
             newcomer.step(line.replace("…", f"--quiet file://{ROOT}"), Path(name))
         check(newcomer.step(f'findspot "{QUESTION}" -n 1', newcomer.project))
         report("a right answer in an own project", newcomer.elapsed_s(), ANSWER_GOAL_S)
-        newcomer.step(f"{setup} --yes --no-index", newcomer.project)
+        newcomer.step(f"{setup} --yes", newcomer.project)
         check(asyncio.run(ask(newcomer.config, newcomer.project, newcomer.environment)))
         report("a right answer for a connected assistant", newcomer.elapsed_s(), CONNECTED_GOAL_S)
 

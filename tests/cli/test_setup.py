@@ -200,7 +200,7 @@ def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
 
 def test_the_command_that_is_written_answers(desk: Desk) -> None:
     desk.fill("cursor")
-    assert desk("--yes", "--no-index").code == 0
+    assert desk("--yes").code == 0
     entry = servers("cursor", desk.path("cursor").read_bytes())["findspot"]
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
@@ -245,28 +245,28 @@ def test_it_asks_first(desk: Desk) -> None:
     assert "Pass --yes" in refused.err
     run = desk.program.on_terminal
     answers = {"Write 1 file? [y/N]": "n\n"}
-    declined = run("setup", "--no-index", answers=answers, env=desk.env)
+    declined = run("setup", answers=answers, env=desk.env)
     assert declined.code == 1
     assert desk.contents() == before
     answers = {"Write 1 file? [y/N]": "y\n"}
-    agreed = run("setup", "--no-index", answers=answers, env=desk.env)
+    agreed = run("setup", answers=answers, env=desk.env)
     assert agreed.code == 0
     assert toolsets_in(desk, "cursor") == "project"
 
 
 def test_toolsets_are_chosen_once(desk: Desk) -> None:
     desk.fill("cursor", "claude-code")
-    assert desk("--yes", "--no-index", "--client", "cursor", "--toolsets", "project,documents").code == 0
-    done = desk("--yes", "--no-index")
+    assert desk("--yes", "--client", "cursor", "--toolsets", "project,documents").code == 0
+    done = desk("--yes")
     assert "`findspot setup --toolsets all` adds the others" in done.err
     assert (toolsets_in(desk, "cursor"), toolsets_in(desk, "claude-code")) == ("project,documents", "project")
     claude = desk.path("claude-code")
     claude.write_bytes(claude.read_bytes().replace(b'"alwaysLoad": true', b'"alwaysLoad": false'))
     before = desk.contents()
-    again = desk.program.on_terminal("setup", "--no-index", answers={}, env=desk.env)
+    again = desk.program.on_terminal("setup", answers={}, env=desk.env)
     assert again.code == 0, again.err
     assert desk.contents() == before, "neither a question nor a change"
-    assert desk("--yes", "--no-index", "--toolsets", "all").code == 0
+    assert desk("--yes", "--toolsets", "all").code == 0
     assert (toolsets_in(desk, "cursor"), toolsets_in(desk, "claude-code")) == ("all", "all")
     wrong = desk("--yes", "--toolsets", "everything")
     assert wrong.code == 2
@@ -276,7 +276,7 @@ def test_toolsets_are_chosen_once(desk: Desk) -> None:
 def test_toolsets_of_the_users_settings_are_left_to_them(desk: Desk) -> None:
     assert desk.program("config", "set", "--global", "toolsets", "documents", env=desk.env).code == 0
     desk.fill("cursor")
-    assert desk("--yes", "--no-index").code == 0
+    assert desk("--yes").code == 0
     assert servers("cursor", desk.path("cursor").read_bytes())["findspot"]["args"][-1] == "serve"
 
 
@@ -324,7 +324,7 @@ def test_a_malformed_file_is_left_alone(desk: Desk, name: str, broken: bytes, li
     desk.fill("gemini")
     desk.path(name).parent.mkdir(parents=True)
     desk.path(name).write_bytes(broken)
-    done = desk("--yes", "--no-index")
+    done = desk("--yes")
     assert done.code == 1
     assert str(desk.path(name)) in done.err
     assert line in done.err
@@ -407,13 +407,13 @@ def test_instructions_for_assistants(desk: Desk, make_project: Callable[..., Pat
     root = make_project(**{"CLAUDE.md": "# Rules\r\n\r\nBe kind.\r\n"})
     desk.fill("cursor")
     before = (root / "CLAUDE.md").read_bytes()
-    done = desk(root, "--instructions", "--no-index", "--yes")
+    done = desk(root, "--instructions", "--yes")
     assert done.code == 0, done.err
     page = (root / "CLAUDE.md").read_bytes()
     assert page.startswith(before)
     assert BEGIN.encode() in page
     assert page.count(b"\r\n") == page.count(b"\n")
-    assert desk(root, "--instructions", "--no-index", "--yes").code == 0
+    assert desk(root, "--instructions", "--yes").code == 0
     assert (root / "CLAUDE.md").read_bytes() == page
     assert desk("--undo", "--yes").code == 0
     assert (root / "CLAUDE.md").read_bytes() == before
@@ -426,26 +426,16 @@ def test_without_a_project_there_is_no_page_to_write(desk: Desk) -> None:
     assert desk.path("cursor").read_bytes() == CURSOR
 
 
-def test_on_a_terminal_it_offers_the_rest(desk: Desk, make_project: Callable[..., Path]) -> None:
+def test_on_a_terminal_it_offers_the_instructions(desk: Desk, make_project: Callable[..., Path]) -> None:
     root = make_project()
     desk.fill("cursor")
     answers = {
         "Write 1 file? [y/N]": "y\n",
         "Tell assistants in AGENTS.md when to search? [y/N]": "y\n",
-        f"Index {root} now? [y/N]": "y\n",
     }
     done = desk.program.on_terminal("setup", cwd=root, answers=answers, env=desk.env)
     assert done.code == 0, done.err
     assert (root / "AGENTS.md").read_text().startswith(BEGIN)
-    assert desk.program("status", root, "--json").json["status"] == "ready"
-
-
-def test_indexing_at_once_without_asking(desk: Desk, make_project: Callable[..., Path]) -> None:
-    root = make_project()
-    desk.fill("cursor")
-    done = desk(root, "--index", "--yes")
-    assert done.code == 0, done.err
-    assert desk.program("files", "*.py", "--project", root).out == "src/greet.py\n"
 
 
 TEAM_FILES = {
@@ -465,7 +455,7 @@ class TestProject:
     ) -> None:
         root = make_project(**TEAM_FILES)
         desk.fill("cursor")
-        assert desk("--yes", "--no-index").code == 0
+        assert desk("--yes").code == 0
         own = desk.contents()
         before = {name: (root / name).read_bytes() for name in TEAM_FILES}
 
@@ -494,7 +484,7 @@ class TestProject:
 
         again = desk("--project", "--yes", "--json", cwd=root)
         assert {step["action"] for step in again.json["steps"]} == {"unchanged"}
-        assert desk(root, "--instructions", "--no-index", "--yes").code == 0
+        assert desk(root, "--instructions", "--yes").code == 0
         assert {name: (root / name).read_bytes() for name in TEAM_WRITTEN} == after
 
         assert desk("--undo", "--project", "--yes", cwd=root).code == 0

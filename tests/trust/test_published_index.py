@@ -95,18 +95,16 @@ def test_a_committed_address_is_contacted_only_after_consent(
 
 
 def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, tmp_path: Path) -> None:
-    """Versions per commit and branch, exit codes, JSON and Markdown, no question."""
+    """Versions per commit and branch, exit codes, JSON, no question."""
     root, folder = make(FILES, git=True), tmp_path / "published"
     head = run_git(root, "rev-parse", "HEAD").strip()
-    summary = root.parent / "summary.md"
-    done = publisher("publish", folder, "--json", "--summary", summary, cwd=root)
+    done = publisher("publish", folder, "--json", cwd=root)
     assert (done.code, done.json["commit"], done.json["branch"], done.json["filesSent"]) == (
         0,
         head,
         "main",
         25,
     )
-    assert f"| version | {head[:12]} of main" in summary.read_text()
 
     (root / "m1.py").write_text("def changed(): pass\n")
     for unmark, mark in (
@@ -148,16 +146,13 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, tmp_pa
     assert [old["commit"] for old in cleaned.json["removed"]] == [head]
 
 
-def test_setup_names_the_address_for_a_team(findspot: Program, make: MakeFolder) -> None:
-    """Issue 24.4: `setup --project --published` writes the address, and undo takes it out."""
+def test_a_project_names_the_address_for_a_team(findspot: Program, make: MakeFolder) -> None:
     root = make(FILES | {".findspot.json": '{\n  "exclude": ["x/**"]\n}\n'}, git=True)
-    given = ("setup", "--project", "--published", "s3://indexes/shop", "--no-index", "--yes")
-    assert findspot(*given, cwd=root).code == 0
+    given = ("config", "set", "--project", "publishedAt")
+    assert findspot(*given, "s3://indexes/shop", cwd=root).code == 0
     assert json.loads((root / ".findspot.json").read_text()) == {
         "exclude": ["x/**"],
         "publishedAt": "s3://indexes/shop",
     }
-    assert findspot("setup", "--project", "--undo", "--yes", cwd=root).code == 0
-    assert (root / ".findspot.json").read_text() == '{\n  "exclude": ["x/**"]\n}\n'
     for address in ("file:///etc", "/srv/index", "https://example.com/x", "ftp://example.com"):
-        assert findspot("setup", "--project", "--published", address, "--yes", cwd=root).code == 2
+        assert findspot(*given, address, cwd=root).code == 2

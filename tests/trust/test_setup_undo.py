@@ -48,7 +48,7 @@ def test_undo_takes_out_our_entry_and_nothing_else(findspot: Program, user: dict
         "CODEX_HOME": "",
         "PATH": "/usr/bin:/bin",
     }
-    common = ("setup", "--yes", "--no-index", "--no-instructions")
+    common = ("setup", "--yes", "--no-instructions")
     shown = findspot("setup", "--dry-run", env=environment)
     as_json = findspot("setup", "--dry-run", "--json", env=environment)
     for secret in (TOKEN, "swordfish", "open-sesame"):

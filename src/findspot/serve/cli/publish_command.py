@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.config import ci_branch
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import translated_os_errors, write_atomic
 from findspot.core.git import Checkout, differing, read_checkout, untracked, unwatched
 from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
-_SUMMARY_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +64,6 @@ class _Published:
     help=f"Versions to keep per branch. Default: {KEEP_VERSIONS}.",
 )
 @click.option(
-    "--summary",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Add what was done to FILE, as Markdown.",
-)
-@click.option(
     "--ray", metavar="ADDRESS", help="Read, cut and embed on a Ray cluster: ray://HOST:PORT, or local."
 )
 @click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
@@ -89,7 +80,6 @@ def publish(
     allow_dirty: bool,
     keep_days: int,
     keep: int,
-    summary: Path | None,
     ray: str | None,
     listing: bool,
     remove: str | None,
@@ -122,7 +112,7 @@ def publish(
                 _require_clean(opened, checkout)
             opened.index.publishes_to = target
             done = _publish(opened, published, checkout, reply, (keep_days, keep))
-            _report(done, reply, summary)
+            _report(done, reply)
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -222,18 +212,15 @@ def _publish(
     return _Published(root, published.address, version, sent, removed, len(versions) - len(removed))
 
 
-def _report(done: _Published, reply: Reply, summary: Path | None) -> None:
+def _report(done: _Published, reply: Reply) -> None:
     version, sent = done.version, done.sent
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
     rows = [
-        ("version", f"{named}, {version.published_at}"),
         ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
         ("sent", f"{output.count(sent.files, 'file')}, {shapes.size(sent.bytes)}"),
         ("removed", output.count(len(done.removed), "old version")),
         ("versions", f"{done.versions:,}"),
     ]
-    if summary is not None:
-        _add_summary(summary, done.address, rows)
     if reply.json:
         output.emit(
             {
@@ -249,17 +236,7 @@ def _report(done: _Published, reply: Reply, summary: Path | None) -> None:
         )
         return
     output.line(f"{done.address}: {named} published", bold=True)
-    output.fields(rows[1:])
-
-
-def _add_summary(path: Path, address: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Add a table to a file, as build services collect them."""
-    lines = ["### Findspot index", "", f"Published at `{address}`", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
-    with translated_os_errors(path):
-        before = path.read_bytes() if path.is_file() else b""
-        text = "\n".join(map(output.clean, lines)) + "\n"
-        write_atomic(path.absolute(), before + text.encode(), _SUMMARY_MODE)
+    output.fields(rows)
 
 
 def _as_object(version: Version) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, TEAM, Client, Machine
-from findspot.core.config import check_committed, load_settings
+from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.git import ignored_files
 from findspot.core.paths import home_folder
-from findspot.core.settings import CATALOGUE_TOOLSET, PROJECT_FILE, PROJECT_TOOLSET, TOOLSETS
+from findspot.core.settings import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
@@ -40,27 +40,10 @@ CATALOGUE_FOLDER = ".please"
 """Where a project can name servers that only Findspot loads."""
 
 
-def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Refuse an address that a committed file cannot name."""
-    if value is None:
-        return None
-    try:
-        check_committed(config_files.PUBLISHED_AT, value, load_settings())
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-    return value
-
-
 @click.command()
 @click.argument("path", required=False)
 @click.option(
     "--project", "team", is_flag=True, help="Write the files that a team commits, instead of your own."
-)
-@click.option(
-    "--published",
-    metavar="ADDRESS",
-    callback=_committed_address,
-    help="With --project: where the project's index is published; .findspot.json names it.",
 )
 @click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
@@ -76,14 +59,9 @@ def _committed_address(_ctx: click.Context, _parameter: click.Parameter, value: 
     default=None,
     help="Tell assistants in the project's AGENTS.md or CLAUDE.md when to search. Default: ask.",
 )
-@click.option(
-    "--index/--no-index", "index_now", default=None, help="Index the project afterwards. Default: ask."
-)
 @yes_option
 @common
-def setup(
-    reply: Reply, *, team: bool, published: str | None, undo: bool, gateway: bool, show: bool, **given: Any
-) -> None:
+def setup(reply: Reply, *, team: bool, undo: bool, gateway: bool, show: bool, **given: Any) -> None:
     """Connect the assistants on this machine to Findspot.
 
     Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI, Zed,
@@ -95,20 +73,17 @@ def setup(
     calls their tools: the assistant reads three tools instead of all of theirs.
 
     With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
-    AGENTS.md. Commit them to connect the assistants of everybody who clones the project. --published names
-    an address, in .findspot.json, from which each of them can fetch a prebuilt index once they agree.
+    AGENTS.md. Commit them to connect the assistants of everybody who clones the project.
     """
     if team and (show or gateway):
         raise click.UsageError("--project goes with neither --print nor --gateway.")
-    if published and not team:
-        raise click.UsageError("--published goes with --project.")
     run = _Setup(reply, **given)
     if show:
         run.show()
     elif undo:
         run.undo(run.required_root() if team else None)
     elif team:
-        run.for_team(run.required_root(), published)
+        run.for_team(run.required_root())
     elif gateway:
         run.move_servers()
     else:
@@ -125,13 +100,12 @@ class _Setup:
     toolsets: tuple[str, ...]
     dry_run: bool
     instruct: bool | None
-    index_now: bool | None
     yes: bool
     journal: Journal = field(default_factory=lambda: Journal(home_folder()))
 
     def for_user(self) -> None:
         """Write the configurations of the clients on this machine."""
-        quiet = self.reply.json or self.dry_run or (self.yes and self.index_now is False)
+        quiet = self.reply.json or self.dry_run or self.yes
         root = None if quiet and not self.instruct else self._root()
         targets, default = self._targets(), default_toolsets()
         steps = [
@@ -141,24 +115,20 @@ class _Setup:
         if self.instruct:
             steps += instruction_steps(root, required=True)
         self._carry_out(steps)
-        if not self.dry_run and not self.reply.json:
-            if self.instruct is None and not self.yes:
-                self._offer_instructions(root)
-            _offer_index(root, self.index_now)
+        if self.instruct is None and not quiet:
+            self._offer_instructions(root)
         self._end_with_failures(steps)
 
-    def for_team(self, root: Path, published: str | None) -> None:
+    def for_team(self, root: Path) -> None:
         """Write the files that connect everybody who clones the project."""
         python = Python()
         steps = team_steps(root, self.names, spelled(self.toolsets), team_command(python))
         if self.instruct is not False:
             about = f"This project configures their server. {_needs(python)}"
             steps += instruction_steps(root, about_server=about)
-        steps += [published_step(root, published)] if published else []
         self._carry_out(steps)
         if not self.dry_run and not self.reply.json:
             _tell_team(root, [step.path for step in steps if step.change.needed], python)
-            _offer_index(root, self.index_now or False)
         self._end_with_failures(steps)
 
     def undo(self, below: Path | None) -> None:
@@ -411,20 +381,6 @@ def _tell_of_project_servers(catalogue: Catalogue) -> None:
             )
 
 
-def _offer_index(root: Path | None, wanted: bool | None) -> None:
-    if root is None or wanted is False:
-        return
-    with open_project(str(root), exact=True) as opened:
-        if opened.store.exists and not wanted:
-            return
-    if wanted or (can_ask() and agreed(f"Index {root} now?")):
-        from findspot.serve.cli.index_commands import index
-
-        index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Reply())
-    elif wanted is None:
-        output.line(f"Next: `findspot index {root}`, or ask your assistant to.")
-
-
 @click.command()
 def remind() -> None:
     """Remind an assistant of Findspot after a grep for a concept.
@@ -437,10 +393,6 @@ def remind() -> None:
     reminder.remind()
 
 
-_TITLES = {
-    config_files.INSTRUCTIONS: "Instructions for assistants",
-    config_files.SETTINGS: "Settings of the project",
-}
 _TAB = 4
 _MOST_CHARS = 300
 _TOOLSETS_OPTION = "--toolsets"
@@ -448,7 +400,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def title_of(owner: str) -> str:
-    return _TITLES.get(owner) or BY_NAME[owner].title
+    return "Instructions for assistants" if owner == config_files.INSTRUCTIONS else BY_NAME[owner].title
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,13 +508,6 @@ def instruction_steps(root: Path | None, *, required: bool = False, about_server
         return _step(config_files.INSTRUCTIONS, page, change, root)
 
     return [step(page) for page in config_files.pages(root)]
-
-
-def published_step(root: Path, address: str) -> Step:
-    """Return the step that names, in the project's settings, where its index is published."""
-    path = root / PROJECT_FILE
-    change = partial(config_files.with_setting, path, config_files.PUBLISHED_AT, address)
-    return _step(config_files.SETTINGS, path, change, root)
 
 
 def team_steps(root: Path, names: tuple[str, ...], toolsets: str, command: list[str]) -> list[Step]:

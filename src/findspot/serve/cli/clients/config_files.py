@@ -55,9 +55,6 @@ Each result names its file and lines, so read just those.
 _PAGES = ("AGENTS.md", "CLAUDE.md")
 INSTRUCTIONS = "instructions"
 """The owner of what is written to a project's page for assistants."""
-PUBLISHED_AT = "publishedAt"
-SETTINGS = "settings"
-"""The owner of what is written to a project's settings."""
 _MARK = "\ufeff"
 """The byte order mark, which some editors write; only the first character of a file can be one."""
 
@@ -312,11 +309,6 @@ def with_instructions(path: Path, about_server: str = "") -> Change:
     return _edited(path, lambda text: put_instructions(text, about_server))
 
 
-def with_setting(path: Path, name: str, value: str) -> Change:
-    """Return a project's settings with one key set."""
-    return _edited(path, lambda text: json_edit.put(text, (), {name: value}))
-
-
 def _edited(path: Path, edit: Callable[[str], str]) -> Change:
     before = read_config(path)
     try:
@@ -339,8 +331,6 @@ def _taken_out(record: Record, text: str, original: bytes | None) -> str:
     """Remove Findspot's entry, and the table of servers if setup made it; what it replaced comes back."""
     if record.owner == INSTRUCTIONS:
         return take_out_instructions(text)
-    if record.owner == SETTINGS:
-        return json_edit.take_out(text, (PUBLISHED_AT,))
     client = BY_NAME[record.owner]
     keys = (*client.keys, SERVER)
     text = _take_out(client, text, keys)
