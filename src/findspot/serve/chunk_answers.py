@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, left_out_note
+from findspot.core.model import Hit, Span
+from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, fit
 from findspot.serve.assistance_answers import cut
 from findspot.serve.search_answers import indented, one_line
-from findspot.text.snippet import best_column, best_line, shorten
+from findspot.text.snippet import best_column, best_line
 from findspot.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 MAX_CONTEXT_TOKENS = 1_200
 """The default where no project's settings are known."""
-
-_TEXT_CHARS = (1_200, 600, 300, 150)
-"""How long texts are when not all fit; then the last results are left out."""
-
-_SHORTEST_CHARS = 60
-"""Of the text and the title of a result where not even one fits otherwise."""
 
 _WARNING_SHARE = 3
 """A warning may take one third of a short answer."""
@@ -121,10 +116,25 @@ def _fitted(
     if len(sent(answer)) <= most:
         return answer
     found = _with_short_rest(found, most)
-    shown = _shown(whole, found.query, most - len(sent(render(found, (), LONGEST_NOTE))), measure)
-    shortened = sum(short != item for item, short in zip(whole, shown, strict=False))
-    note = left_out_note(len(whole), shortened=shortened, left_out=len(whole) - len(shown))
-    return render(found, shown, note)
+    room = most - len(sent(render(found, (), LONGEST_NOTE)))
+    weights = dict.fromkeys(tokens(found.query), 1.0)
+    hits = [_hit(place, result, weights) for place, result in enumerate(found.results)]
+    shown = fit(hits, room, lambda hit, _: measure(_shown(whole, hit)))
+    return render(found, [_shown(whole, hit) for hit in shown.hits], shown.note)
+
+
+def _hit(place: int, result: SearchResult, weights: Mapping[str, float]) -> Hit:
+    """Return a result as a hit of a search, whose path is its place, with the line that fits best."""
+    text = result.chunk.text
+    lines, focus = text.split("\n"), best_line(text, weights)
+    span, column = Span(1, len(lines)), best_column(lines[focus], weights)
+    kind = str(result.chunk.chunk_type)
+    return Hit(str(place), span, text, result.combined_score, kind, "", focus=focus + 1, focus_column=column)
+
+
+def _shown(whole: Sequence[Item], hit: Hit) -> Item:
+    item = whole[int(hit.path)]
+    return item | {"chunk": item["chunk"] | {"text": hit.text}}
 
 
 def _with_short_rest(found: FoundContext, max_chars: int) -> FoundContext:
@@ -134,52 +144,3 @@ def _with_short_rest(found: FoundContext, max_chars: int) -> FoundContext:
         stats = {name: value for name, value in stats.items() if not isinstance(value, list | dict)}
     warning = cut(found.warning, max_chars // _WARNING_SHARE) if found.warning else None
     return replace(found, warning=warning, stats=stats)
-
-
-def _shown(whole: Sequence[Item], query: str, room: int, measure: Callable[[Item], int]) -> list[Item]:
-    """Return the results with texts of the same length, as many as fit; the best get what is left over."""
-    weights = dict.fromkeys(tokens(query), 1.0)
-    forms = [tuple(_forms(item, weights)) for item in whole]
-    shown: list[Item] = []
-    sizes: list[int] = []
-    for level in range(len(_TEXT_CHARS)):
-        shown = [each[level + 1] for each in forms]
-        sizes = [measure(item) for item in shown]
-        if sum(sizes) <= room:
-            break
-    while shown and sum(sizes) > room:
-        shown.pop()
-        sizes.pop()
-    if not shown:
-        return [item for item in map(_shortest, whole[:1]) if measure(item) <= room]
-    left = room - sum(sizes)
-    for position, size in enumerate(sizes):
-        longest = next(form for form in forms[position] if measure(form) - size <= left)
-        shown[position], left = longest, left - (measure(longest) - size)
-    return shown
-
-
-def _forms(item: Item, weights: Mapping[str, float]) -> Iterator[Item]:
-    """Yield a result, then with ever shorter passages that hold the most of the query's words."""
-    text = item["chunk"]["text"]
-    yield item
-    focus = column = 0
-    if len(text) > _TEXT_CHARS[-1]:
-        focus = best_line(text, weights)
-        column = best_column(text.split("\n")[focus], weights)
-    for most in _TEXT_CHARS:
-        yield item | {"chunk": item["chunk"] | {"text": shorten(text, focus, most, column)}}
-
-
-def _shortest(item: Item) -> Item:
-    """Return as little of a result as says what and where it is."""
-    chunk = item["chunk"]
-    return item | {
-        "chunk": {
-            "id": chunk["id"],
-            "chunk_type": chunk["chunk_type"],
-            "title": cut(chunk["title"], _SHORTEST_CHARS),
-            "text": cut(chunk["text"].strip(), _SHORTEST_CHARS),
-            "metadata": {name: chunk["metadata"][name] for name in _PLACE if name in chunk["metadata"]},
-        }
-    }

@@ -65,7 +65,7 @@ def test_texts_become_their_best_passage_and_then_the_last_are_left_out(most: in
     assert values["total"] == 15
 
 
-@pytest.mark.parametrize("most", [2_000, 1_200, 400, 200])
+@pytest.mark.parametrize("most", [2_000, 1_200, 400])
 @pytest.mark.parametrize("text", [LINES, '"\\\t' * 400])
 def test_each_form_is_measured_by_itself(most: int, text: str) -> None:
     """Indentation makes text longer than JSON, escapes make JSON longer than text."""
@@ -75,19 +75,6 @@ def test_each_form_is_measured_by_itself(most: int, text: str) -> None:
     assert tokens_of(context_values(about, most)) <= most
     assert token_count(shown) > most * 0.7
     assert "of 10 results." in shown
-
-
-def test_a_result_that_fits_in_its_shortest_form_only_is_shown() -> None:
-    metadata: dict[str, Any] = {"file_path": "src/a.py", "start_line": 3, "end_line": 90, "notes": "x" * 900}
-    about = FoundContext([result(0, **metadata), result(1, **metadata)], "password", "A warning. " * 90)
-    values = context_values(about, 200)
-    assert tokens_of(values) <= 200
-    (only,) = values["results"]
-    assert only["chunk"]["metadata"] == {"file_path": "src/a.py", "start_line": 3, "end_line": 90}
-    assert values["warning"].endswith("To fit max_tokens: 1 shortened, 1 left out of 2 results.")
-    text = context_text(about, 200)
-    assert token_count(text) <= 200
-    assert text.startswith("1. src/a.py:3-90  title 0\n")
 
 
 def test_no_results_is_said_of_none_alone() -> None:
