@@ -27,7 +27,6 @@ def test_an_index_in_lancedb_of_an_older_version_is_made_anew(findspot: Program,
     found = findspot("search", "say hello", "--project", root, "--json").json
     assert found["results"][0]["path"] == "src/greet.py"
     assert findspot("status", root, "--json").json["store"] == "default"
-    assert findspot("store", "tidy", root).code == 0
 
 
 def test_a_prebuilt_index_is_taken_over_and_only_the_difference_indexed(

@@ -211,7 +211,7 @@ def test_nothing_but_publish_writes_to_an_address(
     assert ran.returncode == 0, ran.stderr
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     codes = {" ".join(line["words"][:2]): line for line in lines}
-    for done in ("search function_1", "index --store", "reindex --yes", "delete --yes", "store tidy"):
+    for done in ("search function_1", "index --store", "reindex --yes", "delete --yes"):
         assert codes[done]["code"] == 0, codes[done]
     assert codes["export a.findspot"]["code"] == 0
     assert objects(bucket) == before

@@ -84,22 +84,6 @@ def _detach(project: Project) -> None:
     decline_published(project)
 
 
-@store.command()
-@path_or_project
-@common
-def tidy(reply: Reply, project: str | None) -> None:
-    """Put small parts of the index of the project at PATH together, and let go of old ones.
-
-    A store looks after itself as it is written to; this does it now, for a schedule of your own.
-    """
-    with open_project(project, exact=True) as opened:
-        opened.store.maintenance.tidy()
-        status = opened.status(check_disk=False)
-    size = shapes.size(status.storage_bytes)
-    result = {"status": "success", "projectPath": status.project_path, "storageSize": size}
-    reply.give(result, f"{status.project_path}: {size}")
-
-
 @click.command()
 @_file
 @path_or_project
