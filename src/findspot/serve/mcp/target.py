@@ -73,8 +73,15 @@ def working_folder() -> Path:
 
 
 async def find_project(call: Call, given: str | None, *, exact: bool = False) -> Target:
-    """Return the project of a call."""
-    return await in_project(call, given, lambda target: target, exact=exact)
+    """Return the project of a call; where it is only a part of one, the answer will say so.
+
+    Tools that look are served from an index around the named folder, filtered to it; those that
+    delete an index (`exact`) take a named folder literally.
+    """
+    target = await _locate(call, given, exact=exact)
+    if target.under:
+        call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
+    return target
 
 
 async def find_to_index(call: Call, given: str | None) -> Target:
@@ -82,7 +89,7 @@ async def find_to_index(call: Call, given: str | None) -> Target:
 
     A folder that an index around it covers is a part of that one: two indexes of one file would differ.
     """
-    target = await _locate(call, given, lambda target: target)
+    target = await _locate(call, given)
     if target.under and not await call.quick(lambda _: covers(target.project, str(target.under))):
         return await find_project(call, given, exact=True)
     return target
@@ -112,24 +119,10 @@ def _working_folders() -> list[Path]:
     return [folder for folder in (here, find_root(here)) if folder and not home.is_relative_to(folder)]
 
 
-async def in_project(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
-    """Find the project of a call and do some work with it, in one thread.
-
-    Tools that look are served from an index around the named folder, filtered to it; those that
-    delete an index (`exact`) take a named folder literally.
-    """
-    return await _locate(call, given, lambda target: work(_with_note(call, target)), exact=exact)
-
-
-async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
+async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Target:
     locate = await _locator(call, None if given == "." else given, exact)
-
-    def work_with(target: Target) -> T:
-        call.project = target.asked
-        return work(target)
-
     try:
-        return await call.quick(lambda engine: work_with(locate(engine)))
+        target = await call.quick(locate)
     except PathNotFoundError as error:
         if call.client.grant is not None:
             error.hint = _BY_ADDRESS
@@ -140,13 +133,8 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
         if given not in (None, "."):
             raise
         folder = await _ask_for_folder(call)
-        return await call.quick(lambda engine: work_with(_named(engine, folder, Path(folder), exact)))
-
-
-def _with_note(call: Call, target: Target) -> Target:
-    """Return the target; where it is only a part of a project, the answer of the call will say so."""
-    if target.under:
-        call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
+        target = await call.quick(lambda engine: _named(engine, folder, Path(folder), exact))
+    call.project = target.asked
     return target
 
 
@@ -316,29 +304,18 @@ async def from_index(
     call: Call, named: str | None, work: Callable[[Target], T], *, by_path: bool = False
 ) -> T:
     """Answer from an index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
-    targets: list[Target] = []
-
-    def work_with(target: Target) -> T:
-        targets.append(target)
-        return work(target)
-
+    target = await find_project(call, named)
     try:
-        return await in_project(call, named, work_with)
+        return await call.quick(lambda _: work(target))
     except (DocsIndexNotFoundError, IndexFormatError):
         raise
     except IndexNotFoundError as missing:
-        if not targets:  # it was not found while looking for the project
-            raise
-        target = targets[-1]
-        if call.read_only:
-            raise PathNotIndexedError(target.named, missing) if by_path else missing from None
         question = f"{missing.user_message}\n{target.asked.root}"
-        if await call.client.user.accepts(question) is not Reply.YES:
+        if call.read_only or await call.client.user.accepts(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
-        if call.read_only or not targets:
+        if call.read_only:
             raise
-        target = targets[-1]
     await index(call, target.asked, {"projectPath": str(target.asked.root)})
     return await call.quick(lambda _: work(target))
 
