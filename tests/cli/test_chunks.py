@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from program import TIMEOUT_S, Program
+from program import Program
 
 Make = Callable[..., Path]
 NAMES = ["code-data.json", "code-definitions.json", "code-symbols.json", "doc-chunks.json"]
@@ -61,20 +60,3 @@ def test_search_takes_what_the_tool_takes(findspot: Program, make_project: Make)
     wrong = findspot("chunks", "search", "hello", "--chunk-types", "symbol", cwd=root)
     assert wrong.code == 2
     assert "'symbol' is no chunk type" in wrong.err
-
-
-def test_watch_writes_again_when_the_project_changes(findspot: Program, make_project: Make) -> None:
-    root = make_project()
-    with findspot.start("chunks", "export", root, "--watch") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert "chunks written" in process.stdout.readline()
-        while "Watching" not in process.stderr.readline():
-            pass
-        (root / "src" / "farewell.py").write_text("def farewell():\n    return 'bye'\n")
-        assert "chunks written" in process.stdout.readline()
-        value = json.loads((root / ".cortex" / "chunks" / "code-symbols.json").read_text())
-        assert "src/farewell.py symbols" in {chunk["title"] for chunk in value["chunks"]}
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+import threading
+from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from watchfiles import Change
 
 Reports = Generator[set[str], None, None]
 """Batches of changed paths, absolute; an empty one when nothing happened for a while."""
 
-Wanted = Callable[["Change", str], bool]
-
-
-class Stop(Protocol):
-    """Whether to stop; an event of `threading` is one."""
-
-    def is_set(self) -> bool: ...
-
 
 def reported(
     folders: Iterable[str | Path],
-    stop: Stop,
+    stop: threading.Event,
     *,
     tick_ms: int,
     step_ms: int,
-    gather_ms: int = 1_600,
-    recursive: bool = True,
-    wanted: Wanted | None = None,
+    gather_ms: int,
+    recursive: bool,
 ) -> Reports:
     """Yield changes as they are reported, until stopped; OSError where the system refuses to watch.
 
@@ -38,13 +26,12 @@ def reported(
     from watchfiles import watch
     from watchfiles._rust_notify import WatchfilesRustInternalError
 
-    stop_event: Any = stop
     source = watch(
         *folders,
-        watch_filter=wanted,
+        watch_filter=None,
         debounce=gather_ms,
         step=step_ms,
-        stop_event=stop_event,
+        stop_event=stop,
         rust_timeout=tick_ms,
         yield_on_timeout=True,
         raise_interrupt=False,
@@ -59,10 +46,3 @@ def reported(
         raise OSError(str(error)) from error
     finally:
         source.close()
-
-
-def but_for(ignored: Sequence[Path]) -> Wanted:
-    """Return all changes but those below these folders and those that tools make for themselves."""
-    from watchfiles import DefaultFilter
-
-    return DefaultFilter(ignore_paths=[str(path) for path in ignored])

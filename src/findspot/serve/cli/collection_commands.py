@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
-from findspot.core.file_events import but_for, reported
 from findspot.core.model import ChunkType
 from findspot.core.paths import expanded
 from findspot.search.token_budget import MIN_TOKENS
@@ -32,11 +29,8 @@ from findspot.serve.cli.options import (
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
-    from findspot.chunkfiles import ExportReport
-    from findspot.core.progress import CancelToken
     from findspot.core.settings import Settings
     from findspot.documents import Document
-    from findspot.project import Project
 
 
 _UNLIMITED = 1_000_000_000
@@ -53,22 +47,24 @@ def chunks() -> None:
 @click.option(
     "--output", "folder", metavar="FOLDER", help="Output folder. Default: .cortex/chunks in the project."
 )
-@click.option("--watch", is_flag=True, help="Keep running and update the files when the project changes.")
 @click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
 @common
-def export(reply: Reply, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
+def export(reply: Reply, project: str | None, folder: str | None, no_update: bool) -> None:
     """Write the chunks of the project at PATH, with their vectors, as four files.
 
     The index is brought up to date first, or made. Servers that read the files notice the change.
     """
+    from findspot.chunkfiles.searcher import export_project
+
     with open_project(project, exact=True) as opened, stoppable() as cancel:
         chosen = expanded(folder).absolute() if folder else None
         if not no_update:
-            _update(opened, reply, cancel)
-        report = _export(opened, chosen)
-        _show(report, reply)
-        if watch:
-            _follow(opened, chosen, report, reply, cancel)
+            with shown_progress(reply.json) as progress:
+                opened.update(progress=progress, cancel=cancel)
+        report = export_project(opened.root, opened.store, opened.settings, chosen)
+    result = {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
+    reply.give(result, f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
 
 
 @chunks.command("search")
@@ -124,49 +120,6 @@ def search_chunks(
 
 def _listed(names: str) -> tuple[str, ...]:
     return tuple(filter(None, (name.strip() for name in names.split(","))))
-
-
-def _update(project: Project, reply: Reply, cancel: CancelToken) -> None:
-    with shown_progress(reply.json) as progress:
-        project.update(progress=progress, cancel=cancel)
-
-
-def _export(project: Project, chosen: Path | None) -> ExportReport:
-    from findspot.chunkfiles.searcher import export_project
-
-    return export_project(project.root, project.store, project.settings, chosen)
-
-
-def _show(report: ExportReport, reply: Reply) -> None:
-    result = {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
-    reply.give(result, f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
-
-
-def _follow(
-    project: Project, chosen: Path | None, report: ExportReport, reply: Reply, cancel: CancelToken
-) -> None:
-    """Export again after each change of the index, until a signal comes."""
-    generation = report.generation
-    output.note("Watching for changes; press Ctrl-C to stop.")
-
-    def changed() -> None:
-        nonlocal generation
-        _update(project, reply, cancel)
-        with project.store.snapshot() as snapshot:
-            current = snapshot.generation
-        if current != generation:
-            written = _export(project, chosen)
-            generation = written.generation
-            _show(written, reply)
-
-    stop = SimpleNamespace(is_set=lambda: cancel.cancelled)
-    ignored = but_for((Path(report.folder), project.store.folder))
-    looked = False
-    for batch in reported([project.root], stop, tick_ms=1_000, step_ms=500, wanted=ignored):
-        if batch or not looked:  # once in any case: something may have changed before we watched
-            looked = True
-            changed()
 
 
 _STDIN = "-"
