@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from findspot.core.model import Hit, Span
 from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, fit
-from findspot.serve.assistance_answers import cut
-from findspot.serve.search_answers import indented, one_line
+from findspot.serve.search_answers import cut, indented, one_line
 from findspot.text.snippet import best_column, best_line
 from findspot.text.tokens import tokens
 

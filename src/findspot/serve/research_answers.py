@@ -26,8 +26,8 @@ from findspot.research.findings import (
 from findspot.research.impact import CERTAIN
 from findspot.research.module_map import ModuleMap
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
-from findspot.serve.assistance_answers import cut
 from findspot.serve.context_answers import context_text, fitted_regions
+from findspot.serve.search_answers import cut
 
 if TYPE_CHECKING:
     from findspot.graph import Outline

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +17,13 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_value
 from findspot.core.errors import FileLimitError, FindspotError
-from findspot.core.model import IndexReport, IndexStatus, SkipReason
+from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
-from findspot.core.progress import CancelToken, ignore_progress
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import IndexUnaskedError, LargeProjectError
-from findspot.serve.cli.first_index import FirstIndex
 from findspot.serve.cli.interaction import (
     agreed,
     can_ask,
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _LOOK_S = 0.5
+_FIRST_LOOK_S = 0.05
+_FEWEST = 25
+"""Files, those that fit the question best, that must be indexed before it is answered."""
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
 _MOST_SECRETS = 3
@@ -231,6 +237,49 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
             elif not project.is_followed:
                 notes.append(project.index.catch_up(progress, cancel))
     return " ".join(dict.fromkeys(filter(None, notes))) or None
+
+
+class FirstIndex:
+    """An indexing run that goes on after the question that began it was answered."""
+
+    def __init__(self, project: Project, question: str, cancel: CancelToken) -> None:
+        self.progress: ProgressSink = ignore_progress
+        """Where the run shows how far it is; somebody may look at times."""
+        self.run: Future[IndexReport] = Future()
+        self._project, self._question, self._cancel = project, question, cancel
+        self._begun = False
+
+    def begin(self, *, allow_large: bool) -> None:
+        """Begin to index, the files that may answer the question before the others."""
+        threads = ThreadPoolExecutor(2, "first-index")
+        likely = threads.submit(likely_files, self._project.root, self._question)
+        self.run = threads.submit(
+            copy_context().run,
+            lambda: self._project.update(
+                allow_large=allow_large,
+                first=lambda: () if likely.exception() else likely.result(),
+                progress=self._note,
+                cancel=self._cancel,
+            ),
+        )
+        threads.shutdown(wait=False)
+
+    def wait_for_first(self) -> None:
+        """Wait until files that may answer are indexed; an error ends the waiting."""
+        while not self.run.done():
+            if self._begun and int(self._project.store.meta().get("done", "0")) >= _FEWEST:
+                return
+            time.sleep(_FIRST_LOOK_S)
+        self.run.result()
+
+    def interrupt(self) -> None:
+        """Stop, because the process ends; the next question goes on with it."""
+        self._cancel.interrupt()
+        self.run.exception()
+
+    def _note(self, progress: Progress) -> None:
+        self._begun |= progress.phase == "indexing" and progress.done > 0
+        self.progress(progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from findspot.core.model import NOTHING_FITS, Hit, Results, Strength
-from findspot.serve.assistance_answers import assistance_lines
 from findspot.serve.cli import output
-from findspot.serve.search_answers import suggestion_lines
+from findspot.serve.search_answers import assistance_lines, suggestion_lines
 from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts
 

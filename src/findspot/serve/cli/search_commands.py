@@ -1,4 +1,4 @@
-"""`findspot search` and `findspot docs`: search the index."""
+"""`findspot search`, `docs` and `history`: search code, documentation and past changes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,29 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, words_of
 from findspot.core.shared_records import later
+from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import activity
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import OpenIndex, open_index
+from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
-from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
+from findspot.serve.cli.options import (
+    Choice,
+    Command,
+    Reply,
+    common,
+    joined,
+    limit_option,
+    project_option,
+    update_option,
+)
 from findspot.serve.cli.terminal import open_in_editor, paged
+from findspot.serve.history_answers import ask_history, commits_object, commits_text
 from findspot.serve.project_files import location
 from findspot.serve.query_options import MAX_LIMIT, MAX_TOP_K, query_of
 from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
+from findspot.workspace import projects_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,3 +226,30 @@ def _print(text: str, form: str | None) -> None:
         click.echo(text)
     else:
         output.lines(text)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="QUESTION... | PATH[:LINES] | SYMBOL")
+@limit_option(MAX_LIMIT, DEFAULT_LIMIT, "Commits")
+@project_option
+@common
+def history(reply: Reply, words: Sequence[str], limit: int, project: str | None) -> None:
+    """Search past changes for QUESTION, or show the commits that shaped a file, some lines or a symbol.
+
+    \b
+    findspot history why do we retry only twice
+    findspot history when was the option --legacy removed
+    findspot history src/shop/cart.py:10-40
+    findspot history CartService
+    """
+    with open_index(project, reply, update=True) as index:
+        with stoppable() as cancel, shown_progress(quiet=True) as progress:
+            for each in projects_of(index.asked):
+                each.history.update_soon()
+                each.history.wait(cancel, progress)
+        found = ask_history(index.asked, joined(words), limit)
+    if reply.json:
+        output.emit(commits_object(found))
+        return
+    with paged(wanted=True):
+        output.lines(commits_text(found))
