@@ -1,8 +1,7 @@
-"""What Findspot records on this machine, in one private file: questions, counts of use, calls of other tools.
+"""What Findspot records on this machine, in one private file: questions, and calls of other servers' tools.
 
-A question is stored with its secrets masked; of an answer, only the places that it names. The counts hold no
-query, path or text, and the log of calls no argument or answer, only sizes. The setting `activity` turns all
-of it off.
+A question is stored with its secrets masked; of an answer, only the places that it names. The log of calls
+holds no argument or answer, only sizes. The setting `activity` turns all of it off.
 """
 
 from __future__ import annotations
@@ -52,18 +51,18 @@ _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
 
 
-_COLUMNS = "time, client, project, tool, question, answers, found, outcome, duration_ms, tokens"
+_COLUMNS = "time, client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline"
 _RECORDS = SharedRecords(
     FILE_NAME,
-    "activity",
+    "questions",
     "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, client TEXT, "
     "project TEXT, tool TEXT, question TEXT, answers TEXT, found INTEGER, outcome TEXT, duration_ms REAL, "
-    "tokens INTEGER)",
+    "tokens INTEGER, baseline INTEGER)",
     "The record of activity",
 )
-_ADD = f"INSERT INTO activity ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD = f"INSERT INTO questions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TIDY = (
-    f"DELETE FROM activity WHERE id <= (SELECT MAX(id) FROM activity) - {MAX_ENTRIES} "
+    f"DELETE FROM questions WHERE id <= (SELECT MAX(id) FROM questions) - {MAX_ENTRIES} "
     f"OR time < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{MAX_DAYS} days')"
 )
 
@@ -85,7 +84,9 @@ class Entry:
     """`ok`, or the code of an error."""
     duration_ms: float
     tokens: int
-    """Of the answer."""
+    """Of the answer …"""
+    baseline: int | None = None
+    """… and, of a search, of 40 lines around each place that it names, which grep would have shown."""
     time: str = field(default_factory=utc_now)
 
 
@@ -108,13 +109,15 @@ def note_call(
     values: Mapping[str, Any],
     *,
     tokens: int,
+    baseline: int | None,
     duration_ms: float,
 ) -> None:
     """Store a tool call by what it was given and what it answered."""
     answers, found = answers_of(values)
     outcome = str(values.get("code") or "error") if values.get("error") or values.get("code") else "ok"
     question = next((value for name in _QUESTIONS if isinstance(value := given.get(name), str)), "")
-    note(Entry(client, str(project or ""), tool, question, answers, found, outcome, duration_ms, tokens))
+    about = client, str(project or ""), tool, question
+    note(Entry(*about, answers, found, outcome, duration_ms, tokens, baseline))
 
 
 def note(entry: Entry) -> None:
@@ -125,7 +128,7 @@ def note(entry: Entry) -> None:
     read = entry.question[:_READ_CHARS]
     question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(read))[:_QUESTION_CHARS]
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
-    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
+    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens, entry.baseline
     row = (entry.time, *cut, question, answers, *figures)
     _RECORDS.add(_ADD, row, tidy=_TIDY, every=_TIDY_EVERY)
 
@@ -153,7 +156,7 @@ def entries(
     """Return the newest entries, the newest first; only those of a project or client if it is named."""
     since = utc_day(min(days or MAX_DAYS, MAX_DAYS) - 1)
     rows = _RECORDS.rows(
-        f"SELECT {_COLUMNS} FROM activity WHERE ? IN ('', project) AND ? IN ('', client) AND time >= ? "
+        f"SELECT {_COLUMNS} FROM questions WHERE ? IN ('', project) AND ? IN ('', client) AND time >= ? "
         "ORDER BY id DESC LIMIT ?",
         (project, client, since, limit),
     )
@@ -161,9 +164,9 @@ def entries(
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    time, client, project, tool, question, answers, found, outcome, duration_ms, tokens = row
-    places = tuple(json.loads(answers))
-    return Entry(client, project, tool, question, places, found, outcome, duration_ms, tokens, time)
+    time, client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline = row
+    about = client, project, tool, question
+    return Entry(*about, tuple(json.loads(answers)), found, outcome, duration_ms, tokens, baseline, time)
 
 
 def summary(of: Iterable[Entry]) -> Summary:
@@ -181,21 +184,7 @@ def summary(of: Iterable[Entry]) -> Summary:
 
 def clear() -> None:
     """Delete all entries."""
-    _RECORDS.change("DELETE FROM activity")
-
-
-_COUNTS = SharedRecords(
-    FILE_NAME,
-    "searches",
-    "(day TEXT, surface TEXT, searches INTEGER, answered INTEGER, "
-    "shown INTEGER, baseline INTEGER, PRIMARY KEY (day, surface)) WITHOUT ROWID",
-    "The counts of use",
-)
-_COUNT = (
-    "INSERT INTO searches VALUES (?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET searches = searches + 1, "
-    "answered = answered + excluded.answered, shown = shown + excluded.shown, "
-    "baseline = baseline + excluded.baseline"
-)
+    _RECORDS.change("DELETE FROM questions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +196,19 @@ class Usage:
     answered: int
     """Searches that found something."""
     shown: int
-    """Tokens of the answers …"""
     baseline: int
-    """… and of 40 lines around each place that they name, which a reader with grep would have read."""
 
     @property
     def saved(self) -> int:
         return max(0, self.baseline - self.shown)
 
 
-def count_search(surface: str, roots: Roots, hits: Iterable[Hit], shown_chars: int) -> None:
-    """Count one search; counting never fails an answer."""
+def baseline_tokens(roots: Roots, hits: Iterable[Hit]) -> int:
+    """Return about how many tokens 40 lines around each place of an answer have."""
     by_path: dict[str, list[Hit]] = {}
     for hit in hits:
         by_path.setdefault(hit.path, []).append(hit)
-    baseline = sum(_chars_around(roots, path, listed) for path, listed in by_path.items())
-    figures = shown_chars // CHARS_PER_TOKEN, baseline // CHARS_PER_TOKEN
-    _COUNTS.add(_COUNT, (utc_day(), surface, bool(by_path), *figures))
+    return sum(_chars_around(roots, path, listed) for path, listed in by_path.items()) // CHARS_PER_TOKEN
 
 
 def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
@@ -246,18 +231,14 @@ def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
 
 
 def usage(since: str = "") -> list[Usage]:
-    """Return what was counted from a day on (`2026-01-15`), by surface."""
-    rows = _COUNTS.rows(
-        "SELECT surface, SUM(searches), SUM(answered), SUM(shown), SUM(baseline) FROM searches "
-        "WHERE day >= ? GROUP BY surface ORDER BY surface",
-        (since,),
+    """Return what was searched from a day on (`2026-01-15`), by surface."""
+    rows = _RECORDS.rows(
+        "SELECT CASE client WHEN ? THEN client ELSE 'assistant' END AS surface, COUNT(*), SUM(found > 0), "
+        "SUM(tokens), SUM(baseline) FROM questions WHERE baseline IS NOT NULL AND time >= ? "
+        "GROUP BY surface ORDER BY surface",
+        (COMMAND_LINE, since),
     )
     return [Usage(*row) for row in rows]
-
-
-def clear_usage() -> None:
-    """Forget everything that was counted."""
-    _COUNTS.change("DELETE FROM searches")
 
 
 _CALL_COLUMNS = "server, tool, client, outcome, duration_ms, argument_bytes, answer_bytes, time"

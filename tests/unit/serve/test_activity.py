@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,8 +55,9 @@ def test_the_places_of_an_answer(values: dict[str, object], places: tuple[str, .
 
 def test_long_questions_are_cut_and_arguments_are_left_out() -> None:
     given = {"query": "word " * 1_000, "content": "a whole document"}
-    activity.note_call("client", None, "search_code", given, {}, tokens=0, duration_ms=1)
-    activity.note_call("client", None, "call_tool", {"arguments": {"x": 1}}, {}, tokens=0, duration_ms=1)
+    figures: dict[str, Any] = {"tokens": 0, "baseline": None, "duration_ms": 1}
+    activity.note_call("client", None, "search_code", given, {}, **figures)
+    activity.note_call("client", None, "call_tool", {"arguments": {"x": 1}}, {}, **figures)
     stored = activity.entries()
     assert [len(each.question) for each in stored] == [0, 500]
 
@@ -67,7 +70,7 @@ def test_old_and_surplus_entries_are_deleted(monkeypatch: pytest.MonkeyPatch) ->
     for number in range(5):
         activity.note(entry(f"question {number}"))
     assert [each.question for each in activity.entries()] == ["question 4", "question 3", "question 2"]
-    assert activity._RECORDS.rows("SELECT COUNT(*) FROM activity") == [(3,)]
+    assert activity._RECORDS.rows("SELECT COUNT(*) FROM questions") == [(3,)]
 
 
 def test_entries_by_client_and_their_sum() -> None:
@@ -110,8 +113,18 @@ def test_forty_lines_around_each_place_are_counted_once_and_at_most_the_file(
     tmp_path: Path, lines: int, found: list[Hit], chars: int
 ) -> None:
     (tmp_path / "a.py").write_text("0123456789\n" * lines)
-    activity.count_search("assistant", Roots(tmp_path), found, 8)
-    assert activity.usage() == [activity.Usage("assistant", 1, 1, 2, chars // activity.CHARS_PER_TOKEN)]
+    assert activity.baseline_tokens(Roots(tmp_path), found) == chars // activity.CHARS_PER_TOKEN
+
+
+def test_searches_are_summed_by_surface() -> None:
+    for client in ("one", "two", activity.COMMAND_LINE):
+        activity.note(replace(entry("where", client=client), baseline=300))
+    activity.note(entry("no search"))
+    assert activity.usage() == [
+        activity.Usage("assistant", 2, 2, 200, 600),
+        activity.Usage("command line", 1, 1, 100, 300),
+    ]
+    assert activity.usage("2999-01-01") == []
 
 
 def call(tool: str, server: str = "files", outcome: CallEnd = CallEnd.OK) -> CallRecord:

@@ -192,7 +192,6 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     """Note a search once it has been answered."""
     shown = sum(len(hit.text) for hit in results.hits)
     places = tuple(f"{hit.path}:{hit.focus or hit.span.start}" for hit in results.hits)
-    activity.count_search(activity.COMMAND_LINE, roots, results.hits, shown)
     activity.note(
         activity.Entry(
             client=activity.COMMAND_LINE,
@@ -204,6 +203,7 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
             outcome="ok",
             duration_ms=results.elapsed_ms,
             tokens=shown // activity.CHARS_PER_TOKEN,
+            baseline=activity.baseline_tokens(roots, results.hits),
         )
     )
 

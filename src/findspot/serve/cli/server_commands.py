@@ -295,16 +295,13 @@ def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
 
 @click.command()
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
-@click.option("--clear", is_flag=True, help="Delete all counts.")
 @common
-def stats(reply: Reply, days: int | None, clear: bool) -> None:
+def stats(reply: Reply, days: int | None) -> None:
     """Show how much Findspot was used on this machine, and the tokens that its answers saved.
 
-    Only counts are stored, on this machine: no query, no path, no text. What was saved is an estimate: 40
-    lines around each place in an answer, minus the answer. docs/activity.md says how it is made.
+    It counts the record that `findspot activity` shows. What was saved is an estimate: 40 lines around each
+    place in an answer, minus the answer. docs/activity.md says how it is made.
     """
-    if clear:
-        activity.clear_usage()
     since = utc_day(days - 1) if days else ""
     counts = activity.usage(since)
     if reply.json:

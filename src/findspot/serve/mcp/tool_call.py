@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -42,6 +42,8 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
+    from findspot.core.model import Hit
+    from findspot.core.paths import Roots
     from findspot.workspace import Asked
 
 T = TypeVar("T")
@@ -89,6 +91,8 @@ class Call:
         """Whether the call may change nothing."""
         self.project: Asked | None = None
         """The project or workspace that the call turned out to be about."""
+        self.searched: tuple[Roots, Sequence[Hit]] | None = None
+        """What a search found, and below which roots."""
         self.library = library
         self._threads = threads
         self._keep_task = keep_task
@@ -354,8 +358,16 @@ def _record(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, durat
             return
         shown = answer.shown if answer.passed_on is None else json.dumps(answer.passed_on)
         root = project.root if project else None
-        values, tokens = answer.values, len(shown) // activity.CHARS_PER_TOKEN
-        activity.note_call(name, root, tool.name, given, values, tokens=tokens, duration_ms=duration_ms)
+        activity.note_call(
+            name,
+            root,
+            tool.name,
+            given,
+            answer.values,
+            tokens=len(shown) // activity.CHARS_PER_TOKEN,
+            baseline=activity.baseline_tokens(*call.searched) if call.searched else None,
+            duration_ms=duration_ms,
+        )
 
     later(note)
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Results
 from findspot.core.paths import SCHEME, Roots
-from findspot.core.shared_records import later
 from findspot.search.token_budget import MIN_TOKENS, token_count
-from findspot.serve import activity
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
@@ -247,6 +245,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
 
     def answer(target: Target) -> Answer:
         results = target.asked.search(replace(query, under=target.under), assistance, client)
+        call.searched = target.asked.roots, results.hits
         return _rendered(target.asked, _warned(results, arguments), arguments, corpus, call.client.name)
 
     if not assistance and query.dependency is None:
@@ -275,25 +274,14 @@ def _rendered(
     slim = shape == "slim"
     if form == COMPACT and shape != "only":
         text, values = lean_answer(results, corpus, limit, slim=slim)
-        return _noted(project, results, Answer(values, text))
+        return Answer(values, text)
     values = fitted_values(results, corpus, limit, full=form == "json", slim=slim)
     if shape == "only":
-        return _noted(project, results, Answer(values, single_line(results, len(values["results"]))))
+        return Answer(values, single_line(results, len(values["results"])))
     link = _link(roots, values["results"][0]) if values["results"] else None
     room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
-    return _noted(project, results, Answer(values, text, links=(link,) if link else ()))
-
-
-def _noted(project: Asked, results: Results, answer: Answer) -> Answer:
-    """Return the answer; it is counted once it has been sent."""
-
-    def note() -> None:
-        if project.settings.log.activity:
-            activity.count_search("assistant", project.roots, results.hits, len(answer.shown))
-
-    later(note)
-    return answer
+    return Answer(values, text, links=(link,) if link else ())
 
 
 def _link(roots: Roots, result: dict[str, Any]) -> Link:
