@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import toon_format
 
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve.cli.app import run
@@ -163,27 +162,6 @@ class TestOptions:
         assert paths(ask, "order", "--offset", "2", "-n", "3") == five[2:]
         assert len(paths(ask, "order")) == 10
 
-    @pytest.mark.parametrize("endings", ["go,kt", ".go, .kt", "*.go *.kt"])
-    def test_extensions(self, ask: Ask, endings: str) -> None:
-        found = {path.rpartition(".")[2] for path in paths(ask, "order", "--extensions", endings)}
-        assert found == {"go", "kt"}
-
-    def test_languages_globs_and_tests(self, ask: Ask) -> None:
-        assert {p.rpartition(".")[2] for p in paths(ask, "order", "--languages", "go,java")} == {
-            "go",
-            "java",
-        }
-        assert all(p.startswith("web/") for p in paths(ask, "order", "--path-filter", "web"))
-        assert not any(p.startswith("service/") for p in paths(ask, "order", "--exclude", "service/**"))
-        assert "worker/shipping_test.go" in paths(ask, "ship unknown country", "--include-tests", "yes")
-        assert "worker/shipping_test.go" not in paths(ask, "ship unknown country", "--include-tests", "no")
-
-    def test_modes_and_weights(self, ask: Ask) -> None:
-        assert paths(ask, "zzqxy", "--mode", "keyword") == []
-        assert paths(ask, r"def verify_\w+", "--mode", "regex") == ["service/auth/passwords.py"]
-        assert paths(ask, "order", "--semantic-weight", "0") == paths(ask, "order", "--mode", "keyword")
-        assert ask("search", "order", "--mode", "semantic", "--json").json["searchMode"] == "semantic"
-
     def test_matching_lines_of_a_pattern_are_named(self, ask: Ask) -> None:
         asked = ("search", r"def \w+", "--mode", "regex", "--path-filter", "service/auth/passwords.py")
         hits = ask(*asked, "--json").json["results"]
@@ -194,9 +172,6 @@ class TestOptions:
             assert lines
             assert all("def " in line for line in lines)
         assert f"matches in {', '.join(map(str, hits[0]['lines']))}" in ask(*asked, "--format", "compact").out
-
-    def test_similar_to_needs_no_query(self, ask: Ask) -> None:
-        assert paths(ask, "--similar-to", "docs/refunds.md:1-20")[0] == "service/orders/refunds.py"
 
     def test_a_folder_inside_the_project_is_a_filter(self, ask: Ask, shop: Program) -> None:
         found = paths(ask, "order", "--project", str(shop.cwd / "worker"))
@@ -226,11 +201,6 @@ class TestFormats:
             assert found[name] == (shop.cwd / name).read_text().rstrip("\n")
         assert "\x1b" not in done.out
         assert "\x9b" not in done.out
-
-    def test_toon_reads_back(self, ask: Ask) -> None:
-        as_json = ask("search", "needle", "--format", "json", "--extensions", "py")
-        as_toon = ask("search", "needle", "--format", "toon", "--extensions", "py")
-        assert toon_format.loads(as_toon.out) == json.loads(as_json.out)
 
     def test_compact_is_what_an_assistant_gets(self, ask: Ask) -> None:
         shown = ask("search", "order", "--format", "compact", "-n", "4").out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -118,22 +117,6 @@ def test_a_client_with_a_token(portal: BlockingPortal, home: Path, shop: Path, s
         carrier = create_mcp_http_client(headers={"Authorization": f"Bearer {TOKEN}"})
         with connected(portal, streamable_http_client(address, http_client=carrier)) as connection:
             assert connection.values("search_code", query="login")["results"]
-
-
-def test_many_calls_at_once_get_their_own_answers(
-    portal: BlockingPortal, address: str, server: Connection, shop: Path
-) -> None:
-    words = ["login", "invoice", "session", "retry"] * 10
-    with reached(portal, address, "legacy") as one, reached(portal, address, "2026-07-28") as two:
-
-        def ask(numbered: tuple[int, str]) -> bool:
-            number, word = numbered
-            asked = f"{word} {number}"
-            client = one if number % 2 else two
-            return bool(client.values("search_code", query=asked, path=str(shop))["query"] == asked)
-
-        with ThreadPoolExecutor(8) as pool:
-            assert all(pool.map(ask, enumerate(words)))
 
 
 def test_a_stop_ends_the_streams_on_which_clients_listen(home: Path, empty_folder: Path) -> None:

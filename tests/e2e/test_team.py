@@ -287,15 +287,3 @@ class TestLimits:
 def test_health_is_for_everyone(team: tuple[str, Join]) -> None:
     answer = request(team[0], "GET", path="/health")
     assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
-
-
-def test_many_clients_at_once_without_an_error(team: tuple[str, Join], projects: dict[str, Path]) -> None:
-    with team[1](SHOP) as one, team[1](ALL) as two, ThreadPoolExecutor(8) as pool:
-
-        def ask(number: int) -> int:
-            client = (one, two)[number % 2]
-            return len(
-                client.values("search_code", query=f"login {number}", path=str(projects["shop"]))["results"]
-            )
-
-        assert all(pool.map(ask, range(40)))
