@@ -48,7 +48,7 @@ def _at_the_door(arguments: list[str]) -> int:
         return _STOPPED
 
 
-_SERVED_HERE = ("--http", "--from", "--token", "--no-token", "--print-tools", "-h", "--help")
+_SERVED_HERE = ("--http", "--from", "--token", "--no-token", "-h", "--help")
 """Options of `serve` with which it is no pipe."""
 
 

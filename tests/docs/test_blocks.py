@@ -20,9 +20,11 @@ from findspot.catalogue.client_configs import Entry, parse_config, read_entry
 from findspot.catalogue.known_clients import CLIENTS
 from findspot.core.config import ci_branch
 from findspot.core.settings import KEYS, TOOLSETS
+from findspot.search.token_budget import token_count
 from findspot.serve.cli.app import COMMANDS
 from findspot.serve.cli.app import findspot as program
-from findspot.serve.mcp.tool_results import tool_tokens
+from findspot.serve.mcp.tool import Tool
+from findspot.serve.mcp.tool_results import wire_tool
 from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&")
@@ -222,6 +224,12 @@ def test_every_page_is_listed() -> None:
     listed = (ROOT / "docs" / "README.md").read_text("utf-8")
     pages = [*GENERATED, *(page.name for page in WRITTEN if page.name != "README.md")]
     assert [name for name in pages if f"]({name})" not in listed] == []
+
+
+def tool_tokens(tool: Tool) -> int:
+    """The tokens of a tool as a model sees it."""
+    sent = wire_tool(tool, enhanced=False)
+    return token_count(sent.model_dump_json(by_alias=True, include={"name", "description", "input_schema"}))
 
 
 def test_a_page_says_what_the_tools_cost() -> None:

@@ -130,25 +130,17 @@ _REACHED = (
     "changed. May be given several times.",
 )
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
-@click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and exit.")
 def serve(
     *,
     start: Callable[[Terms], None],
     read_only: bool,
     addresses: tuple[str, ...],
     toolsets: tuple[str, ...],
-    print_tools: bool,
 ) -> None:
     """Serve the tools over MCP on standard input and output.
 
     This is what an assistant starts; see the README for how to connect one.
     """
-    if print_tools:
-        from findspot.serve.mcp.tool_results import costs_page
-        from findspot.serve.mcp.tools import all_tools
-
-        click.echo(costs_page(all_tools()), nl=False)
-        return
     from findspot.serve.mcp.access import Terms
 
     if addresses:

@@ -1,4 +1,4 @@
-"""Tools, answers and errors as the protocol carries them, and what listing the tools costs in tokens."""
+"""Tools, answers and errors as the protocol carries them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import mcp_types as types
 from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
-from findspot.core.settings import TOOLSETS
-from findspot.search.token_budget import token_count
-from findspot.serve.mcp.tool import Answer, Link, Registry, TaskSupport, Tool, sent_schema
+from findspot.serve.mcp.tool import Answer, Link, TaskSupport, Tool, sent_schema
 from findspot.serve.shapes import error_object
 
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
@@ -33,8 +31,6 @@ _HINTS = {
 _FIXED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORRUPT"})
 
 _READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
-
-_SEEN_BY_MODELS = {"name", "description", "input_schema"}
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
 
@@ -179,21 +175,3 @@ def broken(error: Exception) -> Answer:
     detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
     values = {"code": INTERNAL_ERROR, "userMessage": UNEXPECTED, "developerMessage": detail}
     return Answer(values, UNEXPECTED, is_error=True)
-
-
-def tool_tokens(tool: Tool, *, enhanced: bool = False) -> int:
-    """Return the tokens of a tool as a model sees it: its name, description and input schema."""
-    sent = wire_tool(tool, enhanced=enhanced)
-    return token_count(sent.model_dump_json(by_alias=True, include=_SEEN_BY_MODELS))
-
-
-def costs_page(registry: Registry) -> str:
-    """Return each toolset with its tools, their tokens and the sum."""
-    lines: list[str] = []
-    total = 0
-    for toolset in TOOLSETS:
-        costs = [(tool.name, tool_tokens(tool)) for tool in registry.offered((toolset,))]
-        lines += [f"{toolset:<24}{sum(cost for _, cost in costs):>7,}"]
-        lines += [f"  {name:<22}{cost:>7,}" for name, cost in costs]
-        total += sum(cost for _, cost in costs)
-    return "\n".join([*lines, f"{'all':<24}{total:>7,}", ""])

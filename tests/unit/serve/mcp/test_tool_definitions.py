@@ -10,10 +10,9 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.core.settings import TOOLSETS
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.serve.mcp.tool import sent_schema
-from findspot.serve.mcp.tool_results import costs_page, tool_tokens, wire_tool
+from findspot.serve.mcp.tool_results import wire_tool
 from findspot.serve.mcp.tools import all_tools
 
 REQUESTS = [
@@ -87,14 +86,6 @@ def test_the_first_sentence_says_what_a_search_replaces() -> None:
             first = tool.description.split(". ")[0]
             assert "instead of" in first
             assert replaced[tool.name] in first.split("instead of")[1]
-
-
-def test_the_cost_of_each_toolset_is_the_sum_of_its_tools() -> None:
-    registry = all_tools()
-    page = costs_page(registry)
-    for toolset in TOOLSETS:
-        total = sum(tool_tokens(tool) for tool in registry.offered((toolset,)))
-        assert f"{toolset:<24}{total:>7,}\n" in page
 
 
 def test_the_documentation_says_more_than_a_model_reads() -> None:
