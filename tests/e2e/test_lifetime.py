@@ -94,20 +94,6 @@ def test_stray_output_never_reaches_the_client(
         assert "stray line of a child\n" in pipe.errors
 
 
-def test_odd_lines_do_not_end_the_server(pipe: Pipe) -> None:
-    pipe.send_line(b"")
-    pipe.send_line(b"this is no JSON")
-    pipe.initialize()
-    pipe.send_line(b'{"jsonrpc": "2.0", "id": 77, "method"')
-    pipe.send_line(b"\xff\xfe\x00 not even text")
-    pipe.send_line(b"[]")
-    pipe.send_line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}')
-    assert pipe.answer(pipe.ask("no/such/method", {}))["error"]["code"] == -32601
-    assert "result" in pipe.answer(pipe.ask("ping", {}))
-    status = pipe.answer(pipe.ask_tool("get_index_status", {}))["result"]
-    assert status["isError"] is False
-
-
 def test_an_unexpected_error_tells_no_internals(
     connect: Connect, server: Connection, shop: Path, home: Path, tmp_path: Path
 ) -> None:
