@@ -38,6 +38,14 @@ def ownership_note(project: Project) -> str:
     return f" This is your own index; the published one at {shared.address} stays." if shared else ""
 
 
+def rebuild_question(project: Project) -> str:
+    return f"This will rebuild the entire index. Continue?{ownership_note(project)}"
+
+
+def delete_question(project: Project) -> str:
+    return f"Delete the index for this project? This cannot be undone.{ownership_note(project)}"
+
+
 def package_around(project: Project, here: Path) -> str | None:
     """Return the package of a project that a folder belongs to: the nearest one with a marker of its own."""
     nearest = find_root(here)

@@ -34,14 +34,13 @@ from findspot.serve.cli.interaction import (
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.remote_terminal import remote_terminal
-from findspot.serve.project_files import ownership_note, refuse_empty
+from findspot.serve.project_files import rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
 
 if TYPE_CHECKING:
     from findspot.project import Project
 
-_REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _LOOK_S = 0.5
 _FIRST_LOOK_S = 0.05
 _FEWEST = 25
@@ -142,7 +141,7 @@ def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bo
     """
     with open_asked(project, flags, to_index=True) as asked:
         opened = asked.only()
-        confirm(f"{_REBUILD_QUESTION}{ownership_note(opened)}", yes, reply, about=str(opened.root))
+        confirm(rebuild_question(opened), yes, reply, about=str(opened.root))
         _index(opened, project, reply, {"message": "Index rebuilt successfully"}, force=True, yes=yes)
 
 

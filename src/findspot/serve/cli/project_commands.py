@@ -40,13 +40,12 @@ from findspot.serve.cli.project_choice import (
     open_engine,
     open_project,
 )
-from findspot.serve.project_files import find_files, ownership_note
+from findspot.serve.project_files import delete_question, find_files
 from findspot.serve.shapes import asked_status, project_object, skip_object, status_object, warned
 from findspot.workspace import Workspace, is_workspace
 
 _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
-_DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
 
 
 @click.command()
@@ -213,7 +212,7 @@ def delete(reply: Reply, project: str | None, yes: bool) -> None:
     with open_project(project, exact=True) as opened:
         root = str(opened.root)
         if opened.store.folder.exists():
-            confirm(f"{_DELETE_QUESTION}{ownership_note(opened)}", yes, reply, about=root)
+            confirm(delete_question(opened), yes, reply, about=root)
         deleted = opened.delete()
     message = "Index deleted successfully" if deleted else "There is no index to delete."
     result = {"status": "success" if deleted else "not_found", "projectPath": root, "message": message}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +16,7 @@ from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, matching, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
-from findspot.publishing.publisher import Publisher, Sent
+from findspot.publishing.publisher import Publisher
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """What one run did."""
-
-    project: str
-    address: str
-    version: Version
-    sent: Sent
-    removed: Sequence[Version]
-    versions: int
 
 
 @click.command()
@@ -111,8 +99,7 @@ def publish(
             if not allow_dirty:
                 _require_clean(opened, checkout)
             opened.index.publishes_to = target
-            done = _publish(opened, published, checkout, reply, (keep_days, keep))
-            _report(done, reply)
+            _publish(opened, published, checkout, reply, (keep_days, keep))
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -190,7 +177,7 @@ def _publish(
     checkout: Checkout,
     reply: Reply,
     keep: tuple[int, int],
-) -> _Published:
+) -> None:
     update_project(project, reply, force=False, yes=True)
     meta, counts = project.index.own.figures()
     version = Version(
@@ -208,35 +195,31 @@ def _publish(
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
         publisher.remove(removed)
-    root = str(project.root)
-    return _Published(root, published.address, version, sent, removed, len(versions) - len(removed))
-
-
-def _report(done: _Published, reply: Reply) -> None:
-    version, sent = done.version, done.sent
+    left = len(versions) - len(removed)
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
-    rows = [
-        ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
-        ("sent", f"{output.count(sent.files, 'file')}, {shapes.size(sent.bytes)}"),
-        ("removed", output.count(len(done.removed), "old version")),
-        ("versions", f"{done.versions:,}"),
-    ]
     if reply.json:
         output.emit(
             {
                 "status": "success",
-                "projectPath": done.project,
-                "address": done.address,
+                "projectPath": str(project.root),
+                "address": published.address,
                 **_as_object(version),
                 "filesSent": sent.files,
                 "bytesSent": sent.bytes,
-                "removed": [_as_object(old) for old in done.removed],
-                "versions": done.versions,
+                "removed": [_as_object(old) for old in removed],
+                "versions": left,
             }
         )
         return
-    output.line(f"{done.address}: {named} published", bold=True)
-    output.fields(rows)
+    output.line(f"{published.address}: {named} published", bold=True)
+    output.fields(
+        [
+            ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
+            ("sent", f"{output.count(sent.files, 'file')}, {shapes.size(sent.bytes)}"),
+            ("removed", output.count(len(removed), "old version")),
+            ("versions", f"{left:,}"),
+        ]
+    )
 
 
 def _as_object(version: Version) -> dict[str, Any]:

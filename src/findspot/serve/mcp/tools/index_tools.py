@@ -40,7 +40,7 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import enclosing_note, overlap_note, ownership_note
+from findspot.serve.project_files import delete_question, enclosing_note, overlap_note, rebuild_question
 from findspot.serve.shapes import (
     asked_status,
     counts,
@@ -65,10 +65,6 @@ RUN_COUNTS: dict[str, Schema] = {
     "duration": TEXT,
 }
 
-
-REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
-
-DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
 
 STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
@@ -151,7 +147,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
     project, confirmed = target.project, arguments["confirm"]
     about = {"projectPath": str(project.root)}
-    await agree(call, f"{REBUILD_QUESTION}{ownership_note(project)}", about, confirmed=confirmed, needed=True)
+    await agree(call, rebuild_question(project), about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
     return Answer(
@@ -173,8 +169,7 @@ async def _delete_index(call: Call, arguments: Arguments) -> Answer:
     project = (await find_project(call, arguments["project"], exact=True)).project
     about = {"projectPath": str(project.root)}
     if await call.quick(lambda _: project.store.folder.exists()):
-        question = f"{DELETE_QUESTION}{ownership_note(project)}"
-        await agree(call, question, about, confirmed=arguments["confirm"], needed=True)
+        await agree(call, delete_question(project), about, confirmed=arguments["confirm"], needed=True)
     deleted = await call.quick(lambda _: project.delete())
     if not deleted:
         return Answer({"status": "not_found", **about, "message": "There is no index to delete."})
