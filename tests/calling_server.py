@@ -1,7 +1,7 @@
 """A small MCP server on pipes for tests of calls; needs nothing but Python.
 
 Tools: echo (its arguments and its pid), content (every type), structured, failing (isError), slow (progress,
-then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation), sample,
+then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation),
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
 length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
@@ -35,7 +35,7 @@ CANCELLED: list[Any] = []
 PROVOKED = threading.Event()
 LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
-    "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
+    "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
     "late", "provoke", "half", "deep", "invalid", "refuse", "environ", "roots", "research",
     "cancelled_tasks",
@@ -122,9 +122,6 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(
             json.dumps(request("elicitation/create", {"message": "Which?", "requestedSchema": schema}))
         )
-    if name == "sample":
-        messages = [{"role": "user", "content": {"type": "text", "text": "hello"}}]
-        return text(json.dumps(request("sampling/createMessage", {"messages": messages, "maxTokens": 9})))
     if name == "large":
         return text("x" * arguments["bytes"])
     if name == "chatty":
@@ -227,7 +224,7 @@ def handle(message: dict[str, Any]) -> None:
     elif method == "ping":
         send(id=number, result={})
     elif method == "tools/list":
-        asking = ["asking"] if {"elicitation", "sampling", "roots"} <= CLIENT.keys() else []
+        asking = ["asking"] if {"elicitation", "roots"} <= CLIENT.keys() else []
         tools = [tool(name) for name in [*NAMES, *ADDED, *asking]]
         send(id=number, result={"tools": tools})
     elif method.startswith("tasks/") or (method == "tools/call" and "task" in params):

@@ -391,23 +391,6 @@ def test_resources_prompts_and_messages_of_agreed_servers(
     assert "the note" in json.dumps(other.result("resources/read", {"uri": f"{notes}1"}))
 
 
-def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:
-    """Sampling passes through if it was agreed for that server."""
-    pipe = serve(gateway.root, capabilities={"sampling": {}}, HOME=str(gateway.user))
-    refused = pipe.call("call_tool", name="any__think")
-    assert refused["isError"]
-    assert "No language model can be asked" in json.dumps(refused)
-    assert gateway.run("enable", "any__think", "--sampling").code == 2, "it is for a server"
-    done = gateway.run("enable", "any", "--sampling")
-    assert done.code == 0, done.err
-    number = pipe.ask_tool("call_tool", {"name": "any__think"})
-    asked = pipe.until("sampling/createMessage")
-    assert (asked["maxTokens"], asked["messages"][0]["content"]["text"]) == (5, "Think.")
-    answer = {"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m"}
-    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": answer})
-    assert pipe.answer(number)["result"]["content"][0]["text"] == "m: hm"
-
-
 def test_a_question_of_a_server_reaches_a_client_without_sessions(gateway: Gateway, home: Path) -> None:
     """From 2026-07-28 on the call is answered with the question, and goes on when called again."""
     person = Person(content={"name": "Ada"})

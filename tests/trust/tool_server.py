@@ -94,10 +94,6 @@ async def answer(context: Any, name: str, given: dict[str, Any]) -> types.CallTo
         form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
         reply = await session.elicit_form("Who are you?", form, context.request_id)
         return text(f"{reply.action} {(reply.content or {}).get('name')}")
-    if name == "think":
-        message = types.SamplingMessage(role="user", content=types.TextContent(text="Think."))
-        said = await session.create_message([message], max_tokens=5, related_request_id=context.request_id)
-        return text(f"{said.model}: {said.content.text}")
     if name == "add":
         total = given["a"] + given["b"]
         return text(str(total), structured_content={"status": total, "code": None})

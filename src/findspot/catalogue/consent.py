@@ -112,18 +112,6 @@ class Agreements:
             known = stored["tools"].setdefault(_key(spec), {})
             known |= {tool.own_name: [_tool_digest(tool), always] for tool in tools}
 
-    def allows_sampling(self, spec: ServerSpec) -> bool:
-        """Return whether the user lets exactly this server ask the language model of whoever calls it."""
-        stored = self._current()
-        return _is_agreed(stored, spec) and _digest(stored["key"], spec.launch) in stored["sampling"]
-
-    def allow_sampling(self, spec: ServerSpec, allowed: bool) -> None:
-        """Store whether a server that was agreed to may ask the language model of whoever calls it."""
-        with changing(self.path, self._read) as stored:
-            digest = _digest(stored["key"], spec.launch)
-            others = [other for other in stored["sampling"] if other != digest]
-            stored["sampling"] = [*others, digest] if allowed else others
-
     def digest(self, spec: ServerSpec) -> str:
         """Return a hash of the values that a server gets, with variables expanded."""
         try:
@@ -150,11 +138,10 @@ class Agreements:
                     server: {name: (str(digest), always is True) for name, (digest, always) in of.items()}
                     for server, of in stored.get("tools", {}).items()
                 }
-                sampling = list(stored.get("sampling", ()))
-                return {"key": key, "servers": servers, "sampling": sampling, "tools": tools}
+                return {"key": key, "servers": servers, "tools": tools}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
-        return {"key": "", "servers": {}, "sampling": [], "tools": {}}
+        return {"key": "", "servers": {}, "tools": {}}
 
 
 def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:

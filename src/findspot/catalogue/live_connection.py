@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
-    SampleAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
-
 Answer = TypeVar("Answer")
 
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
@@ -110,7 +108,6 @@ class CallHandlers:
 
     on_progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None
     on_elicit: Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]] | None = None
-    on_sample: Callable[[types.CreateMessageRequestParams], Awaitable[SampleAnswer]] | None = None
     on_log: Callable[[types.LoggingMessageNotificationParams], Awaitable[None]] | None = None
 
 
@@ -491,7 +488,6 @@ class LiveConnection:
             async with ClientSession(
                 dispatcher=self._dispatcher,
                 elicitation_callback=self._elicit,
-                sampling_callback=self._sample,
                 list_roots_callback=self._list_roots,
                 message_handler=self._hear,
             ) as session:
@@ -505,16 +501,6 @@ class LiveConnection:
         handler = call and call.handlers.on_elicit
         answer = await call.ask(lambda: handler(params)) if call and handler else None
         return answer or types.ElicitResult(action="cancel")
-
-    async def _sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
-        import mcp_types as types
-
-        call = self._asked()
-        handler = call and call.handlers.on_sample
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ErrorData(
-            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
-        )
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
         import mcp_types as types

@@ -163,7 +163,7 @@ class ToolCaller:
                 client=self._client,
                 timeout_s=limit_s,
                 spent_s=spent_s,
-                handlers=self._allowed(handlers, spec),
+                handlers=_checked(handlers(spec.name)) if handlers else None,
                 as_task=tool.runs_as_task,
             )
             outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -189,18 +189,6 @@ class ToolCaller:
         if always or changed:
             agree = partial(agreements.agree_to_tools, spec, [asked.tool], always=always)
             await anyio.to_thread.run_sync(agree)
-
-    def _allowed(self, handlers: HandlersOf | None, spec: ServerSpec) -> CallHandlers | None:
-        """Return the handlers without the client's language model, unless the user lets the server use it."""
-        if handlers is None:
-            return None
-        made = handlers(spec.name)
-        made = replace(made, on_elicit=made.on_elicit and only_web_addresses(made.on_elicit))
-        return (
-            made
-            if self._catalogue.registry.agreements.allows_sampling(spec)
-            else replace(made, on_sample=None)
-        )
 
     def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
         tool = self._catalogue.get(name)
@@ -239,6 +227,10 @@ def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:
     if access.state is not AccessState.READY or access.spec is None:
         raise ToolNotCallableError(f"{tool.name} cannot be called: {access.reason}.", hint=access.hint)
     return access.spec
+
+
+def _checked(handlers: CallHandlers) -> CallHandlers:
+    return replace(handlers, on_elicit=handlers.on_elicit and only_web_addresses(handlers.on_elicit))
 
 
 def only_web_addresses(ask: OnElicit) -> OnElicit:

@@ -292,16 +292,10 @@ def test_a_server_asks_whoever_calls_it(home: Home) -> None:
             assert params.message == "Which?"
             return types.ElicitResult(action="accept", content={"colour": "teal"})
 
-        async def sample(params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
-            said = types.TextContent(type="text", text="hi")
-            return types.CreateMessageResult(role="assistant", content=said, model="m")
-
-        handlers = CallHandlers(on_elicit=elicit, on_sample=sample)
+        handlers = CallHandlers(on_elicit=elicit)
         asked = {"action": "accept", "content": {"colour": "teal"}}
         assert text(await pool.call(spec, "ask", handlers=handlers)) == asked
-        assert text(await pool.call(spec, "sample", handlers=handlers))["content"]["text"] == "hi"
         assert text(await pool.call(spec, "ask"))["action"] == "cancel", "nobody can be asked"
-        assert "No language model" in text(await pool.call(spec, "sample"))["message"]
         async with anyio.create_task_group() as group:
             one, other, both = PoolClient("one"), PoolClient("other"), home.spec("both", shared=True)
             for server in (spec, both):

@@ -284,19 +284,11 @@ def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
 
 @click.command("enable")
 @click.argument("name", metavar="SERVER[__TOOL]")
-@click.option(
-    "--sampling/--no-sampling",
-    default=None,
-    help="Let the server ask the language model of whoever calls it, or no longer. At first it may not.",
-)
 @_user_option
 @project_option
 @common
-def enable(reply: Reply, name: str, sampling: bool | None, user: bool, project: str | None) -> None:
+def enable(reply: Reply, name: str, user: bool, project: str | None) -> None:
     """Enable a server, or one tool such as `github__create_issue`."""
-    if sampling is not None:
-        with open_catalogue(project) as catalogue:
-            catalogue.registry.agreements.allow_sampling(_agreed_server(catalogue, name), sampling)
     _choose(reply, name, project, user=user, enabled=True)
 
 

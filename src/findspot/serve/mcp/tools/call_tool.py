@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ValidationError
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
@@ -20,7 +18,7 @@ from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure
 
 if TYPE_CHECKING:
-    from findspot.catalogue.live_connection import CallHandlers, SampleAnswer
+    from findspot.catalogue.live_connection import CallHandlers
     from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
     from findspot.engine import Engine
 
@@ -110,32 +108,12 @@ def _handlers(call: Call, server: str) -> CallHandlers:
     async def elicit(params: types.ElicitRequestParams) -> types.ElicitResult:
         """Ask the user in the server's name; a client that cannot ask has its user dismiss the question."""
         named = params.model_copy(update={"message": f"[{server}] {params.message}"})
-        answer = await client.user.answer_to(named, _key(params))
+        answer = await client.user.answer_to(named, key_of(params.model_dump_json(exclude={"meta"})))
         if answer is None:
             call.warnings.append(f"The server asked the user, whom this client cannot ask: {params.message}")
         return answer or types.ElicitResult(action="cancel")
 
-    async def sample(params: types.CreateMessageRequestParams) -> SampleAnswer:
-        """Ask the client's language model; `includeContext` would mean Findspot's, not the server's."""
-        if client.capabilities.sampling is None or not client.can_be_asked:
-            return types.ErrorData(code=types.INVALID_REQUEST, message="The client has no language model.")
-        request = types.CreateMessageRequest(params=params.model_copy(update={"include_context": None}))
-        answer: SampleAnswer | None
-        try:
-            if params.tools:
-                answer = await client.request(_key(params), request, types.CreateMessageResultWithTools)
-            else:
-                answer = await client.request(_key(params), request, types.CreateMessageResult)
-        except (MCPError, ValidationError) as error:
-            return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
-        return answer or types.ErrorData(code=types.INTERNAL_ERROR, message="The client gave no answer.")
-
-    return CallHandlers(report if client.wants_progress else None, elicit, sample, log)
-
-
-def _key(params: BaseModel) -> str:
-    """Return the key of a question: the same each time that it is asked."""
-    return key_of(params.model_dump_json(exclude={"meta"}))
+    return CallHandlers(report if client.wants_progress else None, elicit, log)
 
 
 CALL_TOOL = Tool(
