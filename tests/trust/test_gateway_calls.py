@@ -79,7 +79,6 @@ def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
     assert wrong["isError"]
     message, hint = (part["text"] for part in wrong["content"])
     assert "'b' is a required property" in message
-    assert "a: \"two\" is not of type 'integer'" in message
     assert "'c' was unexpected" in message
     assert '"required": ["a", "b"]' in hint
     unknown = pipe.call("call_tool", name="any__ad")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -37,15 +36,6 @@ _MAX_PROBLEMS = 5
 _SHOWN_CHARS = 200
 _SHOWN_ARGUMENT_CHARS = 600
 _SHOWN_SCHEMA_CHARS = 20_000
-_MAX_SCHEMA_CHARS = 1_000_000
-_MAX_STEPS = 50_000
-"""Of checking the arguments of one call, which take half a second at most."""
-_MESSAGE_CHARS_PER_STEP = 1_000
-_LEFT_TO_SERVER = (
-    "pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties",
-    "$dynamicRef", "$recursiveRef",
-)  # fmt: skip
-"""What can take for ever in a single step."""
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -56,7 +46,7 @@ class ToolNotCallableError(FindspotError):
 
 
 class ToolArgumentsError(InvalidArgumentError):
-    """Arguments that do not fit the schema of the tool, which the hint shows."""
+    """Arguments that the schema of the tool, which the hint shows, does not allow."""
 
     def __init__(self, tool: ToolDefinition, problems: Sequence[str]) -> None:
         written = json.dumps(tool.input_schema, ensure_ascii=False)
@@ -150,7 +140,7 @@ class ToolCaller:
             limit_s = timeout_s or DEFAULT_TIMEOUT_S
             tool = await self._current(tool, spec, limit_s)
             spent_s = time.perf_counter() - started
-            await anyio.to_thread.run_sync(check_arguments, tool, arguments)
+            check_arguments(tool, arguments)
             asked = time.perf_counter()
             try:
                 await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
@@ -260,95 +250,30 @@ def is_destructive(tool: ToolDefinition) -> bool | None:
 
 
 def check_arguments(tool: ToolDefinition, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that do not fit the tool's schema.
+    """Refuse a call that lacks an argument, or has one that the tool does not take.
 
-    What takes long, or could, is left to the server: large schemas, patterns (which are written for another
-    language), references other than to a place in the schema. So is a schema that cannot be used.
+    Its server checks the rest. A required argument with a default may be missing: servers fill it in, and
+    many list it as required.
     """
-    problems = list(dict.fromkeys(_problems(tool.input_schema, arguments)))
+    schema = tool.input_schema
+    known, required = schema.get("properties"), schema.get("required")
+    known = known if isinstance(known, dict) else {}
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    problems = [
+        f"'{name}' is a required property"
+        for name in names
+        if name not in arguments and not _has_default(known.get(name))
+    ]
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+        problems += [f"'{name}' was unexpected" for name in arguments if name not in known]
     if problems:
         more = len(problems) - _MAX_PROBLEMS
         listed = problems[:_MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-        raise ToolArgumentsError(tool, listed)
+        raise ToolArgumentsError(tool, [_cut(problem, _SHOWN_CHARS) for problem in listed])
 
 
-class _LeftToServerError(Exception):
-    """A schema that is not worth its cost, or cannot be used here."""
-
-
-_left: ContextVar[list[int]] = ContextVar("left")
-"""How many steps the check of this thread may still take."""
-
-
-def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[str]:
-    from jsonschema.exceptions import SchemaError, UnknownType
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    _left.set([_MAX_STEPS])
-    try:
-        if len(json.dumps(schema)) > _MAX_SCHEMA_CHARS:
-            return
-        validator = _limited(validator_for(schema, default=Draft202012Validator))
-        errors = list(validator(schema, registry=Registry()).iter_errors(arguments))
-    except (SchemaError, UnknownType, Unresolvable, _LeftToServerError):
-        return
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        return
-    for error in sorted(errors, key=lambda error: error.json_path):
-        where = error.json_path.removeprefix("$").removeprefix(".")
-        message = error.message
-        for value in (error.instance, error.validator_value):
-            if value is error.instance or isinstance(value, list):  # as it is written in JSON, not in Python
-                message = message.replace(repr(value), json.dumps(value, ensure_ascii=False))
-        yield _cut(f"{where}: {message}" if where else message, _SHOWN_CHARS)
-
-
-def _spend(*values: Any) -> None:
-    """Pay for looking at values; an exception ends a check that becomes too expensive."""
-    left = _left.get()
-    left[0] -= 1 + sum(len(value) for value in values if isinstance(value, (dict, list)))
-    if left[0] < 0:
-        raise _LeftToServerError
-
-
-@cache
-def _limited(validator: Any) -> Any:
-    """Return a kind of validator that counts its steps, and does nothing that takes long in a single one."""
-    from jsonschema.validators import extend
-
-    def counted(check: Any) -> Any:
-        def run(v: Any, rule: Any, instance: Any, schema: Any) -> Iterator[Any]:
-            _spend(rule, instance)
-            for error in check(v, rule, instance, schema) or ():
-                _left.get()[0] -= len(error.message) // _MESSAGE_CHARS_PER_STEP
-                yield error
-
-        return run
-
-    def passes(*_: Any) -> tuple[()]:
-        return ()
-
-    def required(v: Any, names: Any, instance: Any, schema: Any) -> Any:
-        """Ask for no property that has a default: servers fill it in, and many list it as required."""
-        known = schema.get("properties") or {}
-        asked = [name for name in names if "default" not in dict(known.get(name) or {})]
-        return validator.VALIDATORS["required"](v, asked, instance, schema)
-
-    def additional(v: Any, rule: Any, instance: Any, schema: Any) -> Any:
-        others = validator.VALIDATORS["additionalProperties"]
-        return () if "patternProperties" in schema else others(v, rule, instance, schema)
-
-    def reference(v: Any, address: Any, instance: Any, schema: Any) -> Any:
-        if not f"{address}/".startswith("#/") or len(address) > _SHOWN_CHARS:
-            raise _LeftToServerError
-        return validator.VALIDATORS["$ref"](v, address, instance, schema)
-
-    own: dict[str, Any] = {"required": required, "additionalProperties": additional, "$ref": reference}
-    own |= dict.fromkeys(_LEFT_TO_SERVER, passes)
-    known = validator.VALIDATORS
-    return extend(validator, {name: counted(own.get(name, check)) for name, check in known.items()})
+def _has_default(about: Any) -> bool:
+    return isinstance(about, dict) and "default" in about
 
 
 def _cut(text: str, max_chars: int) -> str:

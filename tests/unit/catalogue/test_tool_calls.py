@@ -33,67 +33,19 @@ def of(**properties: Any) -> dict[str, Any]:
     ("schema", "arguments", "expected"),
     [
         ({}, {"anything": 1}, None),
-        (of(a={"type": "integer"}), {"a": 1}, None),
-        (of(a={"type": "integer"}), {"a": True}, "a: true is not of type 'integer'"),
-        (of(a={"type": "integer"}), {"a": None}, "a: null is not of type 'integer'"),
-        (of(a={"enum": ["x", None]}), {"a": "y"}, 'a: "y" is not one of ["x", null]'),
-        (of(a=of(b={"type": "array", "items": {"type": "string"}})), {"a": {"b": ["x", 2]}}, "a.b[1]: 2 is"),
-        (of(a={"$ref": "#/$defs/n"}) | {"$defs": {"n": {"minimum": 2}}}, {"a": 1}, "a: 1 is less than"),
+        (of(a={"type": "integer"}), {"a": "two"}, None),
         (of() | {"required": ["q"]}, {}, "'q' is a required property"),
         (of(q={"enum": ["css"], "default": "css"}) | {"required": ["q"]}, {}, None),
         (of(q={"default": 1}, r={}) | {"required": ["q", "r"]}, {}, ": 'r' is a required property."),
+        (of(a={}) | {"additionalProperties": False}, {"a": 1, "b": 2}, ": 'b' was unexpected."),
+        (of() | {"additionalProperties": False, "patternProperties": {"b": {}}}, {"b": 2}, None),
+        ({"properties": [], "required": "q", "additionalProperties": {}}, {"a": 1}, None),
+        (of(q=3) | {"required": ["q", {}]}, {"q": 1}, None),
     ],
 )
 def test_the_exact_problem_is_named(schema: Any, arguments: Any, expected: str | None) -> None:
     found = problem(schema, arguments)
     assert (found is None) if expected is None else (found is not None and expected in found)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        of(a={"type": "no such type"}),
-        of(a={"$ref": "https://example.org/schema.json"}),
-        of(a={"$ref": "#/missing"}),
-        {"type": 5},
-        {"properties": []},
-        {"$schema": "https://example.org/other", "properties": {"a": {"minimum": "x"}}},
-    ],
-)
-def test_a_schema_that_cannot_be_used_checks_nothing(schema: Any) -> None:
-    assert problem(schema, {"a": 1}) is None
-
-
-def test_patterns_are_left_to_the_server() -> None:
-    hostile = of(a={"pattern": "(a+)+$"}) | {
-        "additionalProperties": False,
-        "patternProperties": {"(x+)+$": {}},
-    }
-    assert problem(hostile, {"a": "a" * 60 + "b", "x" * 60 + "y": 1}) is None
-    assert problem(of(a={"pattern": "("}), {"a": "x"}) is None
-
-
-def doubling(**about: Any) -> dict[str, Any]:
-    """A schema of two references per level: 2^40 steps."""
-    levels = {f"l{n}": {"allOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 2} for n in range(40)}
-    return {"$defs": levels | {"l40": {"type": "object"}}, "allOf": [{"$ref": "#/$defs/l0"}], **about}
-
-
-@pytest.mark.parametrize(
-    ("schema", "arguments"),
-    [
-        (doubling(), {"a": 1}),
-        (doubling(unevaluatedProperties=False), {"a": 1}),
-        ({"$schema": "http://json-schema.org/draft-07/schema#", **doubling()}, {"a": 1}),
-        ({"allOf": [{"type": "string"}] * 40_000}, {"a": "x" * 1_000_000}),
-        ({"allOf": [of(**{f"p{n}": {} for n in range(1_000)})] * 100}, {"p1": 1}),
-        (of(a={"uniqueItems": True}), {"a": [{"n": n} for n in range(30_000)]}),
-        (of(a={"type": "string"}, b={"description": "x" * 2_000_000}), {"a": 1}),
-        ({"$defs": {"n": {"$anchor": "n"}}, "allOf": [{"$ref": "#n"}] * 10_000}, {"a": 1}),
-    ],
-)
-def test_a_check_that_would_take_long_is_left_to_the_server(schema: Any, arguments: Any) -> None:
-    assert problem(schema, arguments) is None
 
 
 def test_many_problems_are_counted() -> None:
