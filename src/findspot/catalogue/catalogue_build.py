@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from findspot.catalogue.client_configs import Input, missing_inputs, store_inputs
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
@@ -335,10 +334,6 @@ Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
 """Takes servers that the user has not agreed to start; returns those that the user agrees to."""
 
 
-AskInput = Callable[[Path, Input], str | None]
-"""Takes a configuration and one of its inputs; returns its value, or None if nobody can be asked."""
-
-
 def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
     return ()
 
@@ -371,7 +366,6 @@ class CatalogueIndexer:
         provider: str | None,
         agree: Agree = agree_to_none,
         agree_to_tools: AgreeToTools = lambda _tools: False,
-        ask_input: AskInput = lambda _source, _input: None,
         user_wide: bool = False,
         follow: bool | None = None,
         replace_sources: bool = False,
@@ -397,7 +391,6 @@ class CatalogueIndexer:
                 raise _nothing_named(sources or list(last.files), read.notes)
             wanted = read.without(options.exclude)
             agreements = self._agreed(wanted, agree)
-            self._ask_inputs(wanted, ask_input)
             embedder = self._embedder(provider) if provider is not None else None
             previous_run = PreviousRun(
                 agreed=agreements.holds,
@@ -482,18 +475,6 @@ class CatalogueIndexer:
         for spec, tools in changed:
             agreements.agree_to_tools(spec, tools)
         return ()
-
-    def _ask_inputs(self, sources: Sources, ask: AskInput) -> None:
-        """Ask for the inputs without a value of the servers that will be started."""
-        for spec in sources.servers:
-            missing = missing_inputs(spec.texts, spec.source)
-            if not missing or not self._registry.is_usable(spec):
-                continue
-            declared = sources.inputs.get(spec.source, {})
-            given = {name: ask(spec.source, declared.get(name, Input(name))) for name in missing}
-            values = {name: value for name, value in given.items() if value is not None}
-            if values:
-                store_inputs(spec.source, values)
 
     def remove_server(self, path: Path, server: str) -> None:
         """Remove the tools of one server; the file goes with the last one."""

@@ -7,18 +7,15 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Self
 
 from findspot.catalogue.known_clients import SERVER
-from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import SEPARATOR
-from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import MAX_CONFIG_BYTES
-from findspot.core.files import ContentError, read_json, read_named
-from findspot.core.paths import home_folder
+from findspot.core.files import ContentError, read_named
 from findspot.core.yaml_text import yaml_loader
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError
@@ -67,14 +64,14 @@ def fill_folders(text: str, workspace: Path | None) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def expand(text: str, environ: Mapping[str, str], source: Path) -> str:
+def expand(text: str, environ: Mapping[str, str]) -> str:
     """Return a text with its variables replaced; raise `MissingVariableError` for one without a value."""
 
     def value(found: re.Match[str]) -> str:
         kind, name, default = found["kind"], found["name"], found["default"]
         if kind in ("command", "config"):
             raise MissingVariableError(f"only its client knows {found[0]}")
-        known = _input_value(source, name, environ) if kind == "input" else environ.get(name)
+        known = environ.get(input_variable(name) if kind == "input" else name)
         if known is not None:
             return known
         if default is not None:
@@ -86,10 +83,7 @@ def expand(text: str, environ: Mapping[str, str], source: Path) -> str:
 
 def _missing(kind: str | None, name: str) -> str:
     if kind == "input":
-        return (
-            f"the input {name} has no value: run `findspot tools index` on a terminal, "
-            f"or set {input_variable(name)}"
-        )
+        return f"the input {name} has no value: set {input_variable(name)}"
     if name in _WORKSPACE or name == "workspaceFolderBasename":
         return f"${{{name}}} has a value only in a project: index this file there, without --user"
     return f"the environment variable {name} is not set"
@@ -98,37 +92,6 @@ def _missing(kind: str | None, name: str) -> str:
 def input_variable(name: str) -> str:
     """Return the environment variable that gives the value of an input."""
     return "FINDSPOT_INPUT_" + re.sub(r"\W|[.-]", "_", name).upper()
-
-
-def missing_inputs(texts: Iterable[str], source: Path, environ: Mapping[str, str] = ENVIRONMENT) -> list[str]:
-    """Return the inputs that these texts of an entry use and that have no value."""
-    found = [match for text in texts for match in _VARIABLE.finditer(text) if match["kind"] == "input"]
-    names = dict.fromkeys(match["name"] for match in found)
-    return [name for name in names if _input_value(source, name, environ) is None]
-
-
-def _input_value(source: Path, name: str, environ: Mapping[str, str]) -> str | None:
-    return environ.get(input_variable(name)) or _stored(_inputs_file(environ)).get(str(source), {}).get(name)
-
-
-def store_inputs(source: Path, values: Mapping[str, str], environ: Mapping[str, str] = ENVIRONMENT) -> Path:
-    """Store values of a file's inputs, readable by the owner only; return where."""
-    path = _inputs_file(environ)
-    with changing(path, lambda: _stored(path)) as stored:
-        stored.setdefault(str(source), {}).update(values)
-    return path
-
-
-def _inputs_file(environ: Mapping[str, str]) -> Path:
-    return home_folder(environ) / "catalogues" / "inputs.json"
-
-
-def _stored(path: Path) -> dict[str, dict[str, str]]:
-    """Return what is stored; nothing if it is unusable."""
-    try:
-        return {str(source): dict(values) for source, values in read_json(path).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -302,42 +265,6 @@ def _of_project(values: Mapping[str, Any], project: Path | None) -> tuple[tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """A value that VS Code asks for: `${input:id}` in an entry."""
-
-    id: str
-    description: str = ""
-    password: bool = False
-    default: str | None = None
-    options: tuple[str, ...] = ()
-
-
-def declared_inputs(values: Any) -> dict[str, Input]:
-    """Return the inputs that a configuration declares."""
-    for keys in (("inputs",), ("mcp", "inputs")):
-        listed = value_at(values, keys)
-        if isinstance(listed, list):
-            return {found.id: found for found in map(_input, listed) if found.id}
-    return {}
-
-
-def _input(value: Any) -> Input:
-    about = value if isinstance(value, dict) else {}
-    options = about.get("options")
-    return Input(
-        id=str(about.get("id") or ""),
-        description=str(about.get("description") or ""),
-        password=about.get("password") is True,
-        default=str(about["default"]) if about.get("default") is not None else None,
-        options=tuple(map(_option, options)) if isinstance(options, list) else (),
-    )
-
-
-def _option(value: Any) -> str:
-    return str(value.get("value", value.get("label", ""))) if isinstance(value, dict) else str(value)
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """One server as an entry describes it, in whatever client's words."""
 
@@ -363,14 +290,8 @@ class Entry:
     disabled: bool = False
     notes: tuple[str, ...] = ()
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Every text of the entry that may hold a variable."""
-        single = (self.command or "", self.cwd or "", self.url or "", self.env_file or "")
-        return (*single, *self.args, *self.env.values(), *self.headers.values(), *self.oauth.values())
-
     def mapped(self, value: Callable[[str], str]) -> Self:
-        """Return the entry with every such text replaced."""
+        """Return the entry with every text replaced that may hold a variable."""
         return replace(
             self,
             command=self.command and value(self.command),

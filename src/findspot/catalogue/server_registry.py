@@ -111,11 +111,10 @@ class AddedServers:
         """Return the entries by name; none if there is no file."""
         return dict(self._read()["mcpServers"])
 
-    def put(self, entries: Mapping[str, Mapping[str, Any]], inputs: Sequence[Any] = ()) -> None:
-        """Add entries, and the declarations of inputs that they use; one of the same name is replaced."""
+    def put(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add entries; one of the same name is replaced."""
         with changing(self.path, self._read) as stored:
             stored["mcpServers"] |= {name: dict(entry) for name, entry in entries.items()}
-            stored["inputs"] += [value for value in inputs if value not in stored["inputs"]]
 
     def remove(self, names: Iterable[str]) -> None:
         with changing(self.path, self._read) as stored:
@@ -127,7 +126,7 @@ class AddedServers:
             stored = read_json(self.path)
         except FileNotFoundError:
             stored = {}
-        return {"inputs": stored.get("inputs", []), "mcpServers": stored.get("mcpServers", {})}
+        return {"mcpServers": stored.get("mcpServers", {})}
 
 
 class Availability(StrEnum):

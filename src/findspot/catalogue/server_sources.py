@@ -12,10 +12,8 @@ from typing import Any
 
 from findspot.catalogue.client_configs import (
     Entry,
-    Input,
     MissingVariableError,
     ServerTable,
-    declared_inputs,
     expand,
     fill_folders,
     is_findspot,
@@ -140,7 +138,7 @@ class ServerSpec(Entry):
         """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
 
         def value(text: str) -> str:
-            return expand(fill_folders(text, self.workspace or Path.home()), environ, self.source)
+            return expand(fill_folders(text, self.workspace or Path.home()), environ)
 
         file = self.env_path(environ)
         if file is not None and self.file_env is None:
@@ -151,7 +149,7 @@ class ServerSpec(Entry):
     def env_path(self, environ: Mapping[str, str] = ENVIRONMENT) -> Path | None:
         """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
         folder = self.base if self.cwd == WORKSPACE else self.working_folder
-        return folder / expand(self.env_file, environ, self.source) if self.env_file else None
+        return folder / expand(self.env_file, environ) if self.env_file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +172,6 @@ class Sources:
     """File → the servers that it names or whose tools it lists."""
     disabled: tuple[ServerSpec, ...] = ()
     """Servers that their configuration disables."""
-    inputs: Mapping[Path, Mapping[str, Input]] = field(default_factory=dict)
-    """File → the inputs that it declares."""
 
     @property
     def names(self) -> set[str]:
@@ -205,7 +201,6 @@ class Sources:
             (*self.notes, *later.notes),
             {**later.files, **self.files},
             (*self.disabled, *later.disabled),
-            {**later.inputs, **self.inputs},
         )
 
 
@@ -243,7 +238,6 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
         notes=tuple(notes),
         files={path: tuple(spec.name for spec in servers)},
         disabled=tuple(spec for spec in read if spec.disabled),
-        inputs={path: declared_inputs(value)},
     )
 
 

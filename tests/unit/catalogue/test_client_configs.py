@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,10 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.client_configs import (
-    Input,
     MissingVariableError,
     expand,
     input_variable,
-    missing_inputs,
     server_table,
-    store_inputs,
     without_literals,
 )
 from findspot.catalogue.known_clients import Machine, project_files, user_files
@@ -192,35 +187,21 @@ def test_windsurf(put: Put) -> None:
 
 
 def test_vscode_with_comments_and_inputs(put: Put, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put("site/.vscode/mcp.json", VSCODE)
-    sources = read_sources([path])
-    servers = {spec.name: spec for spec in sources.servers}
+    servers = {spec.name: spec for spec in read_sources([put("site/.vscode/mcp.json", VSCODE)]).servers}
     assert servers["github"].url == "https://api.githubcopilot.com/mcp/"
     ask = servers["perplexity"]
     assert ask.args[3] == str(home)
-    assert sources.inputs[path] == {
-        "api-key": Input("api-key", "Perplexity API key", password=True),
-        "region": Input("region", default="eu", options=("eu", "us")),
-    }
-    assert missing_inputs(ask.texts, path) == ["region", "api-key"]
     with pytest.raises(MissingVariableError, match=r"the input region has no value.*FINDSPOT_INPUT_REGION"):
         ask.expanded()
     monkeypatch.setenv(input_variable("api-key"), "hunter2")
-    stored = store_inputs(path, {"region": "us"})
+    monkeypatch.setenv(input_variable("region"), "us")
     assert ask.expanded().args[5] == "us"
     assert ask.expanded().env == {"PERPLEXITY_API_KEY": "hunter2"}
-    assert missing_inputs(ask.texts, path) == []
-    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
-    assert json.loads(stored.read_text()) == {str(path): {"region": "us"}}
-    other = replace(ask, source=home / "other.json")
-    with pytest.raises(MissingVariableError, match="the input region"):
-        other.expanded()
 
 
 def test_vscode_settings(put: Put) -> None:
     path = put(".config/Code/User/settings.json", VSCODE_SETTINGS)
     assert read(path)["time"].args == ("mcp-server-time",)
-    assert read_sources([path]).inputs[path].keys() == {"token"}
     flat = put("flat.json", '{"mcp.servers": {"a": {"command": "x"}}}')
     assert read(flat).keys() == {"a"}
 
@@ -369,8 +350,8 @@ def test_a_broken_file_is_named_with_its_line(put: Put, kind: str, text: str) ->
 def test_variables_only_a_client_knows(tmp_path: Path) -> None:
     for text in ("${command:pick}", "${config:a.b}"):
         with pytest.raises(MissingVariableError, match="only its client knows"):
-            expand(text, {}, tmp_path)
-    assert expand("${A:-x} ${env:B} $C ${D-E}", {"B": "b", "D-E": "d"}, tmp_path) == "x b $C d"
+            expand(text, {})
+    assert expand("${A:-x} ${env:B} $C ${D-E}", {"B": "b", "D-E": "d"}) == "x b $C d"
 
 
 def test_where_files_are_looked_for(put: Put, home: Path) -> None:
@@ -443,30 +424,6 @@ def test_a_server_that_its_file_disables_can_be_enabled(
     assert {row.name: str(row.state) for row in opened.servers()} == {"b": "agreed", "notes": "new"}
     assert {server.name for server in index(opened).servers} == {"b", "notes"}
     assert {row.name: str(row.state) for row in opened.servers()} == {"b": "agreed", "notes": "agreed"}
-
-
-def test_inputs_are_asked_for_once_and_only_for_agreed_servers(
-    open_catalogue: Callable[[], Catalogue], write: Write
-) -> None:
-    """documents-chunks-tools B2: `${input:x}` was passed on literally."""
-    opened = open_catalogue()
-    server = entry("notes", env={"TOKEN": "${input:token}"})
-    other = entry("notes", env={"TOKEN": "${input:secret}"})
-    value = {"inputs": [{"id": "token", "password": True}], "servers": {"notes": server, "later": other}}
-    config = write("mcp.json", value)
-    asked: list[Input] = []
-
-    def ask(_source: Path, wanted: Input) -> str | None:
-        asked.append(wanted)
-        return None if len(asked) == 1 else "hunter2"
-
-    options = {"agree": lambda specs: [spec for spec in specs if spec.name == "notes"], "ask_input": ask}
-    refused = index(opened, config, **options)
-    assert "the input token has no value" in str(refused.servers[0].error)
-    built = index(opened, config, **options)
-    assert built.servers[0].error is None
-    index(opened, config, **options)
-    assert asked == [Input("token", password=True)] * 2
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from findspot.serve.cli.terminal import open_in_browser
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.client_configs import Input
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import ToolDefinition
@@ -173,10 +172,7 @@ def index_again(engine: Engine, catalogue: Catalogue, *, user_wide: bool) -> Bui
     last = read_build_record(catalogue.registry.home, index)
     provider = last.provider if last.files or last.digests else engine.settings.embed.provider
     options = BuildOptions(exclude=last.exclude, dtype=engine.settings.embed.dtype)
-    _, built = catalogue.indexer.index(
-        [], options, provider=provider, ask_input=ask_input, user_wide=user_wide, refresh=False
-    )
-    return built
+    return catalogue.indexer.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
 
 @click.command("list")
@@ -395,21 +391,6 @@ def show_description(spec: ServerSpec) -> None:
     output.note(name, bold=True)
     for line in lines:
         output.note(line)
-
-
-def ask_input(source: Path, wanted: Input) -> str | None:
-    """Ask for the value of an input on a terminal; None elsewhere."""
-    if not can_ask():
-        return None
-    output.note(f"{source} asks for {wanted.description or wanted.id}; Findspot stores it for you alone.")
-    value = click.prompt(
-        wanted.id,
-        default=wanted.default,
-        hide_input=wanted.password,
-        type=click.Choice(wanted.options) if wanted.options else str,
-        err=True,
-    )
-    return str(value)
 
 
 _PATIENCE_S = 300.0

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.catalogue.client_configs import parse_config, value_at, with_braces
+from findspot.catalogue.client_configs import with_braces
 from findspot.catalogue.known_clients import Client
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import FindspotError
-from findspot.serve.cli.clients.config_files import decode, read_config, servers_in
+from findspot.serve.cli.clients.config_files import servers_in
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -52,7 +52,7 @@ def movable_servers(client: Client, path: Path) -> list[MovableServer]:
     return [
         MovableServer(client, path, entries[spec.name], spec)
         for spec in specs
-        if spec.name in entries and not any("${{" in text for text in spec.texts)  # which Continue looks up
+        if spec.name in entries and "${{" not in str(entries[spec.name])  # which Continue looks up
     ]
 
 
@@ -73,8 +73,7 @@ class Gateway:
 
     def take(self, servers: Sequence[MovableServer]) -> None:
         """Store servers that the user agreed to move and to start."""
-        inputs = [value for server in servers for value in _inputs(server)]
-        self._added.put({server.name: server.stored_entry for server in servers}, inputs)
+        self._added.put({server.name: server.stored_entry for server in servers})
         names = {server.name for server in servers}
         self._registry.agreements.add(
             spec for spec in self._registry.servers(self._index)
@@ -98,10 +97,3 @@ class Gateway:
                 self._registry.choices.forget(self._index, spec.name)
                 self._indexer.remove_server(self._index, spec.name)
         self._added.remove(names)
-
-
-def _inputs(server: MovableServer) -> list[Any]:
-    """Return the declarations of inputs in the file of a server."""
-    values = parse_config(decode(read_config(server.path) or b""), server.client.format)
-    declared = value_at(values, ("inputs",))
-    return declared if isinstance(declared, list) else []
