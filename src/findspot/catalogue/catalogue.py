@@ -35,7 +35,6 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
 if TYPE_CHECKING:
-    from findspot.catalogue.following import Follower
     from findspot.catalogue.server_sources import ServerSpec
 
 _log = get_logger("catalogue")
@@ -72,7 +71,6 @@ class Catalogue:
         self._tools: ToolSet | None = None
         self._state: tuple[State | None, ...] = ()
         self._warming: threading.Thread | None = None
-        self._follower: Follower | None = None
         self._learned: dict[str, tuple[ToolDefinition, ...]] = {}
 
     @property
@@ -170,19 +168,18 @@ class Catalogue:
             if (provider := self.tools().about.provider) is not None:
                 self._model(provider)
 
-    def follow(self) -> None:
-        """Follow the servers of the index files in the background, and keep their tools current."""
-        from findspot.catalogue.following import Follower
-
-        with self._guard:
-            if self._follower is None:
-                self._follower = Follower(self._home, self.paths, self.indexer.replace_tools)
-                self._follower.start()
+    def followed(self) -> list[ServerSpec]:
+        """Return the servers to follow: those agreed to that answered last, if the user wants it."""
+        found: list[ServerSpec] = []
+        for path in self.paths:
+            record = read_build_record(self._home, path)
+            if record.follow and path.exists():
+                specs = (spec for spec in self.registry.servers(path) if spec.name in record.digests)
+                found += filter(self.registry.is_usable, specs)
+        return found
 
     def close(self) -> None:
-        """Stop following servers, and release the models."""
-        if self._follower is not None:
-            self._follower.stop()
+        """Release the models."""
         self.orchestrator.close()
 
     def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:

@@ -30,6 +30,7 @@ from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, with_
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
+from findspot.core.log import get_logger
 from findspot.core.paths import expanded
 from findspot.core.platforms import resolved
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 Answer = TypeVar("Answer")
+
+_log = get_logger("catalogue")
 
 DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 """For a call; each report of progress gives it the same time again, up to the maximum in all."""
@@ -88,12 +91,6 @@ class ServerTimeoutError(ServerCallError):
     """A server did not answer in time."""
 
     code = "SERVER_TIMEOUT"
-
-
-class ServerBusyError(ServerCallError):
-    """Too many calls of one server wait already."""
-
-    code = "SERVER_BUSY"
 
 
 class ServerNotAgreedError(ServerCallError):
@@ -179,14 +176,13 @@ class LiveConnection:
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
         self.was_opened = False
-        self.answered = False
         self.error: str | None = None
         """Why it ended, unless we ended it."""
         self.needs_login = False
         """Whether it takes no request before the user logs in."""
         self.note: str | None = None
         """What there is to say about its list of tools."""
-        self.task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._spec = spec
         self._environ = environ
         self._roots = roots
@@ -223,8 +219,11 @@ class LiveConnection:
         kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
         return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
 
-    async def run(self) -> None:
+    def start(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
         try:
             with anyio.fail_after(self._start_s) as self._starting:
                 async with self._connected() as session:
@@ -239,7 +238,9 @@ class LiveConnection:
             self.error = error_line(error)
             self.needs_login = isinstance(first_cause(error), LoginRequiredError)
         finally:
-            self.error = self.error and self._notes.about(self.error)
+            if self.error:
+                self.error = self._notes.about(self.error)
+                _log.warning("the server %s ended: %s", self._spec.name, self.error)
             self._closing.set()
             self.opened.set()
             self.ended.set()
@@ -301,12 +302,12 @@ class LiveConnection:
         scope = anyio.CancelScope(deadline=deadline)
         return await self._in_time(question, scope, lambda s: f"{late} {s:g} s.")
 
-    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]) -> None:
+    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], None]) -> None:
         """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
         self._users += 1
         try:
             while self.is_open:
-                await changed(await self.tools(math.inf))
+                changed(await self.tools(math.inf))
                 await self._changed.wait()
         finally:
             self._users -= 1
@@ -327,13 +328,10 @@ class LiveConnection:
         self._users += 1
         try:
             with scope:
-                answer = await question(self._session)
-                self.answered = True
-                return answer
+                return await question(self._session)
         except MCPError as error:
             raise await self._explained(error.error) from error
         except ValidationError as error:
-            self.answered = True
             wrong = error.errors()[0]
             where = _cut(".".join(map(str, wrong["loc"])))
             raise ServerCallError(
@@ -359,7 +357,6 @@ class LiveConnection:
             with anyio.move_on_after(_PING_PATIENCE_S):
                 await self._closing.wait()
         if self.is_open:
-            self.answered = True
             return ServerCallError(f"The server {name} answered with an error: {_error_text(error)}")
         with anyio.move_on_after(_END_PATIENCE_S):
             await self.ended.wait()
@@ -637,7 +634,7 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
     except MissingVariableError as error:
         return ServerAnswer(error=str(error))
     deadline = anyio.current_time() + timeout_s
-    connection.task = asyncio.create_task(connection.run())
+    connection.start()
     try:
         await connection.opened.wait()
         if not connection.is_open:

@@ -1,8 +1,8 @@
 """The servers that this process has started, and what follows their changes.
 
 Each client connection has its own process of a server, unless the server's entry says that it is shared. It
-is started by the first call, ended with its connection or when it has been idle, and started again after a
-crash, with back-off. Whatever it does, it fails only its own calls.
+is started by the first call, ended with its connection or when it has been idle, and started again by the
+first call after a crash. Whatever it does, it fails only its own calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from findspot.catalogue.live_connection import (
     CallHandlers,
     LiveConnection,
     RunningCall,
-    ServerBusyError,
     ServerCallError,
     ServerNotAgreedError,
     ServerTimeoutError,
@@ -50,14 +49,8 @@ _log = get_logger("catalogue")
 IDLE_S = 300.0
 """A server that was not called for so long is ended."""
 
-MAX_RUNNING, MAX_WAITING = 8, 256
-"""Calls of one server that run at the same time, and that wait for those."""
-
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
-"""Before a server that ended without answering anything is started again: the first pause doubles."""
-
-_WAITED_PAUSE_S = 2.0
-"""A call waits out a shorter pause; a longer one fails it."""
+_FOLLOW_PAUSE_S = 5.0
+"""Before a followed server that ended is started again."""
 
 
 class RunState(StrEnum):
@@ -100,6 +93,7 @@ class ServerPool:
         self._agreements = Agreements(home)
         self._idle_s = idle_s
         self._servers: dict[tuple[str, str], _Server] = {}
+        self._following: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def call(
         self,
@@ -149,12 +143,23 @@ class ServerPool:
         server = self._server(spec, client)
         return await server.use(lambda connection: connection.ask(question, deadline), deadline)
 
-    async def follow(
-        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
+    def follow(
+        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], None], client: PoolClient
     ) -> None:
-        """Keep a server running; call `changed` with its tools, and again whenever they change."""
-        while True:
-            await (await self._server(spec, PoolClient()).connected()).follow(changed)
+        """Keep a client's server running; call `changed` with its tools, and again whenever they change."""
+        key = client.connection, f"{spec.name} {spec.source}"
+        if key not in self._following:
+            self._following[key] = asyncio.create_task(self._follow(spec, changed, client))
+
+    async def _follow(
+        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], None], client: PoolClient
+    ) -> None:
+        try:
+            while True:
+                await (await self._server(spec, client).connected()).follow(changed)
+                await anyio.sleep(_FOLLOW_PAUSE_S)
+        except ServerCallError as error:
+            _log.warning("the server %s is no longer followed: %s", spec.name, error.user_message)
 
     def runs(self) -> list[ServerRun]:
         """Return every server that was called, with its state."""
@@ -162,11 +167,15 @@ class ServerPool:
 
     def leave(self, connection: str) -> None:
         """End the servers of a connection that is closed."""
+        for key in [key for key in self._following if key[0] == connection]:
+            self._following.pop(key).cancel()
         for key in [key for key in self._servers if key[0] == connection]:
             self._servers.pop(key).close()
 
     async def aclose(self) -> None:
         """End every server."""
+        for following in self._following.values():
+            following.cancel()
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
 
     def _server(self, spec: ServerSpec, client: PoolClient) -> _Server:
@@ -201,61 +210,33 @@ def _check_size(arguments: dict[str, Any] | None) -> None:
 
 
 class _Server:
-    """One server: its connection while it has one, and what happened to earlier ones."""
+    """One server: its latest connection, if it was called before."""
 
     def __init__(self, spec: ServerSpec, client: PoolClient, idle_s: float) -> None:
         self.spec = spec
         self._client = client
         self._idle_s = idle_s
-        self._users = 0
-        """Calls that run or wait."""
-        self._places = asyncio.Semaphore(MAX_RUNNING)
         self._connection: LiveConnection | None = None
-        self._failures = 0
-        self._not_before = -math.inf
-        self._last_error = ""
-        self._needs_login = False
 
     @property
     def run(self) -> ServerRun:
         """The state now."""
-        state, error = RunState.STOPPED, ""
-        if self._connection is not None:
-            state = RunState.RUNNING if self._connection.is_open else RunState.STARTING
-        elif self._needs_login:
+        state, error, latest = RunState.STOPPED, "", self._connection
+        if latest is not None and not latest.ended.is_set():
+            state = RunState.RUNNING if latest.is_open else RunState.STARTING
+        elif latest is not None and latest.needs_login:
             state = RunState.NEEDS_LOGIN
-        elif self._failures:
-            state, error = RunState.FAILED, self._last_error
+        elif latest is not None and latest.error:
+            state, error = RunState.FAILED, latest.error
         return ServerRun(self.spec.name, str(self.spec.source), state, error)
 
     async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
-        """Use the connection, as one of the calls that may run at the same time.
-
-        A server that refuses what is sent, since it ended the session, is connected to once more.
+        """Use the connection; a server that refuses what is sent, since it ended the session, is connected to
+        once more.
         """
-        if self._users >= MAX_RUNNING + MAX_WAITING:
-            raise ServerBusyError(
-                f"The server {self.spec.name} is busy: {MAX_RUNNING} calls run and {MAX_WAITING} wait.",
-                hint="Call again when some of them have ended.",
-            )
-        left_s = round(deadline - anyio.current_time(), 1)
-        self._users += 1
-        try:
-            with anyio.move_on_at(deadline) as waiting:
-                await self._places.acquire()
-            if waiting.cancelled_caught:
-                raise ServerTimeoutError(
-                    f"The server {self.spec.name} was busy with other calls for {left_s:g} s.",
-                    hint="The tool was not called. Try again, or with a larger timeout.",
-                )
-            try:
-                with contextlib.suppress(SessionEndedError):
-                    return await work(await self.connected(deadline))
-                return await work(await self.connected(deadline))
-            finally:
-                self._places.release()
-        finally:
-            self._users -= 1
+        with contextlib.suppress(SessionEndedError):
+            return await work(await self.connected(deadline))
+        return await work(await self.connected(deadline))
 
     async def connected(self, deadline: float = math.inf) -> LiveConnection:
         """Return the open connection; start the server if there is none."""
@@ -273,9 +254,10 @@ class _Server:
     async def _connected(self) -> LiveConnection:
         while True:
             connection = self._connection
-            if connection is None:
-                await self._pause()
-                connection = self._connection or self._start()
+            if connection is None or connection.ended.is_set():
+                connection = LiveConnection(self.spec, self._client.environ, self._client.roots, self._idle_s)
+                self._connection = connection
+                connection.start()
             await connection.opened.wait()
             if connection.is_open:
                 return connection
@@ -296,36 +278,3 @@ class _Server:
     async def aclose(self) -> None:
         if self._connection is not None:
             await self._connection.aclose()
-
-    def _start(self) -> LiveConnection:
-        client = self._client
-        connection = LiveConnection(self.spec, client.environ, client.roots, self._idle_s)
-        self._connection = connection
-        connection.task = asyncio.create_task(self._hold(connection))
-        return connection
-
-    async def _hold(self, connection: LiveConnection) -> None:
-        try:
-            await connection.run()
-        finally:
-            self._connection = None
-            self._needs_login = connection.needs_login
-            if connection.answered:
-                self._failures = 0
-            if connection.error and not connection.needs_login:
-                self._failures += 1
-                self._last_error = connection.error
-                pause = min(_FIRST_PAUSE_S * 2 ** (self._failures - 2), _LONGEST_PAUSE_S)
-                self._not_before = anyio.current_time() + (pause if self._failures > 1 else 0)
-                _log.warning("the server %s ended: %s", self.spec.name, connection.error)
-
-    async def _pause(self) -> None:
-        left = self._not_before - anyio.current_time()
-        if left > _WAITED_PAUSE_S:
-            raise ServerCallError(
-                f"The server {self.spec.name} ended {self._failures} times in a row without an answer: "
-                f"{self._last_error}",
-                hint=f"It is started again by a call in {left:.0f} s. Check its entry and what it needs.",
-            )
-        if left > 0:
-            await anyio.sleep(left)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import queue
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from findspot.catalogue import live_connection
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
-from findspot.catalogue.following import Follower, agreed_to_follow
-from findspot.catalogue.live_connection import NESTED_VARIABLE
+from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
@@ -193,58 +191,45 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     assert open_catalogue().indexer.remembered(user_wide=True) == ()
 
 
-@pytest.fixture
-def changing(open_catalogue: Open, write: Write, tmp_path: Path) -> tuple[Catalogue, Path]:
-    """A catalogue of a server that gains the tools whose names are written to the FIFO."""
+def test_a_server_that_says_so_is_asked_again(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
+    """A server that gains the tools whose names are written to the FIFO."""
     fifo = tmp_path / "more-tools"
     os.mkfifo(fifo)
     opened = open_catalogue()
     config = {"mcpServers": {"c": entry("changing", str(fifo)), "d": entry("notes")}}
     index(opened, write("mcp.json", config), follow=True)
-    return opened, fifo
+    heard: list[tuple[str, int]] = []
+
+    async def until_heard(count: int) -> None:
+        with anyio.fail_after(PATIENCE_S):
+            while len(heard) < count:
+                await anyio.sleep(0.01)
+
+    async def follow() -> None:
+        pool, one = ServerPool(tmp_path / "findspot"), PoolClient("one")
+        for spec in opened.followed() * 2:
+            pool.follow(spec, lambda tools, spec=spec: heard.append((spec.name, len(tools))), one)
+        await until_heard(2)
+        assert sorted(heard) == [("c", 1), ("d", 3)], "each is asked once at first"
+        await anyio.to_thread.run_sync(fifo.write_text, "juggle\n")
+        await until_heard(3)
+        assert heard[2] == ("c", 2)
+        pool.leave("one")
+        assert pool.runs() == []
+        await pool.aclose()
+
+    anyio.run(follow)
 
 
-def test_a_server_that_says_so_is_asked_again(changing: tuple[Catalogue, Path], tmp_path: Path) -> None:
-    opened, fifo = changing
-    heard: queue.Queue[str] = queue.Queue()
-
-    def changed(path: Path, server: str, tools: Any) -> None:
-        opened.indexer.replace_tools(path, server, tools)
-        heard.put(server)
-
-    follower = Follower(tmp_path / "findspot", opened.paths, changed)
-    follower.start()
-    try:
-        assert {heard.get(timeout=PATIENCE_S) for _ in range(2)} == {"c", "d"}, "each is asked once at first"
-        fifo.write_text("juggle\n")
-        assert heard.get(timeout=PATIENCE_S) == "c"
-    finally:
-        follower.stop()
-    assert "c__juggle" in names(opened)
-    found = opened.search("juggle", ToolSearchOptions(SearchMode.HYBRID)).tools[0]
-    assert found.name == "c__juggle"
-    assert opened.project_index is not None
-    assert json.loads(opened.project_index.read_text())["servers"]["c"]["tools"] == 2
-
-
-def test_nothing_is_started_for_a_findspot_that_findspot_started(
-    changing: tuple[Catalogue, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(NESTED_VARIABLE, "1")
-    follower = Follower(tmp_path / "findspot", changing[0].paths, lambda *_: pytest.fail("asked"))
-    follower.start()
-    follower.stop()
-
-
-def test_only_agreed_servers_that_answered_are_followed(
-    open_catalogue: Open, write: Write, tmp_path: Path
-) -> None:
+def test_only_agreed_servers_that_answered_are_followed(open_catalogue: Open, write: Write) -> None:
     opened = open_catalogue()
     good, failing = entry("notes"), {"command": "no-such-program-anywhere"}
-    index(opened, write("mcp.json", {"mcpServers": {"a": good, "b": good, "x": failing}}), follow=True)
+    config = write("mcp.json", {"mcpServers": {"a": good, "b": good, "x": failing}})
+    index(opened, config)
+    assert opened.followed() == []
+    index(opened, config, follow=True)
     write("mcp.json", {"mcpServers": {"a": good, "b": entry("notes", "more"), "c": good, "x": failing}})
-    followed = agreed_to_follow(tmp_path / "findspot", opened.paths, {})
-    assert [spec.name for specs in followed.values() for spec in specs] == ["a"]
+    assert [spec.name for spec in opened.followed()] == ["a"]
 
 
 def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> None:

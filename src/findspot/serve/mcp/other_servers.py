@@ -6,6 +6,7 @@ Only servers that the user agreed to are asked, and only those that said that th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
@@ -23,8 +24,10 @@ from findspot.serve.mcp.tool_call import Call
 if TYPE_CHECKING:
     from mcp import ClientSession
 
+    from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.server_pool import PoolClient, ServerPool
     from findspot.catalogue.server_sources import ServerSpec
+    from findspot.engine import Engine
 
 Result = TypeVar("Result")
 
@@ -38,20 +41,33 @@ _MAX_PAGES = 20
 _MAX_LINKS = 1_000
 
 
-async def catalogue_folder(call: Call) -> Path:
-    """Return where the client works, else where the server was started."""
-    roots = await call.client.roots.folders()
-    return roots[0] if roots else working_folder()
-
-
-async def pool_client(call: Call) -> PoolClient:
-    """Return who calls; the servers that are started for a connection end with it."""
+async def _caller(call: Call) -> tuple[Path, PoolClient]:
+    """Return where the client works, and who calls; servers that are started for a connection end with it."""
     from findspot.catalogue.server_pool import PoolClient
 
     connection = call.client.connection
     call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
-    roots = [root.as_uri() for root in await call.client.roots.folders()]
-    return PoolClient(connection, call.client.environ, roots)
+    roots = await call.client.roots.folders()
+    client = PoolClient(connection, call.client.environ, [root.as_uri() for root in roots])
+    return roots[0] if roots else working_folder(), client
+
+
+async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClient]:
+    """Return the catalogue where the client works, and how its servers are called.
+
+    It is loaded and, if the user wants it, kept current.
+    """
+    folder, client = await _caller(call)
+    engine, catalogue, followed = await call.quick(lambda engine: _opened(engine, folder))
+    for spec in followed:
+        engine.servers.follow(spec, partial(catalogue.learn, spec), client)
+    return catalogue, engine.servers, client
+
+
+def _opened(engine: Engine, folder: Path) -> tuple[Engine, Catalogue, list[ServerSpec]]:
+    catalogue = engine.catalogue(folder)
+    catalogue.warm()
+    return engine, catalogue, catalogue.followed()
 
 
 async def server_names(call: Call) -> list[str]:
@@ -174,7 +190,7 @@ async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool,
     from findspot.catalogue.server_pool import PoolClient
 
     try:
-        folder, client = await catalogue_folder(call), await pool_client(call)
+        folder, client = await _caller(call)
     except InputNeededError:
         folder, client = working_folder(), PoolClient(call.client.connection, call.client.environ)
     engine, offering = await call.quick(

@@ -10,7 +10,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.activity import log_call
 from findspot.serve.mcp.client import Reply, key_of
-from findspot.serve.mcp.other_servers import catalogue_folder, note_links, pool_client
+from findspot.serve.mcp.other_servers import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
 from findspot.serve.mcp.tool import CONFIRM, SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
@@ -34,10 +34,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         return _stored_page(call, name)
     from findspot.catalogue.tool_calls import ToolCaller
 
-    folder = await catalogue_folder(call)
-    engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
-    name_of_client = call.client.name or "unknown"
-    caller = ToolCaller(catalogue, engine.servers, name_of_client, log_call, await pool_client(call))
+    catalogue, pool, client = await opened_catalogue(call)
+    caller = ToolCaller(catalogue, pool, call.client.name or "unknown", log_call, client)
     outcome = await caller.call(
         name,
         arguments["arguments"] or {},

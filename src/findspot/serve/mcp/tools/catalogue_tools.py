@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.catalogue.tool_record import (
@@ -15,7 +14,7 @@ from findspot.catalogue.tool_record import (
     ToolSearchOptions,
 )
 from findspot.core.errors import FindspotError
-from findspot.serve.mcp.other_servers import catalogue_folder
+from findspot.serve.mcp.other_servers import opened_catalogue
 from findspot.serve.mcp.tool import (
     COUNT,
     NUMBER,
@@ -36,30 +35,28 @@ from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
 
 if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import Catalogue
     from findspot.engine import Engine
 
 _OBJECT = {"type": "object"}
 
 
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
-    folder = await catalogue_folder(call)
+    catalogue, *_ = await opened_catalogue(call)
     options = ToolSearchOptions(
         mode=SearchMode(arguments["mode"]) if arguments["mode"] else None,
         top_k=arguments["top_k"],
         threshold=arguments["threshold"],
         server=arguments["server"],
     )
-    results = await call.quick(lambda engine: _opened(engine, folder).search(arguments["query"], options))
+    results = await call.quick(lambda _: catalogue.search(arguments["query"], options))
     warnings = " ".join(filter(None, (*arguments.warnings, results.warning)))
     return Answer(tool_results_object(replace(results, warning=warnings or None)))
 
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:
-    folder = await catalogue_folder(call)
+    catalogue, *_ = await opened_catalogue(call)
 
-    def shown(engine: Engine) -> dict[str, Any]:
-        catalogue = _opened(engine, folder)
+    def shown(_: Engine) -> dict[str, Any]:
         tool = catalogue.get(arguments["name"])
         access = catalogue.access(tool, call.client.environ)
         shown = tool_object(tool, access, catalogue.registry.notice())
@@ -68,14 +65,6 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
         return shown | ({"instructions": instructions} if instructions else {})
 
     return Answer(await call.quick(shown))
-
-
-def _opened(engine: Engine, folder: Path) -> Catalogue:
-    """Return the catalogue of a folder, loaded and, where the user asked for it, kept current."""
-    catalogue = engine.catalogue(folder)
-    catalogue.warm()
-    catalogue.follow()
-    return catalogue
 
 
 def catalogue_failure(error: FindspotError) -> Answer:
