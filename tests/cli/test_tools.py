@@ -127,7 +127,8 @@ def test_configurations_that_are_found_are_asked_about(run: Run, root: Path) -> 
     assert not (root / ".please").exists()
     assert run("tools", "index", "--yes", "--json").json["totalTools"] == 3
     again = run("tools", "index", "--json").json
-    assert again["servers"] == [{"name": "notes", "status": "unchanged", "tools": 3}]
+    assert again["servers"] == [{"name": "notes", "status": "indexed", "tools": 3}]
+    assert again["embedded"] == 0
 
 
 def test_a_bad_server_is_told_of_and_the_rest_is_indexed(run: Run, root: Path) -> None:

@@ -99,7 +99,8 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     partly = project.run("index", "--json")
     assert "Not started, since you have not agreed to them as they are now: evil." in partly.err
     states = {server["name"]: server["status"] for server in partly.json["servers"]}
-    assert states == {"time": "unchanged", "evil": "not_agreed", "mail": "removed"}
+    assert states == {"time": "indexed", "evil": "not_agreed", "mail": "removed"}
+    assert project.started() == ["clock"]
     project.write(time=project.entry("clock", "tick"), evil=project.entry("id"))
     assert project.index("--exclude", "evil", "--yes") == {"time": ("indexed", 2)}
     assert "warning" not in pipe.values("search_tools", query="clock")
@@ -145,6 +146,7 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     assert project.started() == []
 
     project.index("--follow")
+    project.started()
     project.write(time=project.entry("clock"), other=project.entry("never"))
     pipe = serve(project.root, HOME=str(project.user))
     until(lambda: bool(pipe.values("search_tools", query="clock")) and bool(project.processes()))
@@ -177,34 +179,13 @@ def test_files_are_added_and_a_failure_changes_nothing(project: Project) -> None
     assert (project.root / INDEX_PATH).read_bytes() == before
     Path(second).unlink()
     assert project.index("--no-embeddings") == {
-        "a": ("unchanged", 2),
-        "b": ("unchanged", 1),
+        "a": ("indexed", 2),
+        "b": ("indexed", 1),
         "c": ("unchanged", 1),
         "d": ("failed", 0),
         "e": ("failed", 0),
     }, "the servers that failed are known, and asked again"
     assert project.index(first, "--replace", "--no-embeddings")["c"] == ("removed", 0)
-
-
-def test_servers_that_may_have_changed_are_asked_again(project: Project) -> None:
-    """documents A7: a variable's new value, or an upgraded `npx` server, was never noticed."""
-    program = {"command": "env", "args": ["-S", f"{sys.executable} {SERVER} one"]}
-    project.write(
-        byname=program,
-        byfile=project.entry("two"),
-        valued=project.entry("three", env={"SET": "${WHICH}"}),
-    )
-    options = ("--yes", "--no-embeddings")
-    project.index(*options, env={"WHICH": "a"})
-    project.started()
-    assert project.index(*options, env={"WHICH": "a"}) == {
-        "byname": ("indexed", 1),
-        "byfile": ("unchanged", 1),
-        "valued": ("unchanged", 1),
-    }
-    assert project.started() == ["one"], "the other two name a file, whose time tells"
-    assert project.index(*options, env={"WHICH": "b"})["valued"] == ("indexed", 1)
-    assert sorted(project.started()) == ["one", "three"]
 
 
 def test_small_texts(project: Project) -> None:

@@ -174,7 +174,7 @@ class Catalogue:
         for path in self.paths:
             record = read_build_record(self._home, path)
             if record.follow and path.exists():
-                specs = (spec for spec in self.registry.servers(path) if spec.name in record.digests)
+                specs = (spec for spec in self.registry.servers(path) if spec.name not in record.errors)
                 found += filter(self.registry.is_usable, specs)
         return found
 

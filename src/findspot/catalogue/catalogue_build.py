@@ -6,9 +6,8 @@ Servers that changed are asked, the tools of the others are kept, and what is ne
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from findspot.catalogue.consent import (
-    Agreements,
     BuildRecord,
     ServerOffers,
     read_build_record,
@@ -46,17 +44,12 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.paths import index_key
-from findspot.core.utc_time import age, utc_now
+from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
 
 _log = get_logger("catalogue")
 
 _WRITER_PATIENCE_S = 30.0
-
-MAX_AGE = timedelta(days=1)
-"""Age after which a server is asked again if no file of this machine shows that it changed."""
-
-Report = Callable[[str], None]
 
 
 class Outcome(StrEnum):
@@ -93,23 +86,6 @@ class BuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviousRun:
-    """What is known of the last run besides the index file."""
-
-    agreed: Callable[[ServerSpec], bool]
-    """Whether a server may be started."""
-    enabled: Callable[[str], bool] = lambda _name: True
-    """Whether a server of this name is enabled."""
-    changed: Callable[[ServerSpec], bool] = lambda _spec: False
-    """Whether a server gets other values than when it was last asked."""
-    exclude: tuple[str, ...] = ()
-    refresh: Collection[str] = ()
-    """Servers to ask again if no file of this machine shows whether they changed."""
-    unread: frozenset[str] = frozenset()
-    """Servers of files that cannot be read at the moment: their tools stay."""
-
-
-@dataclass(frozen=True, slots=True)
 class Built:
     """The new index, and the result for each server."""
 
@@ -133,18 +109,39 @@ class Built:
 
 def build(
     sources: Sources,
-    previous: IndexFile | None,
+    old: IndexFile,
     embedder: Embedder | None,
     options: BuildOptions,
+    answers: Mapping[str, ServerAnswer],
     *,
-    previous_run: PreviousRun,
-    report: Report = lambda _line: None,
+    not_asked: Callable[[ServerSpec], Outcome],
+    unread: Set[str] = frozenset(),
 ) -> Built:
-    """Build an index from these sources; without an embedder it has no vectors."""
+    """Build an index from these sources; without an embedder it has no vectors.
+
+    `not_asked` says why a server has no answer. Servers in `unread` are of files that cannot be read now.
+    """
     dtype = _checked_dtype(options.dtype)
-    old = previous or IndexFile()
-    wanted = sources.without(options.exclude)
-    gathered = _gather(wanted, old, options, previous_run, report)
+    gathered = _Gathered(old, options.exclude)
+    for listed in sources.lists:
+        known = _is_new(listed.server_name, listed.fingerprint, old)
+        outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
+        gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
+    for spec in sources.servers:
+        answer = answers.get(spec.name)
+        if answer is None:
+            gathered.keep(spec.name, not_asked(spec))
+        elif answer.error is not None:
+            gathered.keep(spec.name, Outcome.FAILED, answer.error)
+        else:
+            offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
+            gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
+            gathered.notes += [answer.note] if answer.note else []
+            gathered.offers[spec.name] = answer.offers
+    for name in sorted(gathered.before.keys() & (unread - sources.names)):
+        gathered.keep(name, Outcome.UNCHANGED)
+    gone = gathered.before.keys() - {report.name for report in gathered.reports}
+    gathered.reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
     notes = [*sources.notes, *gathered.notes]
     tools = [_cut(tool, notes) for tool in gathered.tools]
     indexed, embedded = index_tools(tools, old, embedder, dtype, force=options.force)
@@ -203,75 +200,8 @@ class _Gathered:
         self.reports.append(ServerReport(name, outcome, len(tools), error))
 
 
-def _gather(
-    sources: Sources, old: IndexFile, options: BuildOptions, previous_run: PreviousRun, report: Report
-) -> _Gathered:
-    """Ask the servers that may have changed; keep the known tools of the others, and of those that fail."""
-    gathered = _Gathered(old, options.exclude)
-    enabled = [spec for spec in sources.servers if previous_run.enabled(spec.name)]
-    agreed = [spec for spec in enabled if previous_run.agreed(spec)]
-    answers = _ask(
-        [spec for spec in agreed if _must_ask(spec, gathered, old, options, previous_run)], options, report
-    )
-    for listed in sources.lists:
-        known = _is_new(listed.server_name, listed.fingerprint, old)
-        outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
-        gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
-    for spec in sources.servers:
-        answer = answers.get(spec.name)
-        if spec not in enabled:
-            gathered.keep(spec.name, Outcome.DISABLED)
-        elif spec not in agreed:
-            gathered.keep(spec.name, Outcome.NOT_AGREED)
-        elif answer is None:
-            gathered.keep(spec.name, Outcome.UNCHANGED)
-        elif answer.error is not None:
-            gathered.keep(spec.name, Outcome.FAILED, answer.error)
-        else:
-            offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
-            gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
-            gathered.notes += [answer.note] if answer.note else []
-            gathered.offers[spec.name] = answer.offers
-    for name in sorted(previous_run.unread & gathered.before.keys() - sources.names):
-        gathered.keep(name, Outcome.UNCHANGED)
-    gone = gathered.before.keys() - {report.name for report in gathered.reports}
-    gathered.reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
-    return gathered
-
-
-def _ask(specs: Sequence[ServerSpec], options: BuildOptions, report: Report) -> Mapping[str, ServerAnswer]:
-    if not specs:
-        return {}
-    report(f"asking {len(specs)} servers")
-    return ask_servers(specs, options.timeout_s, lambda name, answer: report(_line(name, answer)))
-
-
-def _must_ask(
-    spec: ServerSpec, gathered: _Gathered, old: IndexFile, options: BuildOptions, previous_run: PreviousRun
-) -> bool:
-    """Return whether a server may have other tools than the index has."""
-    if options.force or _is_new(spec.name, spec.fingerprint, old) or previous_run.changed(spec):
-        return True
-    state = old.servers[spec.name]
-    left_out = state.tools > len(gathered.before.get(spec.name, []))
-    if left_out and set(previous_run.exclude) - set(options.exclude):
-        return True
-    return spec.changes_unseen and (spec.name in previous_run.refresh or _is_outdated(state.updated_at))
-
-
-def _is_outdated(moment: str) -> bool:
-    try:
-        return age(moment) > MAX_AGE
-    except ValueError:
-        return True
-
-
 def _is_new(name: str, key: str, old: IndexFile) -> bool:
     return name not in old.servers or old.servers[name].fingerprint != key
-
-
-def _line(name: str, answer: ServerAnswer) -> str:
-    return f"{name}: {answer.error or f'{len(answer.tools)} tools'}"
 
 
 def _cut(tool: ToolDefinition, notes: list[str]) -> ToolDefinition:
@@ -370,14 +300,13 @@ class CatalogueIndexer:
         follow: bool | None = None,
         replace_sources: bool = False,
         refresh: bool = True,
-        report: Report = lambda _line: None,
     ) -> tuple[Path, Built]:
         """Add these files to the project's index, or to the user's; without a provider, without vectors.
 
         Files of earlier runs stay part of it unless `replace_sources` is set; without `sources`, they are
         read again. `agree` gets the servers that the user has not agreed to start, and returns those to
-        start. If no server answers, the index is not written. With `refresh`, the requested servers
-        that can change without a local file changing (`npx`, an address) are asked again.
+        start. If no server answers, the index is not written. Servers whose entry is new or changed are
+        asked, and with `refresh` those of the named files.
         """
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
@@ -390,28 +319,20 @@ class CatalogueIndexer:
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)
             wanted = read.without(options.exclude)
-            agreements = self._agreed(wanted, agree)
+            self._agree(wanted, agree)
             embedder = self._embedder(provider) if provider is not None else None
-            previous_run = PreviousRun(
-                agreed=agreements.holds,
-                enabled=self._registry.choices.is_enabled,
-                changed=lambda spec: (
-                    not agreements.knows_tools(spec)
-                    or spec.name not in last.offers
-                    or last.digests.get(spec.name, "") not in ("", agreements.digest(spec))
-                ),
-                exclude=last.exclude,
-                refresh=asked_for if refresh else (),
-                unread=frozenset(name for names in missing.values() for name in names),
-            )
-            built = build(
-                read,
-                self._previous(path, options),
-                embedder,
-                options,
-                previous_run=previous_run,
-                report=report,
-            )
+            old = self._previous(path, options)
+            asked = [
+                spec
+                for spec in filter(self._registry.is_usable, wanted.servers)
+                if options.force
+                or (refresh and spec.name in asked_for)
+                or _is_new(spec.name, spec.fingerprint, old)
+                or not self._registry.agreements.knows_tools(spec)
+            ]
+            answers = ask_servers(asked, options.timeout_s) if asked else {}
+            unread = {name for names in missing.values() for name in names}
+            built = build(wanted, old, embedder, options, answers, not_asked=self._not_asked, unread=unread)
             errors = {server.name: server.error for server in built.servers if server.error}
             done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED, Outcome.DISABLED))
             built = replace(built, answered=bool(done & asked_for))
@@ -430,7 +351,6 @@ class CatalogueIndexer:
                 exclude=options.exclude,
                 follow=last.follow if follow is None else follow,
                 provider=provider,
-                digests={spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done},
                 errors=errors,
                 offers={name: of for name, of in {**last.offers, **built.offers}.items() if name in done},
             )
@@ -446,15 +366,18 @@ class CatalogueIndexer:
         """Return the entries of the servers that the user added."""
         return self._registry.added(self._paths[-1 if user_wide else 0]).entries()
 
-    def _agreed(self, sources: Sources, agree: Agree) -> Agreements:
+    def _agree(self, sources: Sources, agree: Agree) -> None:
         """Ask about the servers that need an agreement, before any server is started."""
-        agreements = self._registry.agreements
         enabled = self._registry.choices.is_enabled
-        lacking = agreements.lacking(spec for spec in sources.servers if enabled(spec.name))
+        lacking = self._registry.agreements.lacking(spec for spec in sources.servers if enabled(spec.name))
         accepted = agree(lacking) if lacking else ()
         if accepted:
-            agreements.add(accepted)
-        return agreements
+            self._registry.agreements.add(accepted)
+
+    def _not_asked(self, spec: ServerSpec) -> Outcome:
+        if not self._registry.choices.is_enabled(spec.name):
+            return Outcome.DISABLED
+        return Outcome.UNCHANGED if self._registry.agreements.holds(spec) else Outcome.NOT_AGREED
 
     def _agreed_tools(self, sources: Sources, built: Built, agree: AgreeToTools) -> tuple[str, ...]:
         """Remember the tools that servers list first; return the later ones that the user does not agree to.
@@ -506,16 +429,16 @@ class CatalogueIndexer:
                 write_index(path, new)
                 _log.info("the tools of %s changed: %d", server, len(tools))
 
-    def _previous(self, path: Path, options: BuildOptions) -> IndexFile | None:
-        """Return the current content of the file; with `force`, None for a damaged one."""
+    def _previous(self, path: Path, options: BuildOptions) -> IndexFile:
+        """Return the current content of the file; with `force`, nothing for a damaged one."""
         try:
             data = read_bytes(path)
-            return None if data is None else parse_index(path, data)
+            return IndexFile() if data is None else parse_index(path, data)
         except CatalogueCorruptError as error:
             if not options.force:
                 raise
             _log.warning("%s", error.user_message)
-            return None
+            return IndexFile()
 
     def _writing(self, path: Path) -> contextlib.AbstractContextManager[None]:
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)

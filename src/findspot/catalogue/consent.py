@@ -22,7 +22,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.client_configs import MissingVariableError, without_literals
+from findspot.catalogue.client_configs import without_literals
 from findspot.catalogue.indexfile import definition_object
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.stored_json import changing
@@ -111,15 +111,6 @@ class Agreements:
         with changing(self.path, self._read) as stored:
             known = stored["tools"].setdefault(_key(spec), {})
             known |= {tool.own_name: [_tool_digest(tool), always] for tool in tools}
-
-    def digest(self, spec: ServerSpec) -> str:
-        """Return a hash of the values that a server gets, with variables expanded."""
-        try:
-            launch = spec.expanded().launch
-        except MissingVariableError:
-            launch = spec.launch
-        key = self._read()["key"]
-        return _digest(key, launch) if key else ""
 
     def _current(self) -> dict[str, Any]:
         """Return what is stored, to be read only; the file is read when it has changed."""
@@ -251,8 +242,6 @@ class BuildRecord:
     """Whether to follow the servers while serving."""
     provider: str | None = None
     """The embedding provider that the user chose for it."""
-    digests: Mapping[str, str] = field(default_factory=dict)
-    """Server → a hash of the values it got when it was last asked."""
     errors: Mapping[str, str] = field(default_factory=dict)
     """Server → why it did not answer when it was last asked."""
     offers: Mapping[str, ServerOffers] = field(default_factory=dict)
@@ -274,7 +263,6 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
             exclude=tuple(map(str, about["exclude"])),
             follow=about["following"] is True,
             provider=about["provider"],
-            digests=dict(about["digests"]),
             errors=dict(about.get("errors", {})),
             offers={
                 name: ServerOffers(tuple(kinds), str(instructions))
@@ -293,7 +281,6 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
         "exclude": list(record.exclude),
         "following": record.follow,
         "provider": record.provider,
-        "digests": dict(record.digests),
         "errors": dict(record.errors),
         "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},
     }

@@ -89,8 +89,7 @@ class ServerSpec(Entry):
     def fingerprint(self) -> str:
         """A hash of what is started or called, without the values of variables and headers."""
         parts = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
-        rest = [self._programs(), *self._tools(), *self._optional()]
-        return content_hash(json.dumps([*parts, *rest]).encode())[:32]
+        return content_hash(json.dumps([*parts, *self._tools(), *self._optional()]).encode())[:32]
 
     @property
     def launch(self) -> str:
@@ -117,11 +116,6 @@ class ServerSpec(Entry):
         return (not self.only or tool in self.only) and tool not in self.left_out
 
     @property
-    def changes_unseen(self) -> bool:
-        """Whether the server may change without a change of a local file: `npx`, an address."""
-        return not any(self._programs())
-
-    @property
     def names_own_file(self) -> bool:
         """Whether the entry runs a program by a path from its configuration's folder.
 
@@ -129,10 +123,7 @@ class ServerSpec(Entry):
         """
         is_path = len(Path(self.command or "").parts) > 1
         parts = [part for part in (self.command, *self.args) if part and not Path(part).is_absolute()]
-        return (is_path and self.command in parts) or any(_state_of(self.base / part) for part in parts)
-
-    def _programs(self) -> list[list[int]]:
-        return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
+        return (is_path and self.command in parts) or any(_is_file(self.base / part) for part in parts)
 
     def expanded(self, environ: Mapping[str, str] = ENVIRONMENT) -> ServerSpec:
         """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
@@ -376,10 +367,8 @@ def _no_file(path: Path) -> PathNotFoundError:
     return error
 
 
-def _state_of(path: Path) -> list[int]:
-    """Return size and time of a program's file, so that a changed server is asked again."""
+def _is_file(path: Path) -> bool:
     try:
-        state = path.stat()
+        return path.is_file()
     except (OSError, ValueError):
-        return []
-    return [state.st_size, state.st_mtime_ns] if path.is_file() else []
+        return False

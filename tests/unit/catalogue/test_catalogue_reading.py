@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import BuildOptions, Built, PreviousRun, build, with_tools
+from findspot.catalogue.catalogue_build import (
+    BuildOptions,
+    Built,
+    Outcome,
+    ServerReport,
+    build,
+    with_tools,
+)
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
+from findspot.catalogue.live_connection import ServerAnswer
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_fields import keyword_counts, query_terms, token_counts
@@ -91,16 +98,10 @@ class TestSources:
 
     def test_a_fingerprint_is_of_what_is_started(self, root: Path) -> None:
         spec = ServerSpec("a", command="run.py", args=("x",), source=root / "mcp.json")
-        assert spec.changes_unseen
-        seen = {spec.fingerprint, replace(spec, args=("y",)).fingerprint, replace(spec, cwd="s").fingerprint}
-        (root / "run.py").write_text("one")
-        seen.add(spec.fingerprint)
-        assert not spec.changes_unseen
-        (root / "run.py").write_text("other")
-        seen |= {spec.fingerprint, replace(spec, env={"K": "1"}).fingerprint}
-        assert len(seen) == 6
+        others = [replace(spec, args=("y",)), replace(spec, cwd="s"), replace(spec, env={"K": "1"})]
+        seen = {spec.fingerprint, *(other.fingerprint for other in others)}
+        assert len(seen) == 4
         assert {len(each) for each in seen} == {32}
-        assert ServerSpec("a", url="https://x", source=root / "mcp.json").changes_unseen
 
     def test_configurations_of_a_project(self, root: Path, tmp_path: Path) -> None:
         assert project_files(None) == project_files(root) == []
@@ -193,77 +194,41 @@ class TestIndexFile:
             parse_index(path, json.dumps({"tools": [tool], "embeddingDimensions": 2}).encode())
 
 
-MISSING = ServerSpec("a", command="no-such-program-anywhere", source=Path("/p/mcp.json"))
+class TestBuild:
+    """The tools of servers that answered, failed, or were not asked."""
 
+    spec = ServerSpec("a", command="run", left_out=("wipe",), source=Path("/p/mcp.json"))
 
-class TestWhoIsAsked:
-    """A server that is asked fails here, since there is no such program."""
-
-    def built(
-        self, state: ServerState | None, spec: ServerSpec = MISSING, options: BuildOptions | None = None,
-        **previous_run: Any,
-    ) -> Built:  # fmt: skip
+    def built(self, answer: ServerAnswer | None, why: Outcome = Outcome.UNCHANGED) -> Built:
         tools = index_of([ToolDefinition("a__x", "a"), ToolDefinition("a__y", "a")])
-        old = replace(tools, servers={"a": state} if state else {})
-        previous = PreviousRun(**({"agreed": lambda _spec: True} | previous_run))
-        return build(Sources((spec,)), old, None, options or BuildOptions(), previous_run=previous)
+        old = replace(tools, servers={"a": ServerState("print", 2, "then")})
+        answers = {} if answer is None else {"a": answer}
+        return build(Sources((self.spec,)), old, None, BuildOptions(), answers, not_asked=lambda _: why)
 
-    def outcome(self, *arguments: Any, **options: Any) -> tuple[str, int]:
-        (server,) = self.built(*arguments, **options).servers
-        return str(server.outcome), server.tools
+    @pytest.mark.parametrize("why", [Outcome.UNCHANGED, Outcome.NOT_AGREED, Outcome.DISABLED])
+    def test_a_server_that_is_not_asked_keeps_its_tools(self, why: Outcome) -> None:
+        built = self.built(None, why)
+        assert built.servers == (ServerReport("a", why, 2),)
+        assert built.index.servers["a"].fingerprint == "print"
 
-    def state(self, fingerprint: str = MISSING.fingerprint, tools: int = 2, **age: float) -> ServerState:
-        moment = datetime.now(UTC) - timedelta(**age)
-        return ServerState(fingerprint, tools, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    def test_a_server_that_fails_keeps_its_tools_and_is_asked_again(self) -> None:
+        built = self.built(ServerAnswer(error="no luck"))
+        assert built.servers == (ServerReport("a", Outcome.FAILED, 2, "no luck"),)
+        assert built.index.servers["a"].fingerprint == ""
 
-    def test_a_new_or_changed_server(self) -> None:
-        assert self.outcome(None) == ("failed", 2)
-        assert self.outcome(self.state("other")) == ("failed", 2)
-        assert self.outcome(self.state(), changed=lambda _spec: True) == ("failed", 2)
-        assert self.outcome(self.state(), options=BuildOptions(force=True)) == ("failed", 2)
-
-    def test_a_server_that_may_change_unseen_is_asked_every_day(self, tmp_path: Path) -> None:
-        assert self.outcome(self.state(hours=23)) == ("unchanged", 2)
-        assert self.outcome(self.state(hours=25)) == ("failed", 2)
-        assert self.outcome(ServerState(MISSING.fingerprint, 2, "some day")) == ("failed", 2)
-        program = tmp_path / "program"
-        program.write_text("no program")
-        here = replace(MISSING, command=str(program))
-        assert self.outcome(self.state(here.fingerprint, hours=25), here) == ("unchanged", 2)
-
-    def test_a_requested_server_that_may_change_unseen_is_asked(self, tmp_path: Path) -> None:
-        """documents-chunks-tools A7: an upgraded `npx` server was not asked."""
-        assert self.outcome(self.state(), refresh={"a"}) == ("failed", 2)
-        assert self.outcome(self.state(), refresh={"b"}) == ("unchanged", 2)
-        program = tmp_path / "program"
-        program.write_text("no program")
-        here = replace(MISSING, command=str(program))
-        assert self.outcome(self.state(here.fingerprint), here, refresh={"a"}) == ("unchanged", 2)
-
-    def test_a_pattern_that_no_longer_leaves_out_tools(self) -> None:
-        left_out, complete = self.state(tools=3), self.state(tools=2)
-        assert self.outcome(left_out, exclude=("*__z",)) == ("failed", 2)
-        assert self.outcome(left_out, options=BuildOptions(exclude=("*__z",)), exclude=("*__z",)) == (
-            "unchanged",
-            2,
-        )
-        assert self.outcome(complete, exclude=("*__z",)) == ("unchanged", 2)
-
-    def test_nobody_agreed(self) -> None:
-        assert self.outcome(self.state("other"), agreed=lambda _spec: False) == ("not_agreed", 2)
-
-    def test_a_server_that_failed_is_asked_again(self) -> None:
-        failed = self.built(self.state("other"))
-        assert failed.index.servers["a"].fingerprint == ""
-        assert "no-such-program-anywhere" in str(failed.servers[0].error)
-        same = self.built(self.state())
-        assert same.index.servers["a"].fingerprint == MISSING.fingerprint
-        assert same.servers[0].error is None
+    def test_an_answer_replaces_its_tools(self) -> None:
+        listed = (ToolDefinition("a__z", "a"), ToolDefinition("a__wipe", "a"))
+        built = self.built(ServerAnswer(listed, note="cut"))
+        assert built.servers == (ServerReport("a", Outcome.INDEXED, 1),)
+        assert [tool.tool.name for tool in built.index.tools] == ["a__z"]
+        assert built.index.servers["a"].fingerprint == self.spec.fingerprint
+        assert built.notes == ("cut",)
 
     def test_servers_that_are_gone_or_cannot_be_read(self) -> None:
         old = replace(index_of([ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]), created_at="then")
-        previous = PreviousRun(agreed=lambda _spec: True, unread=frozenset({"b", "d"}))
-        built = build(Sources(), old, None, BuildOptions(), previous_run=previous)
+        built = build(
+            Sources(), old, None, BuildOptions(), {}, not_asked=lambda _: Outcome.UNCHANGED, unread={"b", "d"}
+        )
         assert [(s.name, str(s.outcome), s.tools) for s in built.servers] == [
             ("b", "unchanged", 1),
             ("c", "removed", 0),

@@ -132,7 +132,6 @@ def index(
             timeout_s=timeout or START_TIMEOUT_S,
         )
         chosen = None if no_embeddings else provider or engine.settings.embed.provider
-        say = output.note if reply.verbose else (lambda _line: None)
         path, built = catalogue.indexer.index(
             files,
             options,
@@ -142,7 +141,6 @@ def index(
             user_wide=user,
             follow=follow,
             replace_sources=replace,
-            report=say,
         )
     _report(reply, path, built)
 
