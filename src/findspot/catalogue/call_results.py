@@ -1,4 +1,4 @@
-"""Results of tool calls that fit a token budget; the whole of a longer one is stored and read in pages.
+"""Results of tool calls that fit a token budget; the whole text of a longer one is stored and read in pages.
 
 Results have the form that the protocol gives them: `content`, `structuredContent`, `isError`. Stored results
 are in memory, bounded in number, size and age, and readable only by the session that made the call.
@@ -7,7 +7,6 @@ are in memory, bounded in number, size and age, and readable only by the session
 from __future__ import annotations
 
 import json
-import operator
 import re
 import secrets
 import threading
@@ -30,23 +29,20 @@ MAX_AGE_S = 3600.0
 MAX_MEDIA_CHARS = 6 * 1024 * 1024
 """Of the pictures and sounds of one answer, in base64."""
 
-_MAX_FIELD_CHARS = 2_000
-_MAX_STORED = 10
-"""Parts of one answer that are stored."""
-_CONTENT = ("type", "text", "data", "blob")
+_NAMED, _NAME_CHARS = 10, 200
+"""Parts that were left out, and how much of each is named."""
 
 Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a stored result: a text, or bytes in base64."""
+    """One page of a stored result."""
 
     number: int
     pages: int
     mime_type: str
-    text: str | None = None
-    blob: str | None = None
+    text: str
     next_address: str | None = None
 
     @property
@@ -63,9 +59,8 @@ class _Stored:
     stored_at: float
     content: str
     ends: tuple[int, ...]
-    """Where each page ends; one page for bytes."""
+    """Where each page ends."""
     mime_type: str
-    is_blob: bool
 
 
 class StoredResults:
@@ -76,19 +71,16 @@ class StoredResults:
         self._guard = threading.Lock()
         self._stored: dict[str, _Stored] = {}
 
-    def store(
-        self, content: str, owner: str | None, mime_type: str, ends: tuple[int, ...] = ()
-    ) -> str | None:
-        """Store a text whose pages end there, or bytes in base64, for its owner.
+    def store(self, content: str, owner: str | None, mime_type: str, ends: tuple[int, ...]) -> str | None:
+        """Store a text whose pages end there for its owner.
 
         Return the address without the page, or None if it is too large.
         """
         if len(content) > MAX_CHARS:
             return None
         key = secrets.token_urlsafe(16)
-        is_blob, ends = not ends, ends or (len(content),)
         with self._guard:
-            self._stored[key] = _Stored(owner, self._clock(), content, ends, mime_type, is_blob)
+            self._stored[key] = _Stored(owner, self._clock(), content, ends, mime_type)
             self._drop_old()
             while len(self._stored) > MAX_RESULTS or self._chars() > MAX_CHARS:
                 del self._stored[next(iter(self._stored))]
@@ -108,9 +100,7 @@ class StoredResults:
         start = stored.ends[number - 2] if number > 1 else 0
         content = stored.content[start : stored.ends[number - 1]]
         following = f"{ADDRESS}{matched[1]}/{number + 1}" if number < pages else None
-        if stored.is_blob:
-            return Page(number, pages, stored.mime_type, blob=content)
-        return Page(number, pages, stored.mime_type, text=content, next_address=following)
+        return Page(number, pages, stored.mime_type, content, following)
 
     def forget(self, owner: str | None) -> None:
         """Drop everything that belongs to a session, which has ended."""
@@ -148,8 +138,8 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
     Pictures and sound have a budget of their own: a model does not read them as text.
     """
     room = max_tokens * CHARS_PER_TOKEN
-    fitted = dict(result)
-    fitted["content"], notes = _fit_parts(result["content"], room, results, owner)
+    fitted, notes = dict(result), list[str]()
+    fitted["content"] = _fitting(result["content"], room, notes)
     texts = [part for part in fitted["content"] if _text_of(part) is not None]
     whole = "\n".join(filter(None, map(_text_of, texts)))
     structured = result.get("structuredContent")
@@ -176,42 +166,30 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
     return fitted
 
 
-def _fit_parts(
-    parts: Sequence[Result], room: int, results: StoredResults, owner: str | None
-) -> tuple[list[Result], list[str]]:
-    """Return the parts with their bytes and fields bounded, and notes about what is missing."""
-    kept: list[Result] = []
-    media_room, stored, left_out = MAX_MEDIA_CHARS, 0, 0
-    for given in parts:
-        part = _with_short_fields(given)
-        data = part.get("data") or part.get("resource", {}).get("blob") or ""
-        if len(data) > (media_room if "data" in part else room):
-            stored += 1
-            part = _named(part, data, results, owner) if stored <= _MAX_STORED else {}
-        elif _text_of(part) is None:
-            media_room -= len(part.get("data", ""))
-            room -= written_chars({**part, "data": ""})
-        if part and room >= 0:
-            kept.append(part)
-        else:
-            left_out += 1
-    notes = [f"{left_out:,} parts of the answer are too much for it and were left out."] if left_out else []
-    if any(map(operator.ne, kept, parts)) and not left_out and not stored:
-        notes.append("Long names and descriptions were cut.")
-    return kept, notes
+def _fitting(parts: Sequence[Result], room: int, notes: list[str]) -> list[Result]:
+    """Return the texts, which are cut later, and the other parts that fit; a note names those that do not."""
+    kept, left_out, media_room = list[Result](), list[Result](), MAX_MEDIA_CHARS
+    for part in parts:
+        if _text_of(part) is None:
+            media, rest = len(part.get("data", "")), written_chars({**part, "data": ""})
+            if media > media_room or rest > room:
+                left_out.append(part)
+                continue
+            media_room, room = media_room - media, room - rest
+        kept.append(part)
+    if left_out:
+        named = ", ".join(map(_name, left_out[:_NAMED]))
+        more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
+        notes.append(f"Left out, since an answer cannot hold it: {named}{more}.")
+    return kept
 
 
-def _with_short_fields(part: Result) -> dict[str, Any]:
-    """Return a part with what describes its content cut: names, types, annotations."""
-    short: dict[str, Any] = {}
-    for name, value in part.items():
-        if name == "resource":
-            short[name] = _with_short_fields(value)
-        elif name in _CONTENT or written_chars(value) <= _MAX_FIELD_CHARS:
-            short[name] = value
-        elif isinstance(value, str):
-            short[name] = value[:_MAX_FIELD_CHARS] + "…"
-    return short
+def _name(part: Result) -> str:
+    about = part.get("resource", part)
+    data = part.get("data") or about.get("blob") or ""
+    size = f"{decoded_bytes(data):,} bytes" if data else ""
+    told = (about.get("uri") or part["type"], about.get("mimeType"), size)
+    return " ".join(filter(None, told))[:_NAME_CHARS]
 
 
 def _page_note(pages: int, address: str | None) -> str:
@@ -237,16 +215,6 @@ def _text_of(part: Mapping[str, Any]) -> str | None:
     if part["type"] == "resource" and isinstance(part["resource"].get("text"), str):
         return f"{part['resource']['uri']}\n{part['resource']['text']}"
     return None
-
-
-def _named(part: Result, data: str, results: StoredResults, owner: str | None) -> dict[str, Any]:
-    """Return a part of many bytes as a text that says where to read it."""
-    about = part.get("resource", part)
-    mime_type = about.get("mimeType") or "application/octet-stream"
-    address = results.store(data, owner, mime_type)
-    where = f"read it at {address}/1" if address else "it is too large to store"
-    what = about.get("uri") or part["type"]
-    return {"type": "text", "text": f"[{what}, {mime_type}, {decoded_bytes(data):,} bytes: {where}]"}
 
 
 def decoded_bytes(data: str) -> int:

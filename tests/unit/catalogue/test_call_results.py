@@ -17,7 +17,7 @@ def joined(results: StoredResults, address: str, owner: str | None = "me") -> st
     while next_address:
         page = results.read(next_address, owner)
         assert page is not None
-        text, next_address = text + (page.text or ""), page.next_address or ""
+        text, next_address = text + page.text, page.next_address or ""
     return text
 
 
@@ -65,16 +65,6 @@ def test_structured_content_alone_is_shown_as_text() -> None:
     assert "structured content" not in texts(fit_result(same, 200, results, "me"))[-1]
 
 
-def test_bytes_are_stored_and_named() -> None:
-    results = StoredResults()
-    part = {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": BLOB}}
-    (named,) = fit_result({"content": [part]}, 200, results, "me")["content"]
-    assert named["text"].startswith("[file:///a.bin, application/octet-stream, 3,000 bytes: read it at ")
-    page = results.read(named["text"].rpartition(" ")[2].removesuffix("]"), "me")
-    assert page is not None
-    assert (page.blob, page.text) == (BLOB, None)
-
-
 TINY = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 LINK = {"type": "resource_link", "uri": "note://1", "name": "one"}
 LONG = "x" * 5_000_000
@@ -101,16 +91,13 @@ def test_nothing_in_a_result_is_without_bounds(result: dict[str, Any]) -> None:
     assert texts(fitted), "what is missing is said"
 
 
-def test_pictures_are_bounded_together_and_can_still_be_read() -> None:
-    results = StoredResults()
+def test_what_is_too_large_is_named() -> None:
     picture = {"type": "image", "data": "A" * 4_000_000, "mimeType": "image/png"}
-    fitted = fit_result({"content": [picture, picture, TINY]}, 8_000, results, "me")
-    first, named, last = fitted["content"]
-    assert (first, last) == (picture, TINY)
-    assert named["text"].startswith("[image, image/png, 3,000,000 bytes: read it at ")
-    page = results.read(named["text"].rpartition(" ")[2].removesuffix("]"), "me")
-    assert page is not None
-    assert page.blob == picture["data"]
+    part = {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": BLOB * 10}}
+    fitted = fit_result({"content": [picture, part, picture, TINY]}, 8_000, StoredResults(), "me")
+    assert fitted["content"][:2] == [picture, TINY]
+    (note,) = texts(fitted)
+    assert note.endswith(" cannot hold it: file:///a.bin 30,000 bytes, image image/png 3,000,000 bytes.")
 
 
 def test_stored_results_are_bounded_and_belong_to_somebody(monkeypatch: pytest.MonkeyPatch) -> None:

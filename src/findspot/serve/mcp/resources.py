@@ -171,9 +171,7 @@ def _result(call: Call, uri: str) -> list[Contents] | None:
     if page is None:
         return None
     note = [_text(uri, page.note)] if page.pages > 1 else []
-    if page.blob is not None:
-        return [types.BlobResourceContents(uri=uri, mime_type=page.mime_type, blob=page.blob), *note]
-    return [_text(uri, page.text or "", page.mime_type), *note]
+    return [_text(uri, page.text, page.mime_type), *note]
 
 
 def _text(uri: str, text: str, mime_type: str | None = None) -> Contents:

@@ -68,12 +68,7 @@ def _stored_page(call: Call, address: str) -> Answer:
     page = call.library.results.read(address, call.client.owner)
     if page is None:
         raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
-    content: list[dict[str, Any]] = [{"type": "text", "text": page.note}]
-    if page.blob is not None:
-        resource = {"uri": address, "mimeType": page.mime_type, "blob": page.blob}
-        content.insert(0, {"type": "resource", "resource": resource})
-    else:
-        content.insert(0, {"type": "text", "text": page.text})
+    content = [{"type": "text", "text": text} for text in (page.text, page.note)]
     return Answer({}, passed_on={"content": content, "isError": False})
 
 
