@@ -176,9 +176,6 @@ class RemoteServer:
                 return JSONResponse({"error": "invalid_client"}, 401)
             case "POST", "/token":
                 return self._token(form)
-            case "POST", "/revoke":
-                self.refresh_tokens.pop(form["token"], None)
-                return Response()
         return Response(status_code=404)
 
     def _scopes(self) -> dict[str, Any]:
@@ -191,7 +188,6 @@ class RemoteServer:
             "issuer": self.origin,
             "authorization_endpoint": f"{self.origin}/authorize",
             "token_endpoint": f"{self.origin}/token",
-            "revocation_endpoint": f"{self.origin}/revoke",
             "code_challenge_methods_supported": ["S256"],
             **({"token_endpoint_auth_methods_supported": self.auth_methods} if self.auth_methods else {}),
             **registration,

@@ -130,7 +130,7 @@ _STARTERS = frozenset(("command", "cmd", "url", "uri"))
 _PROJECTS = "projects"
 """The table of Claude Code's file that has one entry per project, each with its own servers."""
 
-OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "callbackPort")
+OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "callbackPort")
 """What an entry can say about logins."""
 
 _MAX_DEPTH = 100

@@ -66,10 +66,6 @@ class Agreements:
         """Return whether the user agreed to another version of this entry before."""
         return spec.name in self._read()["servers"].get(str(spec.source), {})
 
-    def sources(self, name: str) -> list[Path]:
-        """Return the configurations from which the user agreed to a server of this name."""
-        return [Path(source) for source, names in self._read()["servers"].items() if name in names]
-
     def add(self, specs: Iterable[ServerSpec]) -> None:
         """Store that the user agreed to start these servers."""
         with changing(self.path, self._read) as stored:
@@ -173,7 +169,7 @@ def description(spec: ServerSpec) -> list[str]:
     lines += [f"  in: {spec.shown_folder}"] if spec.url is None else []
     given = _variables(spec.env) if spec.url is None else _headers(spec.headers)
     lines += [f"  with: {given}"] if given else []
-    lines += [f"  login: {_headers(spec.oauth, shown='authorizationServer')}"] if spec.oauth else []
+    lines += [f"  login: {_headers(spec.oauth)}"] if spec.oauth else []
     if spec.env_file:
         values = "cannot be read" if spec.file_env is None else _variables(spec.file_env) or "none"
         lines.append(f"  with the variables of {spec.env_file}: {values}")
@@ -213,11 +209,9 @@ def _shown_value(name: str, value: str) -> str:
     return assignment.removeprefix(f"{name}=")
 
 
-def _headers(given: Mapping[str, str], shown: str = "") -> str:
+def _headers(given: Mapping[str, str]) -> str:
     """Return headers, those first of whose values something is shown."""
-    values = {
-        name: _masked(value) if name == shown else without_literals(value) for name, value in given.items()
-    }
+    values = {name: without_literals(value) for name, value in given.items()}
     order = sorted(values, key=lambda name: (set(values[name]) <= {"…"}, name))
     return ", ".join(f"{name}={values[name]}" for name in order)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,16 +17,13 @@ import anyio
 
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.server_registry import LOGIN_COMMAND, ServerRegistry
-from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import content_hash, make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
 
 _PATIENCE_S = 60.0
 """For another process that renews the same login: as long as it waits for the authorization server."""
-
-_RENEW_AFTER = 0.9
-_RENEW_EARLY_S = 60.0
 
 
 class LoginRequiredError(FindspotError):
@@ -51,8 +47,6 @@ class Login:
     """What the authorization server says about itself."""
     resource: Mapping[str, Any] | None = None
     """What the server says about its logins."""
-    renew_at: float | None = None
-    """When to renew, in seconds since 1970; None if the token does not expire."""
     wanted_scope: str = ""
     """What a request lacked: the next login asks for it."""
 
@@ -63,18 +57,6 @@ class Login:
     @property
     def can_be_renewed(self) -> bool:
         return bool(self.tokens.get("refresh_token"))
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the token expires soon or has expired, and can be renewed."""
-        return self.can_be_renewed and self.renew_at is not None and time.time() >= self.renew_at
-
-
-def renewal_time(expires_in: int | None) -> float | None:
-    """Return when to renew a token that was issued this moment."""
-    if expires_in is None:
-        return None
-    return time.time() + max(expires_in * _RENEW_AFTER, expires_in - _RENEW_EARLY_S)
 
 
 class Logins:
@@ -118,11 +100,8 @@ class Logins:
 
 
 def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
-    """Return a remote server that the user agreed to, with its variables expanded.
-
-    A server that could not be indexed, since it needs a login, is known by the agreement alone.
-    """
-    spec = registry.find(name) or _agreed(registry, name)
+    """Return a remote server that the user agreed to, with its variables expanded."""
+    spec = registry.find(name)
     if spec is None:
         known = sorted({s.name for index in registry.indexes for s in registry.servers(index) if s.url})
         hint = f"Known: {', '.join(known)}." if known else "Index it first: findspot tools index FILE"
@@ -140,15 +119,3 @@ def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
         return spec.expanded()
     except MissingVariableError as error:
         raise InvalidArgumentError(f"The server '{name}' cannot be reached: {error}.") from error
-
-
-def _agreed(registry: ServerRegistry, name: str) -> ServerSpec | None:
-    for source in registry.agreements.sources(name):
-        try:
-            specs = read_sources([source]).servers
-        except FindspotError:  # the file is gone or broken
-            continue
-        for spec in specs:
-            if spec.name == name and registry.agreements.holds(spec):
-                return spec
-    return None

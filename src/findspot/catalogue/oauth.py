@@ -36,7 +36,7 @@ from mcp.shared.auth import (
 )
 from pydantic import BaseModel
 
-from findspot.catalogue.logins import Login, LoginRequiredError, Logins, renewal_time
+from findspot.catalogue.logins import Login, LoginRequiredError, Logins
 from findspot.catalogue.remote_servers import RemoteHttp, RemoteServerError, refusal
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.config import is_loopback
@@ -55,10 +55,6 @@ _ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 class LoginError(RemoteServerError):
     """A login did not succeed."""
-
-
-class RenewalError(RemoteServerError):
-    """An authorization server could not renew a token this time."""
 
 
 def credentials(spec: ServerSpec) -> httpx2.Auth | None:
@@ -87,9 +83,6 @@ class StoredLogin(httpx2.Auth):
         own, url = httpx2.URL(self._url), request.url
         is_own = (url.scheme, url.host, url.port) == (own.scheme, own.host, own.port)
         login = self._logins.read(self._url) if is_own else None
-        if login is not None and login.is_due:
-            with contextlib.suppress(RenewalError):  # the token may still be good enough
-                login = await self._renewed(login)
         response = yield _with_token(request, login)
         if response.status_code == 401 and login is not None:
             login = await self._renewed(login)
@@ -104,7 +97,7 @@ class StoredLogin(httpx2.Auth):
         return LoginRequiredError(self._spec.name, why)
 
     async def _renewed(self, refused: Login) -> Login:
-        """Return a newer login than one that is due or was refused, perhaps that of another connection."""
+        """Return a newer login than one that was refused, perhaps that of another connection."""
         async with self._logins.locked(self._url):
             login = self._logins.read(self._url)
             if login is not None and login.access_token != refused.access_token:
@@ -166,7 +159,6 @@ def _login_of(context: OAuthContext, spec: ServerSpec) -> Login:
         client=client.model_dump(mode="json", exclude_none=True, exclude=own_secret),
         metadata=_dumped(context.oauth_metadata),
         resource=_dumped(context.protected_resource_metadata),
-        renew_at=renewal_time(tokens.expires_in),
     )
 
 
@@ -196,28 +188,18 @@ async def _refreshed(login: Login, spec: ServerSpec) -> Login | None:
     async with contextlib.aclosing(provider.async_auth_flow(httpx2.Request("GET", login.url))) as flow:
         response = await _answer(await anext(flow))
         if response is None:
-            raise RenewalError("The login could not be renewed: no answer from the authorization server.")
+            raise RemoteServerError(
+                "The login could not be renewed: no answer from the authorization server."
+            )
         if response.status_code in (400, 401):
             return None
         if response.status_code == 200:
             await flow.asend(response)
     if response.status_code != 200 or provider.context.current_tokens is None:
-        raise RenewalError(
+        raise RemoteServerError(
             f"The login could not be renewed: HTTP {response.status_code} from the authorization server."
         )
     return replace(_login_of(provider.context, spec), wanted_scope=login.wanted_scope)
-
-
-async def revoke(login: Login, spec: ServerSpec) -> bool:
-    """Ask the authorization server to forget a login; return whether it did."""
-    address = str((login.metadata or {}).get("revocation_endpoint", ""))
-    if not _is_safe(address, login.url):
-        return False
-    context = _restored(login, spec).context
-    token = login.tokens.get("refresh_token") or login.access_token
-    form, headers = context.prepare_token_auth({"token": token, "client_id": login.client["client_id"]}, {})
-    response = await _answer(httpx2.Request("POST", address, data=form, headers=headers))
-    return response is not None and response.is_success
 
 
 async def _answer(request: httpx2.Request) -> httpx2.Response | None:
@@ -270,7 +252,6 @@ class _LoginFlow:
         memory = _Memory(_known_client(spec))
         self._provider = OAuthClientProvider(spec.url or "", metadata, memory, self._open, redirect.wait)
         self.context = self._provider.context
-        self.context.auth_server_url = spec.oauth.get("authorizationServer")
 
     async def run(self) -> None:
         """Ask the server, do what its refusal leads to, and ask again with the token."""
@@ -279,7 +260,7 @@ class _LoginFlow:
             async with contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
                 response = await self._refusal(http, await anext(flow))
                 while (outgoing := await flow.asend(response)) is not request:
-                    response = self._chosen(await http.send(self._checked(outgoing)))
+                    response = await http.send(self._checked(outgoing))
                     self._last_status = response.status_code
                 if (await self._refusal(http, request)).headers:
                     raise LoginError("The server refused the token that it asked for.")
@@ -308,18 +289,6 @@ class _LoginFlow:
         if "none" in (metadata.token_endpoint_auth_methods_supported or ()):
             self.context.client_metadata.token_endpoint_auth_method = "none"
         return create_client_registration_request(metadata, self.context.client_metadata, "")
-
-    def _chosen(self, response: httpx2.Response) -> httpx2.Response:
-        """Return an answer; of several authorization servers, only the one that the entry names stays."""
-        chosen = self._spec.oauth.get("authorizationServer")
-        if chosen is None or b"authorization_servers" not in response.content:
-            return response
-        about = ProtectedResourceMetadata.model_validate_json(response.content)
-        named = [url for url in about.authorization_servers if str(url).rstrip("/") == chosen.rstrip("/")]
-        if not named:
-            raise LoginError("The server does not use the authorization server that its entry names.")
-        value = _dumped(about.model_copy(update={"authorization_servers": named}))
-        return httpx2.Response(response.status_code, json=value, request=response.request)
 
     async def _open(self, address: str) -> None:
         """Show the address of a login, if the login is safe."""

@@ -144,13 +144,13 @@ class TestDescription:
 
     def test_an_address_is_shown_with_the_references_of_its_headers(self) -> None:
         headers = {"X-Trace": "${AWS_SECRET_ACCESS_KEY}", "Authorization": "Bearer hunter2"}
-        oauth = {"clientSecret": "hunter2", "authorizationServer": "https://login.example"}
+        oauth = {"clientSecret": "hunter2", "clientId": "${CLIENT}"}
         spec = ServerSpec("web", url="https://x.example/mcp", headers=headers, oauth=oauth)
         assert description(spec) == [
             "web",
             "  calls: https://x.example/mcp",
             "  with: X-Trace=${AWS_SECRET_ACCESS_KEY}, Authorization=…",
-            "  login: authorizationServer=https://login.example, clientSecret=…",
+            "  login: clientId=${CLIENT}, clientSecret=…",
         ]
 
     def test_a_long_command_is_shown_whole(self) -> None:

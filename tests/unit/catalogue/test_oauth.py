@@ -18,15 +18,15 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import ServerCallError, ask_servers
-from findspot.catalogue.logins import Login, Logins, remote_server, renewal_time
+from findspot.catalogue.logins import Login, Logins, remote_server
 from findspot.catalogue.oauth import LoginError, _is_safe, log_in
 from findspot.catalogue.remote_servers import RemoteServerError
 from findspot.catalogue.server_pool import ServerPool
-from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.errors import InvalidArgumentError
 from remote_server import AUTHORIZATION_SERVER, PROTECTED_RESOURCE, RemoteServer, browse
 
-from .conftest import PATIENCE_S
+from .conftest import PATIENCE_S, index
 
 LOGIN_NEEDED = "The server asks for a login. Run `findspot tools login web`."
 
@@ -89,9 +89,7 @@ def test_a_login_lets_calls_through(logins: Logins, tmp_path: Path, sse: bool) -
         assert ask(spec) == ([], LOGIN_NEEDED)
 
 
-def test_tokens_are_renewed_before_they_expire_and_after_a_refusal(
-    logins: Logins, server: RemoteServer
-) -> None:
+def test_tokens_are_renewed_after_a_refusal(logins: Logins, server: RemoteServer) -> None:
     spec = spec_of(server)
     login(spec, logins)
     first = logins.read(server.url)
@@ -103,13 +101,8 @@ def test_tokens_are_renewed_before_they_expire_and_after_a_refusal(
     assert second.access_token != first.access_token
     assert second.tokens["refresh_token"] != first.tokens["refresh_token"]
 
-    logins.write(replace(second, renew_at=0))
-    server.seen.clear()
-    assert ask(spec) == (["web__add"], None)
-    assert server.paths()[0] == "/token"
-    assert not any(request.authorization == f"Bearer {second.access_token}" for request in server.seen)
-
     server.forget()
+    server.seen.clear()
     assert ask(spec) == ([], "The login has expired. Run `findspot tools login web`.")
     assert "/authorize" not in server.paths()
 
@@ -244,12 +237,6 @@ class TestHostile:
         with pytest.raises(LoginError, match="does not match"):
             login(spec_of(server), logins)
 
-    def test_another_authorization_server_than_the_entry_names_is_refused(
-        self, logins: Logins, server: RemoteServer
-    ) -> None:
-        with pytest.raises(LoginError, match="that its entry names"):
-            login(spec_of(server, authorizationServer="https://login.example"), logins)
-
     def test_a_stranger_at_the_redirect_has_no_effect(self, logins: Logins, server: RemoteServer) -> None:
         def browser(address: str) -> None:
             callback = next(
@@ -348,7 +335,7 @@ class TestHostile:
 
 
 def test_a_damaged_login_is_none(logins: Logins, tmp_path: Path) -> None:
-    stored = Login("https://x", {"access_token": "a"}, {"client_id": "c"}, renew_at=renewal_time(100))
+    stored = Login("https://x", {"access_token": "a"}, {"client_id": "c"})
     logins.write(stored)
     assert logins.read("https://x") == stored
     [file] = (tmp_path / "findspot" / "logins").glob("*.json")
@@ -366,17 +353,17 @@ class TestWhichServer:
     def test_only_agreed_remote_servers_can_be_logged_in_at(
         self, open_catalogue: Any, write: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        registry = open_catalogue().registry
+        opened = open_catalogue()
+        registry = opened.registry
         entries = {
             "web": {"url": "https://x.example/${PART}"},
             "local": {"command": "true"},
-            "key": {"url": "https://x.example", "headers": {"authorization": "Bearer 1"}},
+            "key": {"url": "http://127.0.0.1:9", "headers": {"authorization": "Bearer 1"}},
         }
         path = write("mcp.json", {"mcpServers": entries})
-        specs = read_sources([path]).servers
         with pytest.raises(InvalidArgumentError, match="no remote server 'web'"):
             remote_server(registry, "web")
-        registry.agreements.add(specs)
+        index(opened, path, timeout_s=PATIENCE_S)
         with pytest.raises(InvalidArgumentError, match="variable PART is not set"):
             remote_server(registry, "web")
         monkeypatch.setenv("PART", "mcp")
@@ -386,7 +373,7 @@ class TestWhichServer:
         with pytest.raises(InvalidArgumentError, match="has its own credentials"):
             remote_server(registry, "key")
         write("mcp.json", {"mcpServers": entries | {"web": {"url": "https://evil.example"}}})
-        with pytest.raises(InvalidArgumentError, match="no remote server 'web'"):
+        with pytest.raises(InvalidArgumentError, match="not agreed to the server 'web' as it is now"):
             remote_server(registry, "web")
 
 

@@ -419,11 +419,9 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
 
     with open_catalogue(project) as catalogue:
         spec = remote_server(catalogue.registry, server)
-        indexed = catalogue.registry.find(server) is not None
     _wait_for_login(spec, timeout, None if no_browser else open_in_browser)
     reply.give({"server": server, "status": "logged_in"}, f"Logged in at {server}.")
-    file = "" if indexed else f" {spec.source}"
-    output.note(f"Read its tools: findspot tools index{file}")
+    output.note("Read its tools: findspot tools index")
 
 
 @click.command("logout")
@@ -431,25 +429,15 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
 @project_option
 @common
 def logout(reply: Reply, server: str, *, project: str | None) -> None:
-    """Log out of the remote SERVER: delete the tokens here, and revoke them where the server allows it."""
-    import anyio
-
+    """Log out of the remote SERVER: delete the tokens here."""
     from findspot.catalogue.logins import Logins, remote_server
 
     with open_catalogue(project) as catalogue:
         spec = remote_server(catalogue.registry, server)
-    logins = Logins(home_folder())
-    stored = logins.read(spec.url or "")
-    if not logins.remove(spec.url or "") or stored is None:
+    if Logins(home_folder()).remove(spec.url or ""):
+        reply.give({"server": server, "status": "logged_out"}, f"Logged out of {server}.")
+    else:
         reply.give({"server": server, "status": "no_login"}, f"There is no login at {server}.")
-        return
-
-    from findspot.catalogue.oauth import revoke
-
-    revoked = anyio.run(revoke, stored, spec)
-    reply.give({"server": server, "status": "logged_out", "revoked": revoked}, f"Logged out of {server}.")
-    if not revoked:
-        output.note("The tokens were deleted here. The server did not revoke them; they stay valid there.")
 
 
 _LOOK_S = 0.1
