@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from findspot.catalogue.catalogue_build import CatalogueIndexer
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
+from findspot.catalogue.live_connection import NESTED_VARIABLE
+from findspot.catalogue.logins import Logins
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
-from findspot.catalogue.tool_access import AccessState, ToolAccess, tool_access
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     SEPARATOR,
@@ -34,9 +37,6 @@ from findspot.core.log import get_logger
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
-if TYPE_CHECKING:
-    from findspot.catalogue.server_sources import ServerSpec
-
 _log = get_logger("catalogue")
 
 _OTHER_PROVIDER = (
@@ -45,6 +45,33 @@ _OTHER_PROVIDER = (
 
 
 _WITHHELD = f"{CHANGED_TOOL}. get_tool shows its description."
+
+
+class AccessState(StrEnum):
+    """Whether a tool can be called, and what is missing if it cannot."""
+
+    READY = "ready"
+    NOT_AGREED = "not_agreed"
+    DISABLED = "disabled"
+    MISSING_VARIABLE = "missing_variable"
+    NEEDS_LOGIN = "needs_login"
+    NO_SERVER = "no_server"
+    NESTED = "nested"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAccess:
+    """How a tool is reached; without a server where no configuration names one."""
+
+    state: AccessState
+    spec: ServerSpec | None = None
+    reason: str = ""
+    hint: str = ""
+
+    @property
+    def transport(self) -> str | None:
+        """How the server is reached."""
+        return None if self.spec is None else "http" if self.spec.url else "stdio"
 
 
 class Catalogue:
@@ -145,10 +172,40 @@ class Catalogue:
 
     def access(self, tool: ToolDefinition, environ: Mapping[str, str] = ENVIRONMENT) -> ToolAccess:
         """Return whether a tool can be called in an environment, without starting anything."""
-        access = tool_access(self.registry, tool, environ)
-        if access.state is AccessState.READY and self._is_changed(tool):
-            return replace(access, reason=CHANGED_TOOL)
-        return access
+        spec, server = self.registry.find(tool.server_name), f"the server {tool.server_name}"
+        if spec is None:
+            broken = " ".join(self.registry.problems().values()).rstrip(".")
+            return ToolAccess(
+                AccessState.NO_SERVER,
+                None,
+                broken or f"No configuration of the catalogue names {server}",
+                "`findspot tools index FILE` reads one that does, `findspot tools add` adds it.",
+            )
+        for name, what in ((spec.name, server), (tool.name, "this tool")):
+            if not self.registry.choices.is_enabled(name):
+                hint = f"`findspot tools enable {name}` enables it."
+                return ToolAccess(AccessState.DISABLED, spec, f"The user disabled {what}", hint)
+        if not spec.offers(tool.own_name):
+            return ToolAccess(AccessState.DISABLED, spec, f"The entry of {server} leaves out this tool")
+        if not self.registry.agreements.holds(spec):
+            version = "this version of " if self.registry.agreements.is_known(spec) else ""
+            reason = f"The user has not agreed to start {version}{server}"
+            return ToolAccess(
+                AccessState.NOT_AGREED, spec, reason, "`findspot tools index` shows what it runs and asks."
+            )
+        if NESTED_VARIABLE in environ:
+            reason = "This Findspot was started by another one, and starts no servers itself"
+            return ToolAccess(AccessState.NESTED, spec, reason)
+        try:
+            expanded = spec.expanded(environ)
+        except MissingVariableError as error:
+            return ToolAccess(
+                AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}"
+            )
+        if expanded.url and expanded.oauth and Logins(self.registry.home).read(expanded.url) is None:
+            hint = f"`findspot tools login {spec.name}` logs in."
+            return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
+        return ToolAccess(AccessState.READY, spec, CHANGED_TOOL if self._is_changed(tool) else "")
 
     def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
         """Take over in the background what a server says about its tools, if that has changed."""

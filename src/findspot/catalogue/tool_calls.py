@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue import AccessState, Catalogue, ToolAccess
 from findspot.catalogue.consent import Standing
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
@@ -23,7 +23,6 @@ from findspot.catalogue.live_connection import (
 )
 from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_access import AccessState, ToolAccess
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
 

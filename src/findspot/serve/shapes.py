@@ -10,11 +10,11 @@ from findspot.core.model import IndexReport, IndexStatus, Skip
 from findspot.core.settings import COMMITTED_FILES, Settings
 
 if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import ToolAccess
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_pool import ServerRun
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
-    from findspot.catalogue.tool_access import ToolAccess
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
     from findspot.serve.activity import Entry, Summary

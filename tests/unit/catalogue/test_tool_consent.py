@@ -11,11 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue import AccessState, Catalogue
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_registry import Availability
-from findspot.catalogue.tool_access import AccessState
 from findspot.catalogue.tool_calls import Confirmation, ToolCaller, ToolNotCallableError
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
