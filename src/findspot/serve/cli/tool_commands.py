@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from findspot.core.paths import expanded
 from findspot.serve.activity import COMMAND_LINE, log_call
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import can_ask, confirm, prompt
+from findspot.serve.cli.interaction import agreed, can_ask, confirm, prompt
 from findspot.serve.cli.options import Choice, Group, Reply, common, limit_option, project_option, yes_option
 from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.tool_server_commands import (
@@ -452,12 +453,11 @@ def _answer(server: str, params: types.ElicitRequestParams) -> types.ElicitResul
     output.note(f"{server} asks: {params.message}", bold=True)
     if isinstance(params, types.ElicitRequestURLParams):
         output.note(f"  {params.url}")
-        opened = prompt("Have you opened it and done what it asks? [y/N]").lower() in ("y", "yes")
+        opened = agreed("Have you opened it and done what it asks?")
         return types.ElicitResult(action="accept" if opened else "decline")
     fields = params.requested_schema.get("properties", {})
-    if not fields or prompt("Answer? [y/N]").lower() not in ("y", "yes"):
-        agreed = not fields and prompt("Agree? [y/N]").lower() in ("y", "yes")
-        return types.ElicitResult(action="accept" if agreed else "decline", content={} if agreed else None)
+    if not agreed("Answer?" if fields else "Agree?"):
+        return types.ElicitResult(action="decline")
     required = params.requested_schema.get("required", ())
     values = {name: _field(name, schema, name in required) for name, schema in fields.items()}
     content = {name: value for name, value in values.items() if value is not None}
@@ -465,32 +465,17 @@ def _answer(server: str, params: types.ElicitRequestParams) -> types.ElicitResul
 
 
 def _field(name: str, schema: Mapping[str, Any], required: bool) -> Any:
-    """Ask for one value until it fits; None for an optional one that is left empty."""
+    """Ask for one value; None for an optional one that is left empty. Whether it fits, the server says."""
     choices = schema.get("enum") or [choice.get("const") for choice in schema.get("oneOf", ())]
     kind = schema.get("type", "string")
     shown = ", ".join(map(str, choices)) if choices else kind
-    while True:
-        typed = prompt(f"  {schema.get('title') or name} ({shown}{'' if required else ', optional'}):")
-        if not typed:
-            if not required:
-                return schema.get("default")
-            continue
-        try:
-            value = _READERS.get(kind, str)(typed)
-        except (ValueError, KeyError):
-            continue
-        if not choices or value in choices:
-            return value
-
-
-_READERS: dict[str, Any] = {
-    "integer": int,
-    "number": float,
-    "boolean": lambda typed: {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}[
-        typed.lower()
-    ],
-    "array": lambda typed: [part.strip() for part in typed.split(",")],
-}
+    question = f"  {schema.get('title') or name} ({shown}{'' if required else ', optional'}):"
+    while not (typed := prompt(question)):
+        if not required:
+            return schema.get("default")
+    with contextlib.suppress(ValueError):
+        return typed if kind == "string" else json.loads(typed)
+    return typed
 
 
 def _show(result: Mapping[str, Any]) -> None:
