@@ -183,7 +183,7 @@ class LiveConnection:
         self.note: str | None = None
         """What there is to say about its list of tools."""
         self._task: asyncio.Task[None] | None = None
-        self._spec = spec
+        self.spec = spec
         self._environ = environ
         self._roots = roots
         self._idle_s = idle_s
@@ -240,7 +240,7 @@ class LiveConnection:
         finally:
             if self.error:
                 self.error = self._notes.about(self.error)
-                _log.warning("the server %s ended: %s", self._spec.name, self.error)
+                _log.warning("the server %s ended: %s", self.spec.name, self.error)
             self._closing.set()
             self.opened.set()
             self.ended.set()
@@ -270,7 +270,7 @@ class LiveConnection:
 
         self._running.append(call)
         try:
-            late = f"The tool {tool} of the server {self._spec.name} did not answer within"
+            late = f"The tool {tool} of the server {self.spec.name} did not answer within"
             late = f"{late} {call.timeout_s:g} s and was cancelled."
             hint = f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s."
             return await self._in_time(result, call.new_scope(), lambda _: late, hint)
@@ -288,17 +288,17 @@ class LiveConnection:
                     if self._tools is not None and not self._changed.is_set():
                         break
                     self._changed = anyio.Event()
-                    self._tools, self.note = await _all_tools(session, self._spec.name)
+                    self._tools, self.note = await _all_tools(session, self.spec.name)
                 return self._tools or ()
 
         scope = anyio.CancelScope(deadline=min(deadline, anyio.current_time() + self._start_s))
-        late = f"The server {self._spec.name} did not list its tools within"
+        late = f"The server {self.spec.name} did not list its tools within"
         hint = "The tool was not called. Try again, or with a larger timeout."
         return await self._in_time(listed, scope, lambda s: f"{late} {s:g} s.", hint)
 
     async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
         """Return the answer to a request that is no call of a tool."""
-        late = f"The server {self._spec.name} did not answer within"
+        late = f"The server {self.spec.name} did not answer within"
         scope = anyio.CancelScope(deadline=deadline)
         return await self._in_time(question, scope, lambda s: f"{late} {s:g} s.")
 
@@ -335,7 +335,7 @@ class LiveConnection:
             wrong = error.errors()[0]
             where = _cut(".".join(map(str, wrong["loc"])))
             raise ServerCallError(
-                f"The server {self._spec.name} sent an answer that MCP does not allow: "
+                f"The server {self.spec.name} sent an answer that MCP does not allow: "
                 f"{where}: {wrong['msg']}."
             ) from error
         finally:
@@ -349,7 +349,7 @@ class LiveConnection:
         """Return the error for one that the SDK reports: the server's own, or that it ended."""
         from mcp_types import CONNECTION_CLOSED
 
-        name = self._spec.name
+        name = self.spec.name
         if error.code == SESSION_ENDED:
             self._closing.set()
             return SessionEndedError(f"The server {name} ends every session at once.")
@@ -456,13 +456,13 @@ class LiveConnection:
         # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
         async with contextlib.AsyncExitStack() as stack:
-            if self._spec.url is not None:
+            if self.spec.url is not None:
                 from findspot.catalogue.oauth import credentials
                 from findspot.catalogue.remote_servers import connect_remote
 
-                yield await connect_remote(stack, self._spec, self._new_session, credentials(self._spec))
+                yield await connect_remote(stack, self.spec, self._new_session, credentials(self.spec))
             else:
-                pipes = _pipes(self._spec, self._notes, self._environ)
+                pipes = _pipes(self.spec, self._notes, self._environ)
                 yield await stack.enter_async_context(self._new_session(pipes))
 
     @contextlib.asynccontextmanager

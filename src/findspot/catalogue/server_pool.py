@@ -92,7 +92,8 @@ class ServerPool:
         """Start nothing yet; a server that was not called for `idle_s` is ended."""
         self._agreements = Agreements(home)
         self._idle_s = idle_s
-        self._servers: dict[tuple[str, str], _Server] = {}
+        self._connections: dict[tuple[str, str], LiveConnection] = {}
+        """The latest connection to each server that was called."""
         self._following: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def call(
@@ -116,10 +117,12 @@ class ServerPool:
         limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
         asker = client.connection or object()
         running = RunningCall(handlers or CallHandlers(), limit_s, asker, as_task)
-        server = self._server(spec, client)
         running.start(spent_s)
-        return await server.use(
-            lambda connection: connection.call(running, tool, arguments), running.scope.deadline
+        return await self._use(
+            spec,
+            client,
+            lambda connection: connection.call(running, tool, arguments),
+            running.scope.deadline,
         )
 
     async def tools(
@@ -127,8 +130,8 @@ class ServerPool:
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
         deadline = anyio.current_time() + timeout_s
-        server = self._server(spec, client or PoolClient())
-        return await server.use(lambda connection: connection.tools(deadline), deadline)
+        client = client or PoolClient()
+        return await self._use(spec, client, lambda connection: connection.tools(deadline), deadline)
 
     async def ask(
         self,
@@ -140,8 +143,7 @@ class ServerPool:
     ) -> Result:
         """Return the answer of a server to a request that is no call of a tool."""
         deadline = anyio.current_time() + timeout_s
-        server = self._server(spec, client)
-        return await server.use(lambda connection: connection.ask(question, deadline), deadline)
+        return await self._use(spec, client, lambda connection: connection.ask(question, deadline), deadline)
 
     def follow(
         self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], None], client: PoolClient
@@ -156,29 +158,73 @@ class ServerPool:
     ) -> None:
         try:
             while True:
-                await (await self._server(spec, client).connected()).follow(changed)
+                await (await self._connected(spec, client)).follow(changed)
                 await anyio.sleep(_FOLLOW_PAUSE_S)
         except ServerCallError as error:
             _log.warning("the server %s is no longer followed: %s", spec.name, error.user_message)
 
     def runs(self) -> list[ServerRun]:
         """Return every server that was called, with its state."""
-        return [server.run for server in list(self._servers.values())]
+        return list(map(_run, list(self._connections.values())))
 
     def leave(self, connection: str) -> None:
         """End the servers of a connection that is closed."""
         for key in [key for key in self._following if key[0] == connection]:
             self._following.pop(key).cancel()
-        for key in [key for key in self._servers if key[0] == connection]:
-            self._servers.pop(key).close()
+        for key in [key for key in self._connections if key[0] == connection]:
+            self._connections.pop(key).close()
 
     async def aclose(self) -> None:
         """End every server."""
         for following in self._following.values():
             following.cancel()
-        await asyncio.gather(*(server.aclose() for server in self._servers.values()))
+        await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
-    def _server(self, spec: ServerSpec, client: PoolClient) -> _Server:
+    async def _use(
+        self,
+        spec: ServerSpec,
+        client: PoolClient,
+        work: Callable[[LiveConnection], Awaitable[Result]],
+        deadline: float,
+    ) -> Result:
+        """Use the connection to a server; one that refuses what is sent, since it ended the session, is
+        connected to once more.
+        """
+        with contextlib.suppress(SessionEndedError):
+            return await work(await self._connected(spec, client, deadline))
+        return await work(await self._connected(spec, client, deadline))
+
+    async def _connected(
+        self, spec: ServerSpec, client: PoolClient, deadline: float = math.inf
+    ) -> LiveConnection:
+        """Return the open connection; start the server if there is none."""
+        expanded = self._expanded(spec, client)
+        owner = "" if spec.shared else client.connection
+        key = owner, f"{spec.name} {expanded.launch} {sorted(client.roots)}"
+        left_s = round(deadline - anyio.current_time(), 1)
+        with anyio.CancelScope(deadline=deadline):
+            while True:
+                connection = self._connections.get(key)
+                if connection is None or connection.ended.is_set():
+                    connection = LiveConnection(expanded, client.environ, client.roots, self._idle_s)
+                    self._connections[key] = connection
+                    connection.start()
+                await connection.opened.wait()
+                if connection.is_open:
+                    return connection
+                if not connection.was_opened:
+                    raise _not_started(connection)
+                await connection.ended.wait()
+        late = (
+            f"did not start within {left_s:g} s" if left_s > 0 else "was not called: no time was left for it"
+        )
+        raise ServerTimeoutError(
+            f"The server {spec.name} {late}.",
+            hint="The tool was not called. The server is still starting: try again or with a larger timeout.",
+        )
+
+    def _expanded(self, spec: ServerSpec, client: PoolClient) -> ServerSpec:
+        """Return a server that may be started for a client, with its variables expanded."""
         if NESTED_VARIABLE in client.environ:
             raise ServerNotAgreedError("A Findspot that another Findspot started calls no servers.")
         if not self._agreements.holds(spec):
@@ -187,16 +233,33 @@ class ServerPool:
                 hint="Run `findspot tools index` to see what it runs, and agree to it.",
             )
         try:
-            expanded = spec.expanded(client.environ)
+            return spec.expanded(client.environ)
         except MissingVariableError as error:
             raise ServerCallError(
                 f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
             ) from None
-        owner = "" if spec.shared else client.connection
-        key = owner, f"{spec.name} {expanded.launch} {sorted(client.roots)}"
-        if key not in self._servers:
-            self._servers[key] = _Server(expanded, client, self._idle_s)
-        return self._servers[key]
+
+
+def _run(connection: LiveConnection) -> ServerRun:
+    """Return the state of a server now."""
+    state, error = RunState.STOPPED, ""
+    if not connection.ended.is_set():
+        state = RunState.RUNNING if connection.is_open else RunState.STARTING
+    elif connection.needs_login:
+        state = RunState.NEEDS_LOGIN
+    elif connection.error:
+        state, error = RunState.FAILED, connection.error
+    return ServerRun(connection.spec.name, str(connection.spec.source), state, error)
+
+
+def _not_started(connection: LiveConnection) -> ServerCallError:
+    name, why = connection.spec.name, connection.error or "it was stopped"
+    if connection.needs_login:
+        return ServerCallError(f"The server {name} cannot be called. {why}")
+    return ServerCallError(
+        f"The server {name} could not be started: {why}",
+        hint="Run `findspot tools index` to see whether it starts, or check its entry.",
+    )
 
 
 def _check_size(arguments: dict[str, Any] | None) -> None:
@@ -207,74 +270,3 @@ def _check_size(arguments: dict[str, Any] | None) -> None:
             f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",
             hint="Put large data into a file, and pass its path to a tool that reads files.",
         )
-
-
-class _Server:
-    """One server: its latest connection, if it was called before."""
-
-    def __init__(self, spec: ServerSpec, client: PoolClient, idle_s: float) -> None:
-        self.spec = spec
-        self._client = client
-        self._idle_s = idle_s
-        self._connection: LiveConnection | None = None
-
-    @property
-    def run(self) -> ServerRun:
-        """The state now."""
-        state, error, latest = RunState.STOPPED, "", self._connection
-        if latest is not None and not latest.ended.is_set():
-            state = RunState.RUNNING if latest.is_open else RunState.STARTING
-        elif latest is not None and latest.needs_login:
-            state = RunState.NEEDS_LOGIN
-        elif latest is not None and latest.error:
-            state, error = RunState.FAILED, latest.error
-        return ServerRun(self.spec.name, str(self.spec.source), state, error)
-
-    async def use(self, work: Callable[[LiveConnection], Awaitable[Result]], deadline: float) -> Result:
-        """Use the connection; a server that refuses what is sent, since it ended the session, is connected to
-        once more.
-        """
-        with contextlib.suppress(SessionEndedError):
-            return await work(await self.connected(deadline))
-        return await work(await self.connected(deadline))
-
-    async def connected(self, deadline: float = math.inf) -> LiveConnection:
-        """Return the open connection; start the server if there is none."""
-        left_s = round(deadline - anyio.current_time(), 1)
-        with anyio.CancelScope(deadline=deadline):
-            return await self._connected()
-        late = (
-            f"did not start within {left_s:g} s" if left_s > 0 else "was not called: no time was left for it"
-        )
-        raise ServerTimeoutError(
-            f"The server {self.spec.name} {late}.",
-            hint="The tool was not called. The server is still starting: try again or with a larger timeout.",
-        )
-
-    async def _connected(self) -> LiveConnection:
-        while True:
-            connection = self._connection
-            if connection is None or connection.ended.is_set():
-                connection = LiveConnection(self.spec, self._client.environ, self._client.roots, self._idle_s)
-                self._connection = connection
-                connection.start()
-            await connection.opened.wait()
-            if connection.is_open:
-                return connection
-            if connection.needs_login:
-                raise ServerCallError(f"The server {self.spec.name} cannot be called. {connection.error}")
-            if not connection.was_opened:
-                why = connection.error or "it was stopped"
-                raise ServerCallError(
-                    f"The server {self.spec.name} could not be started: {why}",
-                    hint="Run `findspot tools index` to see whether it starts, or check its entry.",
-                )
-            await connection.ended.wait()
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-
-    async def aclose(self) -> None:
-        if self._connection is not None:
-            await self._connection.aclose()
