@@ -102,7 +102,8 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     assert states == {"time": "indexed", "evil": "not_agreed", "mail": "removed"}
     assert project.started() == ["clock"]
     project.write(time=project.entry("clock", "tick"), evil=project.entry("id"))
-    assert project.index("--exclude", "evil", "--yes") == {"time": ("indexed", 2)}
+    assert project.run("disable", "evil").code == 0
+    assert project.index("--yes") == {"time": ("indexed", 2), "evil": ("disabled", 0)}
     assert "warning" not in pipe.values("search_tools", query="clock")
     assert project.started() == ["clock tick"]
 

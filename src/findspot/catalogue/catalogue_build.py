@@ -32,7 +32,7 @@ from findspot.catalogue.indexfile import (
 )
 from findspot.catalogue.live_connection import ServerAnswer, ask_servers
 from findspot.catalogue.server_registry import ServerRegistry
-from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, matches, read_sources
+from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
 from findspot.catalogue.tool_record import (
     MAX_DESCRIPTION_CHARS,
@@ -79,7 +79,6 @@ class ServerReport:
 class BuildOptions:
     """How to build an index."""
 
-    exclude: tuple[str, ...] = ()
     force: bool = False
     dtype: str | None = None
     timeout_s: float = START_TIMEOUT_S
@@ -122,7 +121,7 @@ def build(
     `not_asked` says why a server has no answer. Servers in `unread` are of files that cannot be read now.
     """
     dtype = _checked_dtype(options.dtype)
-    gathered = _Gathered(old, options.exclude)
+    gathered = _Gathered(old)
     for listed in sources.lists:
         known = _is_new(listed.server_name, listed.fingerprint, old)
         outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
@@ -167,31 +166,29 @@ def _checked_dtype(dtype: str | None) -> str:
 class _Gathered:
     """The tools of every server, with the state and the report of each."""
 
-    def __init__(self, old: IndexFile, exclude: Sequence[str]) -> None:
+    def __init__(self, old: IndexFile) -> None:
         self.tools: list[ToolDefinition] = []
         self.states: dict[str, ServerState] = {}
         self.reports: list[ServerReport] = []
         self.notes: list[str] = []
         self.offers: dict[str, ServerOffers] = {}
-        self._old, self._exclude = old, exclude
+        self._old = old
         self.before: dict[str, list[ToolDefinition]] = {}
         for tool in old.tools:
             self.before.setdefault(tool.server_name, []).append(tool.tool)
 
     def take(self, name: str, key: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
         """Add the tools that a server just listed."""
-        shown = [tool for tool in tools if not matches(tool.name, self._exclude)]
         self.states[name] = ServerState(key, len(tools), utc_now())
-        self._add(name, shown, outcome)
+        self._add(name, tools, outcome)
 
     def keep(self, name: str, outcome: Outcome, error: str | None = None) -> None:
         """Keep the tools of a server that the index already has."""
-        shown = [tool for tool in self.before.get(name, []) if not matches(tool.name, self._exclude)]
         if name in self._old.servers:
             state = self._old.servers[name]
             # Without a fingerprint a server is asked again.
             self.states[name] = state if error is None else replace(state, fingerprint="")
-        self._add(name, shown, outcome, error)
+        self._add(name, self.before.get(name, []), outcome, error)
 
     def _add(
         self, name: str, tools: Sequence[ToolDefinition], outcome: Outcome, error: str | None = None
@@ -241,14 +238,9 @@ def index_tools(
 
 
 def with_tools(
-    old: IndexFile,
-    server: str,
-    tools: Sequence[ToolDefinition],
-    embedder: Embedder | None,
-    exclude: Sequence[str] = (),
+    old: IndexFile, server: str, tools: Sequence[ToolDefinition], embedder: Embedder | None
 ) -> IndexFile | None:
     """Return the index with this server's tools replaced; None if they are the same as before."""
-    tools = [tool for tool in tools if not matches(tool.name, exclude)]
     before = [tool.tool for tool in old.tools if tool.server_name == server]
     if list(tools) == before or server not in old.servers:
         return None
@@ -315,16 +307,15 @@ class CatalogueIndexer:
             first = [added, *sources] if added.exists() else sources
             read, missing = _read_all(first, {} if replace_sources else last.files, project_of(path))
             read = self._registry.in_workspace(path, self._registry.with_choices(read))
-            asked_for = _of_files(read, sources).without(options.exclude).names
+            asked_for = _of_files(read, sources).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)
-            wanted = read.without(options.exclude)
-            self._agree(wanted, agree)
+            self._agree(read, agree)
             embedder = self._embedder(provider) if provider is not None else None
             old = self._previous(path, options)
             asked = [
                 spec
-                for spec in filter(self._registry.is_usable, wanted.servers)
+                for spec in filter(self._registry.is_usable, read.servers)
                 if options.force
                 or (refresh and spec.name in asked_for)
                 or _is_new(spec.name, spec.fingerprint, old)
@@ -332,7 +323,7 @@ class CatalogueIndexer:
             ]
             answers = ask_servers(asked, options.timeout_s) if asked else {}
             unread = {name for names in missing.values() for name in names}
-            built = build(wanted, old, embedder, options, answers, not_asked=self._not_asked, unread=unread)
+            built = build(read, old, embedder, options, answers, not_asked=self._not_asked, unread=unread)
             errors = {server.name: server.error for server in built.servers if server.error}
             done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED, Outcome.DISABLED))
             built = replace(built, answered=bool(done & asked_for))
@@ -344,11 +335,10 @@ class CatalogueIndexer:
                     self._home, path, replace(last, files={**last.files, **tried}, errors=errors)
                 )
                 return path, replace(built, written=False)
-            built = replace(built, changed=self._agreed_tools(wanted, built, agree_to_tools))
+            built = replace(built, changed=self._agreed_tools(read, built, agree_to_tools))
             write_index(path, built.index)
             record = BuildRecord(
                 files=files,
-                exclude=options.exclude,
                 follow=last.follow if follow is None else follow,
                 provider=provider,
                 errors=errors,
@@ -424,7 +414,7 @@ class CatalogueIndexer:
                 return
             old = parse_index(path, data)
             embedder = self._chosen_embedder(old.provider) if old.provider else None
-            new = with_tools(old, server, tools, embedder, read_build_record(self._home, path).exclude)
+            new = with_tools(old, server, tools, embedder)
             if new is not None:
                 write_index(path, new)
                 _log.info("the tools of %s changed: %d", server, len(tools))
@@ -476,6 +466,6 @@ def _of_files(read: Sources, files: Sequence[Path]) -> Sources:
 def _nothing_named(files: Sequence[Path], notes: Sequence[str]) -> InvalidArgumentError:
     named = ", ".join(map(str, files)) or "No file"
     return InvalidArgumentError(
-        f"{named} names no server and no tool that is not left out. The catalogue was not changed.",
+        f"{named} names no server and no tool. The catalogue was not changed.",
         hint=" ".join([*(f"{note}." for note in notes), "To have no catalogue, delete its index.json."]),
     )

@@ -231,7 +231,6 @@ class BuildRecord:
 
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """Each file that was named, with the servers that it named."""
-    exclude: tuple[str, ...] = ()
     follow: bool = False
     """Whether to follow the servers while serving."""
     provider: str | None = None
@@ -251,10 +250,9 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
     try:
         about = _stored(home)[str(index)]
         if "sources" in about:  # version 0.1.0, which followed servers by default
-            return BuildRecord({Path(path): () for path in about["sources"]}, tuple(about["exclude"]))
+            return BuildRecord({Path(path): () for path in about["sources"]})
         return BuildRecord(
             files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
-            exclude=tuple(map(str, about["exclude"])),
             follow=about["following"] is True,
             provider=about["provider"],
             errors=dict(about.get("errors", {})),
@@ -272,7 +270,6 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
     path = build_records_file(home)
     about = {
         "files": {str(source): list(names) for source, names in record.files.items()},
-        "exclude": list(record.exclude),
         "following": record.follow,
         "provider": record.provider,
         "errors": dict(record.errors),

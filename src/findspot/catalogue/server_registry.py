@@ -390,4 +390,4 @@ class ServerRegistry:
                 continue
             self._removed |= {*record.files.get(file, ())} - of_file.names
             read = read.and_then(of_file)
-        return self.in_workspace(index, self.with_choices(read)).without(record.exclude)
+        return self.in_workspace(index, self.with_choices(read))

@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -175,14 +174,6 @@ class Sources:
                 if (file := spec.env_path()) is not None and "\0" not in str(file):
                     yield file
 
-    def without(self, patterns: Sequence[str]) -> Sources:
-        """Return the sources without the servers that match a pattern; single tools are left out later."""
-        return replace(
-            self,
-            servers=tuple(spec for spec in self.servers if not matches(spec.name, patterns)),
-            lists=tuple(listed for listed in self.lists if not matches(listed.server_name, patterns)),
-        )
-
     def and_then(self, later: Sources) -> Sources:
         """Return these sources with later ones; a server that both name is taken from these."""
         known = self.names
@@ -193,10 +184,6 @@ class Sources:
             {**later.files, **self.files},
             (*self.disabled, *later.disabled),
         )
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def read_sources(

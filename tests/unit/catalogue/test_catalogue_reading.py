@@ -87,8 +87,6 @@ class TestSources:
         ]  # fmt: skip
         assert read.lists == ()
         assert read.files == {one: ("a", "b"), two: ("a", "c"), tools: ("b",)}
-        assert read.without(["b", "c*"]).names == {"a"}
-        assert read.without(["B"]).names == {"a", "b", "c"}
 
     def test_a_file_has_a_limit(self, write: Write) -> None:
         path = write("tools.json", "[]" + " " * 98)
@@ -249,8 +247,8 @@ class TestReplacingTools:
         servers={name: ServerState(f"print-{name}", 1, "then") for name in ("a", "b", "c", "empty")},
     )
 
-    def names(self, server: str, *names: str, exclude: tuple[str, ...] = ()) -> list[str] | None:
-        new = with_tools(self.old, server, [ToolDefinition(name, server) for name in names], None, exclude)
+    def names(self, server: str, *names: str) -> list[str] | None:
+        new = with_tools(self.old, server, [ToolDefinition(name, server) for name in names], None)
         if new is None:
             return None
         assert new.servers[server].fingerprint == f"print-{server}"
@@ -266,7 +264,6 @@ class TestReplacingTools:
 
     def test_nothing_changes(self) -> None:
         assert self.names("b", "b__x") is None
-        assert self.names("b", "b__x", "b__secret", exclude=("*__secret",)) is None
         assert self.names("unknown", "unknown__x") is None
 
 
@@ -338,8 +335,6 @@ def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Wri
     with pytest.raises(InvalidArgumentError, match=r"empty\.json names no server and no tool") as error:
         index(catalogue, write("empty.json", []))
     assert "delete its index.json" in error.value.hint
-    with pytest.raises(InvalidArgumentError, match=r"tools\.json names no server and no tool"):
-        index(catalogue, exclude=("*",))
     assert len(catalogue.tools()) == len(TOOLS)
 
 

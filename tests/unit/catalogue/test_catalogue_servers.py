@@ -161,24 +161,14 @@ def test_a_list_that_is_unchanged_is_not_embedded_again(open_catalogue: Open, wr
     assert index(opened, write("t.json", changed)).embedded == 0
 
 
-def test_servers_and_tools_can_be_left_out(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    config = {"mcpServers": {"a": entry("notes"), "b1": entry("dying"), "b2": entry("dying")}}
-    built = index(opened, write("mcp.json", config), exclude=("b*", "*__weather"))
-    assert outcomes(built) == {"a": ("indexed", 2)}
-    assert names(opened) == {"a__read_note", "a__write_note"}
-    undone = index(opened, exclude=("b*",))
-    assert outcomes(undone) == {"a": ("indexed", 3)}, "a later run without the pattern brings the tool back"
-
-
 def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
     opened = open_catalogue()
     path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})
-    index(opened, path, exclude=("z",), follow=True)
+    index(opened, path, follow=True)
     assert opened.indexer.remembered() == (path,)
     assert opened.project_index is not None
     about = read_build_record(tmp_path / "findspot", opened.project_index)
-    assert (about.files, about.exclude, about.follow) == ({path: ("a",)}, ("z",), True)
+    assert (about.files, about.follow) == ({path: ("a",)}, True)
     assert about.provider == "local:static"
     index(opened)
     assert read_build_record(tmp_path / "findspot", opened.project_index).follow, (

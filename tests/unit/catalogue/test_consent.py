@@ -159,7 +159,7 @@ class TestDescription:
 
 
 class TestBuildRecords:
-    record = BuildRecord({Path("/p/a.json"): ("x", "y")}, ("z*",), True, "local:static", {"x": "no answer"})
+    record = BuildRecord({Path("/p/a.json"): ("x", "y")}, True, "local:static", {"x": "no answer"})
 
     def test_a_record_is_read_as_it_was_written(self, tmp_path: Path) -> None:
         one, two = tmp_path / "one.json", tmp_path / "two.json"
@@ -172,8 +172,8 @@ class TestBuildRecords:
     def test_a_record_of_version_0_1_follows_nothing(self, tmp_path: Path) -> None:
         file = build_records_file(tmp_path)
         file.parent.mkdir()
-        file.write_text(json.dumps({"/i": {"sources": ["/p/a.json"], "exclude": ["z"], "following": True}}))
-        assert read_build_record(tmp_path, Path("/i")) == BuildRecord({Path("/p/a.json"): ()}, ("z",))
+        file.write_text(json.dumps({"/i": {"sources": ["/p/a.json"], "following": True}}))
+        assert read_build_record(tmp_path, Path("/i")) == BuildRecord({Path("/p/a.json"): ()})
 
     @pytest.mark.parametrize("content", ["", "[]", '{"/i": 3}', '{"/i": {}}', '{"/i": {"files": []}}'])
     def test_a_damaged_record_is_none(self, tmp_path: Path, content: str) -> None:
@@ -197,9 +197,9 @@ class TestNotice:
     def config(self, tmp_path: Path) -> Callable[[dict[str, Any]], None]:
         path = tmp_path / "mcp.json"
 
-        def write(servers: dict[str, Any], exclude: tuple[str, ...] = ()) -> None:
+        def write(servers: dict[str, Any]) -> None:
             path.write_text(json.dumps({"mcpServers": servers}))
-            write_build_record(tmp_path, tmp_path / "index.json", BuildRecord({path: ()}, exclude))
+            write_build_record(tmp_path, tmp_path / "index.json", BuildRecord({path: ()}))
 
         return write
 
@@ -225,8 +225,6 @@ class TestNotice:
         assert self.named(registry) == "b (new)"
         config({"a": {"command": "run2"}, "b": {"command": "run"}})
         assert self.named(registry) == "a (changed), b (new)"
-        config({"a": {"command": "run2"}, "b": {"command": "run"}}, exclude=("b",))
-        assert self.named(registry) == "a (changed)"
         config({"a": {"command": "run"}})
         assert registry.notice() is None
 

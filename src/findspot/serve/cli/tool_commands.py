@@ -80,7 +80,6 @@ for _command in (add, list_, remove, enable, disable, allow, login, logout):
 @click.option("--provider", metavar="NAME", help="The embedding provider. Default: the configured one.")
 @click.option("--dtype", metavar="fp32|fp16|q8", help="Precision of the stored vectors. Default: fp16.")
 @click.option("--no-embeddings", is_flag=True, help="Store no vectors: search by keywords and patterns only.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out servers or tools that match.")
 @click.option("--force", is_flag=True, help="Ask every server again, and replace a damaged index.")
 @click.option(
     "--timeout",
@@ -106,7 +105,6 @@ def index(
     provider: str | None,
     dtype: str | None,
     no_embeddings: bool,
-    exclude: Sequence[str],
     force: bool,
     timeout: float | None,
     follow: bool | None,
@@ -127,7 +125,6 @@ def index(
         catalogue = engine.catalogue(project or ".")
         files = _sources(catalogue, sources, user)
         options = BuildOptions(
-            exclude=tuple(part for given in exclude for part in given.split(",") if part),
             force=force,
             dtype=dtype or engine.settings.embed.dtype,
             timeout_s=timeout or START_TIMEOUT_S,

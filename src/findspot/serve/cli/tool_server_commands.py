@@ -171,7 +171,7 @@ def index_again(engine: Engine, catalogue: Catalogue, *, user_wide: bool) -> Bui
     index = catalogue.paths[-1 if user_wide else 0]
     last = read_build_record(catalogue.registry.home, index)
     provider = last.provider if index.is_file() else engine.settings.embed.provider
-    options = BuildOptions(exclude=last.exclude, dtype=engine.settings.embed.dtype)
+    options = BuildOptions(dtype=engine.settings.embed.dtype)
     return catalogue.indexer.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
 
