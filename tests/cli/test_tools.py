@@ -174,12 +174,6 @@ def test_what_searching_refuses(indexed: Run, arguments: Any) -> None:
     assert indexed("tools", "search", "x", *arguments).code == 2
 
 
-def test_an_invalid_pattern(indexed: Run) -> None:
-    done = indexed("tools", "search", "read(", "--mode", "regex", "--json")
-    assert (done.code, done.json["code"]) == (2, "INVALID_PATTERN")
-    assert "Wrong at character 5: unclosed group." in done.err
-
-
 def test_showing_a_tool(indexed: Run) -> None:
     shown = indexed("tools", "show", "weather__forecast")
     advice = "`findspot tools index FILE` reads one that does, `findspot tools add` adds it."

@@ -1,4 +1,4 @@
-"""Choices of a catalogue: which model reads, which file wins, and how far a request is read."""
+"""Choices of a catalogue: which model reads, and which file wins."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import correct_spelling, everyday_words, read_request
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
-from findspot.embed.static_model import StaticEmbedder
-from findspot.text.bm25 import Bm25
 
 from .conftest import TOOLS, Write, index
 
@@ -110,72 +107,3 @@ def test_patterns_over_other_scripts(open_catalogue: Open, write: Write) -> None
     assert found("GRÖSSE|GRÖẞE") == ["größe"]
     assert found(r"gr\w+e") == ["größe"]
     assert found(r"\p{Lu}BER") == ["size"]
-
-
-class TestRequests:
-    @pytest.mark.parametrize(
-        ("query", "sentences"),
-        [
-            ("one two three", ()),
-            ("one two. three four five", ("three four five",)),
-            ("find a plumber then book a visit", ("find a plumber", "book a visit")),
-            ("find a plumber, also book a visit", ("find a plumber", "book a visit")),
-            ("find a plumber; and book a visit!", ("find a plumber;", "and book a visit!")),
-            ("yes please", ()),
-        ],
-    )
-    def test_sentences_of_three_words_and_more(self, query: str, sentences: tuple[str, ...]) -> None:
-        assert read_request(query).sentences == sentences
-
-    def test_sixteen_sentences_are_read(self) -> None:
-        request = read_request(" ".join(f"do thing {number}." for number in range(40)))
-        assert request.sentences == tuple(f"do thing {number}." for number in range(16))
-
-    @pytest.mark.parametrize(
-        ("path", "words"),
-        [
-            ("notes.md", "markdown file path"),
-            ("./deck.PPTX", "powerpoint presentation file path"),
-            ("~/song.flac", "audio file path"),
-            ("/srv/data", "file path"),
-            ("a/b.zip", "a/b.zip"),
-            ("query.sql", "sql file path"),
-        ],
-    )
-    def test_kinds_of_files(self, path: str, words: str) -> None:
-        assert read_request(path).text == words
-
-    def test_verbs_for_the_same_act(self) -> None:
-        synonyms = everyday_words().synonyms
-        assert {"add", "insert", "append"} < synonyms["writ"]
-        assert "directory" in synonyms["fold"]
-        assert all(word not in others for word, others in synonyms.items())
-
-    keywords = Bm25.build([{"calculat": 1.0}, {"calculat": 1.0, "calendar": 1.0}, {"presentat": 1.0}])
-
-    @pytest.mark.parametrize(
-        ("word", "read"),
-        [
-            ("calculate", "calculate"),
-            ("caclulate", "calculate"),
-            ("calculaet", "calculate"),
-            ("calculatte", "calculate"),
-            ("calcuxlate", "calculate"),
-            ("calcuate", "calculate"),
-            ("xalculate", "xalculate"),
-            ("caclluate", "caclluate"),
-            ("calendr", "calendr"),
-            ("calendra", "calendar"),
-            ("Caclulate", "Caclulate"),
-        ],
-    )
-    def test_one_slip_in_a_long_word(self, word: str, read: str) -> None:
-        assert (
-            correct_spelling(f"to {word} it", StaticEmbedder.open().knows, self.keywords) == f"to {read} it"
-        )
-
-    def test_a_text_in_another_language_is_left_alone(self) -> None:
-        slips = ("caclulate", "calculaet", "calculatte", "calcuxlate", "calcuate", "calculte", "calclate")
-        query = " ".join([*slips, "zzqxjkvbw", "calcualte"])
-        read = correct_spelling(query, StaticEmbedder.open().knows, self.keywords).split()
-        assert read == ["calculate"] * 7 + ["zzqxjkvbw", "calcualte"]

@@ -204,13 +204,6 @@ def test_another_index_is_a_source(catalogue: Catalogue, tmp_path: Path) -> None
     ]
 
 
-def test_tools_without_a_server_have_the_name_of_their_file(write: Write) -> None:
-    read = read_sources(
-        [write("github.json", [{"name": "star"}]), write("bare.json", [{"name": "x", "server": ""}])]
-    )
-    assert [tool.name for listed in read.lists for tool in listed.tools] == ["github__star", "x"]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -233,23 +226,6 @@ def test_a_source_that_is_missing_is_named(tmp_path: Path) -> None:
         existing([str(tmp_path / "gone.json")])
     with pytest.raises(InvalidArgumentError, match="is not a regular file"):
         read_sources([tmp_path])
-
-
-def test_configurations_of_clients(write: Write) -> None:
-    config = {
-        "a": {"command": "run", "args": ["-x"], "env": {"KEY": "${KEY}"}, "cwd": "sub"},
-        "b": {"url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
-        "c": {"command": "run", "disabled": True},
-        "d": {},
-    }
-    for key in ("mcpServers", "servers"):
-        read = read_sources([write("mcp.json", {key: config})])
-        assert [spec.name for spec in read.servers] == ["a", "b"]
-        assert [note.split(": ", 1)[1] for note in read.notes] == [
-            "server 'c' is disabled",
-            "server 'd' has neither a command nor a url",
-        ]
-    assert read_sources([write("mcp.json", {"mcpServers": {}})]).servers == ()
 
 
 def test_variables_are_expanded() -> None:

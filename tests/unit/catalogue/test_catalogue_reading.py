@@ -113,6 +113,7 @@ class TestSources:
         ("tool", "name", "server", "schema"),
         [
             ({"name": "t"}, "list__t", "list", {}),
+            ({"name": "t", "server": ""}, "t", "", {}),
             ({"name": " t \n u "}, "list__t u", "list", {}),
             ({"name": "s__t", "server": "s"}, "s__t", "s", {}),
             ({"name": "t", "serverName": "s", "server": "r"}, "s__t", "s", {}),

@@ -30,19 +30,29 @@ MODES = (SearchMode.BM25, SearchMode.HYBRID)
             "see https://example.org/a/b.html and/or call me",
         ),
         ("a middleware of Next.js", "a middleware of Next.js"),
+        ("./deck.PPTX", "powerpoint presentation file path"),
+        ("a/b.zip", "a/b.zip"),
     ],
 )
 def test_a_path_says_what_kind_of_file_is_meant(query: str, text: str) -> None:
     assert read_request(query).text == text
 
 
-def test_a_request_of_several_sentences_is_also_read_by_the_sentence() -> None:
-    request = read_request(
-        "My sink leaks. Find a plumber nearby, and book an appointment for me.\nThank you!"
-    )
-    assert request.sentences == ("My sink leaks.", "Find a plumber nearby", "book an appointment for me.")
-    assert read_request("find a plumber nearby").sentences == ()
-    assert len(read_request("one more sentence. " * 100).sentences) == MAX_SENTENCES
+@pytest.mark.parametrize(
+    ("query", "sentences"),
+    [
+        ("find a plumber nearby", ()),
+        ("one two. three four five", ("three four five",)),
+        ("find a plumber then book a visit", ("find a plumber", "book a visit")),
+        ("find a plumber; and book a visit!", ("find a plumber;", "and book a visit!")),
+        ("Find a plumber nearby, and book it for me.\nThanks!", ("Find a plumber nearby", "book it for me.")),
+        ("do the thing. " * 40, ("do the thing.",) * MAX_SENTENCES),
+    ],
+)
+def test_a_request_of_several_sentences_is_also_read_by_the_sentence(
+    query: str, sentences: tuple[str, ...]
+) -> None:
+    assert read_request(query).sentences == sentences
 
 
 @pytest.mark.parametrize("unit", ["/", "-", "a/", "@/", ". ", "\t", "a-", "\\"])
@@ -52,19 +62,34 @@ def test_no_query_hangs(unit: str) -> None:
     assert len(request.sentences) <= MAX_SENTENCES
 
 
+SPELT = Bm25.build([{"calculat": 1.0}, {"calculat": 1.0, "calendar": 1.0}, {"calculus": 1.0}])
+
+
 @pytest.mark.parametrize(
-    ("query", "read"),
+    ("word", "read"),
     [
-        ("caculate a total", "calculate a total"),
-        ("calcualte a total", "calculate a total"),
-        ("calculatte a total", "calculate a total"),
-        ("Caculate a total", "Caculate a total"),
-        ("calculus of zqxjkvbw", "calculus of zqxjkvbw"),
+        ("caclulate", "calculate"),
+        ("calculatte", "calculate"),
+        ("calcuxlate", "calculate"),
+        ("calcuate", "calculate"),
+        ("calculus", "calculus"),
+        ("xalculate", "xalculate"),
+        ("caclluate", "caclluate"),
+        ("calendr", "calendr"),
+        ("calendra", "calendar"),
+        ("Caclulate", "Caclulate"),
+        ("zqxjkvbw", "zqxjkvbw"),
     ],
 )
-def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(query: str, read: str) -> None:
-    keywords = Bm25.build([{"calculat": 1.0, "total": 1.0}, {"calculus": 1.0}])
-    assert correct_spelling(query, StaticEmbedder.open().knows, keywords) == read
+def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(word: str, read: str) -> None:
+    assert correct_spelling(f"to {word} it", StaticEmbedder.open().knows, SPELT) == f"to {read} it"
+
+
+def test_a_text_in_another_language_is_left_alone() -> None:
+    slips = ("caclulate", "calculaet", "calculatte", "calcuxlate", "calcuate", "calculte", "calclate")
+    query = " ".join([*slips, "zzqxjkvbw", "calcualte"])
+    read = correct_spelling(query, StaticEmbedder.open().knows, SPELT).split()
+    assert read == ["calculate"] * 7 + ["zzqxjkvbw", "calcualte"]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +112,9 @@ def test_words_of_other_languages_are_translated_unless_tools_have_them(query: s
 def test_a_request_is_also_read_in_the_words_of_tools() -> None:
     assert read_request("make a folder").in_tools_words == "make a folder create directory"
     assert read_request("zqxjk").in_tools_words == ""
+    synonyms = everyday_words().synonyms
+    assert {"add", "insert", "append"} < synonyms["writ"]
+    assert all(word not in others for word, others in synonyms.items())
 
 
 def test_hybrid_takes_another_verb_for_the_same_act(

@@ -6,17 +6,12 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import anyio
-import mcp_types as types
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_registry import AddedServers, Availability, Choices
-from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_calls import Confirmation, ToolCaller
-from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import TOOLS, Write, entry, index
 
@@ -139,33 +134,6 @@ def test_a_project_does_not_describe_the_users_own_servers(open_catalogue: Open,
     opened.registry.agreements.remove(spec)
     assert opened.get("notes__read_note").description == "Claimed.", "nobody can call it"
     assert opened.access(mine).state == "not_agreed"
-
-
-def test_only_the_server_itself_states_the_schema_of_its_tool(open_catalogue: Open, write: Write) -> None:
-    """A schema that only a committed index claims refused the arguments that the server takes."""
-    opened = open_catalogue()
-    index(opened, write("mine.json", {"mcpServers": {"notes": entry("notes")}}))
-    real = tuple(opened.tools().definition(row) for row in range(len(opened.tools())))
-    commit_index(opened, ("notes__read_note", "notes"))
-    assert opened.get("notes__read_note").input_schema["required"] == ["claimed"]
-    asked: list[str] = []
-
-    class Answering:
-        async def tools(self, _spec: ServerSpec, **_: Any) -> tuple[ToolDefinition, ...]:
-            return real
-
-        async def call(self, _spec: ServerSpec, tool: str, *_: Any, **__: Any) -> types.CallToolResult:
-            asked.append(tool)
-            return types.CallToolResult(content=[])
-
-    async def confirm(_question: Confirmation) -> None: ...
-
-    async def call() -> None:
-        caller = ToolCaller(opened, Answering(), "test", lambda _record: None)
-        await caller.call("notes__read_note", {"name": "a"}, confirm=confirm)
-
-    anyio.run(call)
-    assert asked == ["read_note"]
 
 
 def test_the_state_of_each_server(open_catalogue: Open, write: Write) -> None:
