@@ -59,7 +59,6 @@ class TestResources:
         assert [template.uri_template for template in templates] == [
             "file:///{+path}",
             "dep://{+path}",
-            "findspot://results/{id}/{page}",
         ]
 
     def test_some_lines_of_an_indexed_file(self, server: Connection, shop: Path) -> None:

@@ -41,7 +41,6 @@ class Page:
 
     number: int
     pages: int
-    mime_type: str
     text: str
     next_address: str | None = None
 
@@ -60,7 +59,6 @@ class _Stored:
     content: str
     ends: tuple[int, ...]
     """Where each page ends."""
-    mime_type: str
 
 
 class StoredResults:
@@ -71,7 +69,7 @@ class StoredResults:
         self._guard = threading.Lock()
         self._stored: dict[str, _Stored] = {}
 
-    def store(self, content: str, owner: str | None, mime_type: str, ends: tuple[int, ...]) -> str | None:
+    def store(self, content: str, owner: str | None, ends: tuple[int, ...]) -> str | None:
         """Store a text whose pages end there for its owner.
 
         Return the address without the page, or None if it is too large.
@@ -80,7 +78,7 @@ class StoredResults:
             return None
         key = secrets.token_urlsafe(16)
         with self._guard:
-            self._stored[key] = _Stored(owner, self._clock(), content, ends, mime_type)
+            self._stored[key] = _Stored(owner, self._clock(), content, ends)
             self._drop_old()
             while len(self._stored) > MAX_RESULTS or self._chars() > MAX_CHARS:
                 del self._stored[next(iter(self._stored))]
@@ -100,7 +98,7 @@ class StoredResults:
         start = stored.ends[number - 2] if number > 1 else 0
         content = stored.content[start : stored.ends[number - 1]]
         following = f"{ADDRESS}{matched[1]}/{number + 1}" if number < pages else None
-        return Page(number, pages, stored.mime_type, content, following)
+        return Page(number, pages, content, following)
 
     def forget(self, owner: str | None) -> None:
         """Drop everything that belongs to a session, which has ended."""
@@ -156,7 +154,7 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
         others = [part for part in fitted["content"] if _text_of(part) is None]
         fitted["content"] = [{"type": "text", "text": whole[: ends[0]]}, *others]
         if len(ends) > 1:
-            notes.insert(0, _page_note(len(ends), results.store(whole, owner, "text/plain", ends)))
+            notes.insert(0, _page_note(len(ends), results.store(whole, owner, ends)))
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")
@@ -196,14 +194,14 @@ def _page_note(pages: int, address: str | None) -> str:
     if address is None:
         return f"Shortened: this is page 1 of {pages}; the rest is too large to store. Ask for less."
     return (
-        f"Shortened: this is page 1 of {pages}. Read the next with resources/read, "
-        f"or with call_tool and this address as name: {address}/2"
+        f"Shortened: this is page 1 of {pages}. Read the next with call_tool and this address as name: "
+        f"{address}/2"
     )
 
 
 def _stored_note(what: str, text: str, room: int, results: StoredResults, owner: str | None) -> str:
     ends = page_ends(text, room)
-    address = results.store(text, owner, "application/json", ends)
+    address = results.store(text, owner, ends)
     if address is None:
         return f"The {what} is too large to store."
     return f"The {what} has {len(ends)} pages: {address}/1"

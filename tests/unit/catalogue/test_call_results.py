@@ -105,20 +105,20 @@ def test_stored_results_are_bounded_and_belong_to_somebody(monkeypatch: pytest.M
         monkeypatch.setattr(call_results, name, limit)
     now = [0.0]
     results = StoredResults(lambda: now[0])
-    first = results.store("a" * 10, "me", "text/plain", (10,))
+    first = results.store("a" * 10, "me", (10,))
     assert first is not None
     assert joined(results, first) == "a" * 10
     for address, owner in ((f"{first}/1", "you"), (f"{first}/1", None), (f"{first}/2", "me"), (first, "me")):
         assert results.read(address, owner) is None
-    assert results.store("a" * 101, "me", "text/plain", (101,)) is None, "larger than all may be together"
+    assert results.store("a" * 101, "me", (101,)) is None, "larger than all may be together"
     for _ in range(3):
-        results.store("b", "me", "text/plain", (1,))
+        results.store("b", "me", (1,))
     assert results.read(f"{first}/1", "me") is None, "too many"
-    second = results.store("c" * 100, "me", "text/plain", (100,))
-    third = results.store("d", "me", "text/plain", (1,))
+    second = results.store("c" * 100, "me", (100,))
+    third = results.store("d", "me", (1,))
     assert results.read(f"{second}/1", "me") is None, "too large together"
     now[0] = 10.5
     assert results.read(f"{third}/1", "me") is None, "too old"
-    fourth = results.store("e", "me", "text/plain", (1,))
+    fourth = results.store("e", "me", (1,))
     results.forget("me")
     assert results.read(f"{fourth}/1", "me") is None

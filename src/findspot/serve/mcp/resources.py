@@ -1,4 +1,4 @@
-"""Resources and prompts: files that answers link to, pages of long results, and what other servers have."""
+"""Resources and prompts: files that answers link to, and what other servers have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Contents = types.TextResourceContents | types.BlobResourceContents
 RESOURCE_NOT_FOUND = -32002
 """Up to 2025-11-25; later versions say that the parameters are invalid."""
 
-_FILE, _RESULT = "file:///", "findspot://results/"
+_FILE = "file:///"
 _PLAIN = "text/plain"
 _LINES = re.compile(r"L([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
 
@@ -57,15 +57,6 @@ TEMPLATES = {
             name="dependency",
             title="File of a dependency",
             description="A file of an installed package, or with #L6-L8 some of its lines",
-            mime_type=_PLAIN,
-        ),
-    ),
-    "call_tool": (
-        types.ResourceTemplate(
-            uri_template=_RESULT + "{id}/{page}",
-            name="result",
-            title="Result of a call",
-            description="A page of a result that call_tool shortened",
             mime_type=_PLAIN,
         ),
     ),
@@ -153,8 +144,6 @@ async def read_resource(call: Call, uri: str) -> list[Contents] | None:
     roots.
     """
     try:
-        if uri.startswith(_RESULT):
-            return _result(call, uri)
         if uri.startswith(_FILE):
             return await _file(call, uri)
         if uri.startswith(SCHEME):
@@ -164,14 +153,6 @@ async def read_resource(call: Call, uri: str) -> list[Contents] | None:
     except FindspotError:
         return None
     return None
-
-
-def _result(call: Call, uri: str) -> list[Contents] | None:
-    page = call.library.results.read(uri, call.client.owner)
-    if page is None:
-        return None
-    note = [_text(uri, page.note)] if page.pages > 1 else []
-    return [_text(uri, page.text, page.mime_type), *note]
 
 
 def _text(uri: str, text: str, mime_type: str | None = None) -> Contents:
