@@ -10,13 +10,14 @@ must not start the programs that it names.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
 import re
 import secrets
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -25,14 +26,27 @@ from typing import Any
 from findspot.catalogue.client_configs import without_literals
 from findspot.catalogue.indexfile import definition_object
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import MAX_DESCRIPTION_CHARS, ToolDefinition
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
+from findspot.core.locks import writer_lock
 
 _KEY_BYTES = 32
+_PATIENCE_S = 30.0
 
 
 CHANGED_TOOL = "New or changed since the user agreed to its server: a call asks the user first"
+
+
+@contextlib.contextmanager
+def changing(path: Path, read: Callable[[], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what a small file in the home folder holds, and write what the block makes of it; one process at
+    a time.
+    """
+    make_private_dir(path.parent)
+    with writer_lock(path.with_suffix(".lock"), _PATIENCE_S):
+        stored = read()
+        yield stored
+        write_json(path, stored)
 
 
 class Standing(Enum):
@@ -275,8 +289,8 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
         "errors": dict(record.errors),
         "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},
     }
-    make_private_dir(path.parent)
-    write_json(path, _stored(home) | {str(index): about})
+    with changing(path, lambda: _stored(home)) as stored:
+        stored[str(index)] = about
 
 
 def _stored(home: Path) -> dict[str, Any]:

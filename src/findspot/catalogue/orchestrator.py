@@ -112,7 +112,7 @@ class SearchOrchestrator:
             for row, score in zip(ranking.rows[: min(total, options.top_k)], ranking.scores, strict=False)
         ]
         elapsed = (time.perf_counter() - started) * 1000
-        warning = " ".join(tools.about.warnings) or None
+        warning = " ".join(tools.warnings) or None
         fits = ranking.fits and total > 0
         nearest = () if fits else tuple(tools.names[row] for row in ranking.rows[:NAMED])
         servers = () if fits else tools.offered_servers

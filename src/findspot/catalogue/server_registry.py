@@ -21,11 +21,11 @@ from findspot.catalogue.consent import (
     BuildRecord,
     Standing,
     build_records_file,
+    changing,
     read_build_record,
 )
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
-from findspot.catalogue.stored_json import changing
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.errors import FindspotError
 from findspot.core.files import State, read_json, state_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,22 +24,13 @@ from findspot.embed.embedder import Vectors
 from findspot.text.bm25 import Bm25
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What holds for all tools of a set."""
-
-    provider: str | None = None
-    revision: str = ""
-    dimensions: int = 0
-    updated_at: str = ""
-    warnings: tuple[str, ...] = ()
-
-
 class ToolSet:
     """Tools that can be searched; rows are in the order in which the files list them."""
 
-    def __init__(self, tools: Sequence[IndexedTool], about: About) -> None:
+    def __init__(self, tools: Sequence[IndexedTool], about: IndexFile, warnings: Sequence[str] = ()) -> None:
+        """Take tools, the index file whose model their vectors are of, and warnings about the files."""
         self.about = about
+        self.warnings = warnings
         self.names = [tool.tool.name for tool in tools]
         self.servers = [tool.server_name for tool in tools]
         self.rows = {name: row for row, name in enumerate(self.names)}
@@ -137,7 +128,7 @@ def open_toolset(paths: Sequence[Path], own: Collection[str] = ()) -> ToolSet:
                 continue
             tools.setdefault(tool.tool.name, replace(tool, embedding=None) if apart else tool)
     updated = max(index.updated_at for _, index in files)
-    return ToolSet(list(tools.values()), About(*_model(chosen), updated, tuple(warnings)))
+    return ToolSet(list(tools.values()), replace(chosen, updated_at=updated), warnings)
 
 
 def _model(index: IndexFile) -> tuple[str | None, str, int]:
