@@ -151,7 +151,8 @@ class PublishedStore:
                 self._look()
             if self._opened is None:
                 missing = IndexNotFoundError(str(self._root), self.address)
-                missing.hint = f"Nothing is published at {self.address}: run `findspot publish` there first."
+                missing.user_message = f"Nothing is published at {self.address}."
+                missing.hint = "Run `findspot publish` for that address first."
                 raise missing
             return self._opened[1]
         finally:
