@@ -7,7 +7,7 @@ import signal
 import anyio
 import pytest
 
-from findspot.serve.cli.interaction import unwinding_on_sigterm
+from findspot.serve.cli.interaction import stoppable, unwinding_on_sigterm
 
 
 def test_sigterm_ends_a_command_with_its_own_code_wherever_it_arrives() -> None:
@@ -26,3 +26,11 @@ def test_sigterm_ends_a_command_with_its_own_code_wherever_it_arrives() -> None:
 def test_other_errors_are_left_alone() -> None:
     with pytest.raises(ValueError, match="its own"), unwinding_on_sigterm():
         raise ValueError("its own")
+
+
+@pytest.mark.parametrize("still_wanted", [False, True])
+def test_an_index_that_a_question_needs_is_still_wanted_after_ctrl_c(still_wanted: bool) -> None:
+    with stoppable(still_wanted=still_wanted) as token:
+        signal.raise_signal(signal.SIGINT)
+    assert token.cancelled
+    assert token.interrupted is still_wanted

@@ -222,7 +222,7 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
         if is_workspace(asked):
             index_members(asked, reply, force=False, yes=False)
         else:
-            update_project(asked.only(), reply, force=False, yes=False)
+            update_project(asked.only(), reply, force=False, yes=False, still_wanted=True)
         return None
     if not update:
         waiting = asked.status().pending_changes
@@ -324,7 +324,7 @@ def open_index(
             return
         project = asked.only()
         output.note(_INDEXING_FIRST.format(project.root))
-        with stoppable() as cancel:
+        with stoppable(still_wanted=True) as cancel:
             first = FirstIndex(project, question, cancel)
             _begin_first(project, first, reply)
             try:
@@ -354,14 +354,16 @@ def _watched(first: FirstIndex, reply: Reply, wait: Callable[[], object]) -> Non
         first.progress = ignore_progress
 
 
-def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
+def update_project(
+    project: Project, reply: Reply, *, force: bool, yes: bool, still_wanted: bool = False
+) -> IndexReport:
     """Run the update; ask first about a home folder, a published index, and a project over `maxFiles`."""
     _agree_to_begin(project, reply, yes=yes, force=force)
     try:
-        return _run(project, reply, force=force, allow_large=yes)
+        return _run(project, reply, force=force, allow_large=yes, still_wanted=still_wanted)
     except FileLimitError as large:
         confirm(large.user_message, yes, reply, unasked=LargeProjectError)
-        return _run(project, reply, force=force, allow_large=True)
+        return _run(project, reply, force=force, allow_large=True, still_wanted=still_wanted)
 
 
 def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = False) -> None:
@@ -374,8 +376,10 @@ def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = 
         offer_published(project)
 
 
-def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> IndexReport:
-    with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
+def _run(
+    project: Project, reply: Reply, *, force: bool, allow_large: bool, still_wanted: bool
+) -> IndexReport:
+    with stoppable(still_wanted=still_wanted) as cancel, shown_progress(quiet=reply.json) as progress:
         report = project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
         if remote_terminal() is None:  # else the resident process goes on
             project.history.wait(cancel, progress)

@@ -106,10 +106,11 @@ def unwinding_on_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[CancelToken]:
+def stoppable(*, still_wanted: bool = False) -> Iterator[CancelToken]:
     """Let Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait.
 
-    Ctrl-C is the user's wish to stop. SIGTERM ends the process, and the work is still wanted.
+    Ctrl-C is the user's wish to stop; SIGTERM ends the process, and the work is still wanted. So is, after
+    either, an index that a question needs: the next question goes on with it (`still_wanted`).
     """
     token = CancelToken()
     received: list[int] = []
@@ -118,7 +119,7 @@ def stoppable() -> Iterator[CancelToken]:
         if received and remote_terminal() is None:
             raise KeyboardInterrupt
         received.append(number)
-        if number == signal.SIGINT:
+        if number == signal.SIGINT and not still_wanted:
             token.cancel()
         else:
             token.interrupt()
