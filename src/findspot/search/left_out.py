@@ -18,6 +18,18 @@ _MOST_NAMED = 2
 _MARKS = ".,;:?!\"'`()"
 
 
+class _LeftOut:
+    """The files that are left out, read once: they are the same at the next question."""
+
+    def __init__(self) -> None:
+        self._skips: list[Skip] | None = None
+
+    def of(self, snapshot: Snapshot) -> list[Skip]:
+        if self._skips is None:
+            self._skips = snapshot.skips.all(*_REASONS)
+        return self._skips
+
+
 def fitting_question(snapshot: Snapshot, query: Query) -> str | None:
     """Return which files that are left out fit the words of a question."""
     text = query.text.lower()
@@ -37,7 +49,7 @@ def fitting_pattern(snapshot: Snapshot, matches: Callable[[str], object]) -> str
 
 
 def _note(snapshot: Snapshot, fits: Callable[[Skip], bool], what: str) -> str | None:
-    found = [skip for skip in snapshot.skips.all(*_REASONS) if fits(skip)]
+    found = [skip for skip in snapshot.memo(_LeftOut).of(snapshot) if fits(skip)]
     notes = [f"{skip.path} fits {what}; it is left out because {_why(skip)}." for skip in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         notes.append(f"So are {len(found) - _MOST_NAMED:,} more: `findspot status --skipped` lists them.")
