@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -23,7 +24,7 @@ from findspot.core.paths import home_folder, index_folder, is_folder, project_ro
 from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
-from findspot.discover.members import by_name, repositories_in
+from findspot.discover.members import by_name, projects_in, repositories_in
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
 from findspot.index_folders import KnownRepositories, covering_root, list_indexes
@@ -203,8 +204,9 @@ class Engine:
         Around a project it is the one that the project is a member of. None where there is none.
         """
         folder = project_root(start)
-        root = self.indexed_root(folder) or find_root(folder)
-        if root is None:
+        marked = find_root(folder)
+        root = self.indexed_root(folder) or marked
+        if root is None or (root == folder != marked and self._is_empty(root)):
             found = [] if Path.home().is_relative_to(folder) else repositories_in(folder)
             return self.gathered(folder, (*found, *self._named_members(folder)))
         if named := self._named_members(root):
@@ -212,6 +214,11 @@ class Engine:
         around = self.known_workspaces.around(root)
         found = [*repositories_in(around), *self._named_members(around)] if around else []
         return self.gathered(around, found, here=root) if around and root in found else None
+
+    def _is_empty(self, root: Path) -> bool:
+        with contextlib.suppress(FindspotError), self.project(root).store.snapshot() as snapshot:
+            return not snapshot.files.counts()
+        return False
 
     def gathered(self, folder: Path, roots: Iterable[Path], here: Path | None = None) -> Workspace | None:
         """Return some projects as a workspace, asked from inside one of them; None where there are none."""
@@ -223,20 +230,12 @@ class Engine:
         own = next((name for name, root in members.items() if root == here), None)
         return Workspace(folder, members, self.project, lambda: self._settings_of(folder), own)
 
-    def named(self, wanted: str, start: str | Path = ".") -> Workspace | None:
-        """Return the projects that a name or a glob of names means: members of the workspace around a
-        folder, else any that are indexed.
-        """
-        around = self.workspace(start)
-        return (around and around.chosen(wanted)) or (
-            (everything := self.everything()) and everything.chosen(wanted)
-        )
-
-    def everything(self) -> Workspace | None:
-        """Return all indexed projects whose folders are there."""
+    def named(self, wanted: str) -> Workspace | None:
+        """Return the indexed projects whose folders are there that a name or a glob of names means."""
         home = self.settings.home
         roots = [root for _, root in list_indexes(home) if root is not None and is_folder(root)]
-        return self.gathered(home, roots)
+        every = self.gathered(home, roots)
+        return every and every.chosen(wanted)
 
     @cached_property
     def known_workspaces(self) -> KnownWorkspaces:
@@ -249,8 +248,9 @@ class Engine:
         return load_settings(folder, index_folder(self.settings.home, folder), self._flags)
 
     def _named_members(self, folder: Path) -> tuple[Path, ...]:
-        """Return the members that the setting `roots` of a folder names."""
-        return configured_roots(folder, self._settings_of(folder))
+        """Return the members that the setting `roots` of a folder names, directly or by a folder of them."""
+        named = configured_roots(folder, self._settings_of(folder))
+        return tuple(project for root in named for project in projects_in(root))
 
     def with_id(self, identity: str) -> Project | None:
         """Return the indexed project of that id, if its folder is still there."""

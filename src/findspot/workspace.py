@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import fnmatch
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,16 +13,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from findspot.core.errors import (
     CancelledError,
     FileLimitError,
+    FileNotIndexedError,
     FindspotError,
     IndexNotFoundError,
     SeveralProjectsError,
 )
 from findspot.core.files import read_json, write_json
+from findspot.core.git import run_git
 from findspot.core.model import (
     NO_ASSISTANCE,
     Assistance,
@@ -35,7 +39,7 @@ from findspot.core.model import (
     SkipReason,
     Strength,
 )
-from findspot.core.paths import SCHEME, Roots
+from findspot.core.paths import SCHEME, Roots, expanded, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.dependencies.package import Dependency, normalised
@@ -43,7 +47,9 @@ from findspot.dependencies.package_modules import PackageFiles, provided_by
 from findspot.graph import Graph
 from findspot.graph.values import IMPORTED
 from findspot.project import Project
-from findspot.research.findings import Aim, Findings, FoundEdge, FoundNode, Inquiry
+from findspot.research.changes import parse_diff
+from findspot.research.findings import Aim, Context, Findings, Focus, FoundEdge, FoundNode, Inquiry
+from findspot.research.task_signals import WORKTREE, Request, diff_of
 from findspot.search.merging import first_page, merge
 
 if TYPE_CHECKING:
@@ -68,11 +74,14 @@ class Workspace:
     open: Callable[[Path], Project]
     own_settings: Callable[[], Settings]
     here: str | None = None
+    is_part: bool = False
+    """Whether the workspace has more members than these."""
 
     @property
     def root(self) -> Path:
-        """What a question was about: the member that one is in, else the folder of all."""
-        return self.members[self.here] if self.here else self.folder
+        """What a question was about: the only project that is asked, else the folder of all."""
+        first, *others = self._asked.values()
+        return self.folder if others else first
 
     @property
     def roots(self) -> Roots:
@@ -86,24 +95,28 @@ class Workspace:
 
     def only(self) -> Project:
         """Return the one project that is meant, for what can be asked of one alone."""
-        if self.here:
-            return self.open(self.members[self.here])
-        if len(self.members) == 1:
-            return self.open(*self.members.values())
+        if len(self._asked) == 1:
+            return self.open(self.root)
         raise SeveralProjectsError(str(self.folder), _listed(self.members))
 
     def limited(self, allowed: Callable[[Path], bool]) -> Workspace | None:
         """Return the part of it that somebody may ask; None where that is nothing."""
         members = {name: root for name, root in self.members.items() if allowed(root)}
         here = self.here if self.here in members else None
-        return replace(self, members=members, here=here) if members else None
+        return replace(self, members=members, here=here, is_part=True) if members else None
 
     def chosen(self, wanted: str) -> Workspace | None:
         """Return the members that a name or a glob of names means; None where it means none."""
         names = [name for name in self.members if name == wanted] or [
             name for name in self.members if fnmatch.fnmatch(name.lower(), wanted.lower())
         ]
-        return replace(self, members={n: self.members[n] for n in names}, here=None) if names else None
+        members = {name: self.members[name] for name in names}
+        return replace(self, members=members, here=None, is_part=True) if names else None
+
+    def around(self, folder: Path) -> Workspace | None:
+        """Return the member that a folder lies in, alone; None where it lies in none."""
+        held = (name for name, root in self.members.items() if folder.is_relative_to(root))
+        return None if self.here or (name := next(held, None)) is None else self.chosen(name)
 
     @property
     def indexed(self) -> bool:
@@ -119,7 +132,7 @@ class Workspace:
         return {self.here: self.members[self.here]} if self.here else self.members
 
     def ask(self, work: Callable[[str, Project], T]) -> tuple[dict[str, T], str | None]:
-        """Put a question to all members; returns the answers by member, and who could not answer and why.
+        """Put a question to whom it is for; returns the answers by member, and who could not answer and why.
 
         Where none answers, the reason of the first is raised.
         """
@@ -132,12 +145,9 @@ class Workspace:
             except FindspotError as error:
                 return error
 
-        if len(self.members) == 1:
-            outcomes = {name: attempt(name) for name in self.members}
-        else:
-            with ThreadPoolExecutor(_THREADS, "members") as pool:
-                begun = {n: pool.submit(contextvars.copy_context().run, attempt, n) for n in self.members}
-                outcomes = {name: future.result() for name, future in begun.items()}
+        with ThreadPoolExecutor(_THREADS, "members") as pool:
+            begun = {n: pool.submit(contextvars.copy_context().run, attempt, n) for n in self._asked}
+            outcomes = {name: future.result() for name, future in begun.items()}
         answers = {name: each for name, each in outcomes.items() if not isinstance(each, FindspotError)}
         failed = {name: each for name, each in outcomes.items() if isinstance(each, FindspotError)}
         if not answers:
@@ -154,7 +164,9 @@ class Workspace:
         if self.here:
             results = self.only().search(query, wanted, client)
             return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
-        answers, left_out = self._named_in(query).ask(
+        name = (query.similar_to or "").partition("/")[0]
+        asked = replace(self, members={name: self.members[name]}) if name in self.members else self
+        answers, left_out = asked.ask(
             lambda name, project: _outside(name, project.search(_inside(name, first_page(query))))
         )
         best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
@@ -176,12 +188,10 @@ class Workspace:
     ) -> Findings:
         """Follow the code from a question, in the members that define what it is about."""
         run = partial(Project.research, progress=progress, cancel=cancel)
-        name, others = (self.here, []) if self.here else self._about(inquiry)
-        inside = replace(inquiry, symbol=inquiry.symbol.removeprefix(f"{name}/"))
+        name, inside, note = (self.here, inquiry, None) if self.here else self._about(inquiry)
         findings = run(self.open(self.members[name]), inside)
-        also = f"{_listed(others)} define that name too: ask them by name." if others else None
         shown = findings if self.here else findings_outside(name, findings)
-        shown = replace(shown, warning=_joined(findings.warning, also))
+        shown = replace(shown, warning=_joined(findings.warning, note))
         if inquiry.relation not in (Aim.CALLERS, Aim.USES, Aim.IMPACT) or findings.unknown:
             return shown
         starts = {
@@ -194,27 +204,90 @@ class Workspace:
                     shown = _with_uses(shown, starts, own, other, self.open(self.members[other]))
         return shown
 
-    def _about(self, inquiry: Inquiry) -> tuple[str, list[str]]:
-        """Return the member that a question is about, which defines a symbol or fits best, and others that
-        define the symbol too.
-        """
-        named = inquiry.symbol.partition("/")[0]
-        if named in self.members:
-            return named, []
-        if inquiry.symbol:
-            answers, _ = self.ask(lambda _, project: _defines(project, inquiry.symbol))
-            if defining := [name for name, defines in answers.items() if defines]:
-                return defining[0], defining[1:]
-        elif inquiry.relation is not None:  # of what changed
-            self.only()
-        hits = self.search(Query(inquiry.symbol or inquiry.question, limit=1)).hits
-        return (str(hits[0].project) if hits else next(iter(self.members))), []
+    def context(self, request: Request, cancel: CancelToken | None = None) -> Context:
+        """Return what is needed next for a signal, from the member that it lies in, else that fits best."""
+        if self.here:
+            return self.only().context(request, cancel)
+        name, inside, note = self._task(request)
+        found = self.open(self.members[name]).context(inside, cancel)
+        return replace(_context_outside(name, found), warning=_joined(found.warning, note))
 
-    def _named_in(self, query: Query) -> Workspace:
-        """Return the members that may answer: a passage or a folder of one is looked for in that one."""
-        path = query.similar_to or query.under or ""
-        name = path.partition("/")[0]
-        return replace(self, members={name: self.members[name]}) if name in self.members else self
+    def holding(self, path: str) -> tuple[str, str] | None:
+        """Return the member that a path leads into and the path inside it; None where that is unclear.
+
+        A path begins with the member's name or is absolute, or it is that of a file in one member alone.
+        """
+        given = path.removeprefix("./")
+        if expanded(given).is_absolute():
+            given = self.roots.spelled(Path(os.path.normpath(expanded(given)))) or ""
+        name, _, inside = given.partition("/")
+        named = [(name, inside)] if name in self.members and inside else []
+        places = [*named, *((member, given) for member in self.members)]
+        stats = {each: stat_of(self.members[each[0]] / each[1].partition(":")[0]) for each in places}
+        there = [each for each, found in stats.items() if found and ("/" in given or S_ISREG(found.st_mode))]
+        if there and (len(there) == 1 or there[:1] == named):
+            return there[0]
+        return named[0] if named else None
+
+    def _task(self, request: Request) -> tuple[str, Request, str | None]:
+        """Return the member that a request is put to, the request as that one understands it, and a note."""
+        if diff := diff_of(request):
+            name, inside = self._changed(diff)
+            inner = replace(request, diff=inside) if request.diff.strip() else replace(request, signal=inside)
+            return name, inner, None
+        if request.path:
+            if (held := self.holding(request.path)) is None:
+                raise FileNotIndexedError(request.path)
+            return held[0], replace(request, path=held[1]), None
+        words = request.signal.split()
+        if len(words) == 1 and (held := self.holding(words[0])):
+            return held[0], replace(request, signal=held[1]), None
+        name, note = self._fitting(request.signal)
+        return name, request, note
+
+    def _changed(self, diff: str) -> tuple[str, str]:
+        """Return the only member that a diff changes (of `worktree`: with changes), and the diff in it."""
+        if diff == WORKTREE:
+            changed = {name for name, root in self.members.items() if run_git(root, "status", "--porcelain")}
+        else:
+            held = {path: at for file in parse_diff(diff) if (at := self.holding(path := file.path))}
+            changed = {name for name, _ in held.values()}
+            for path, (_, inside) in held.items():
+                head = rf"(?m)^((?:---|\+\+\+) (?:[ab]/)?){re.escape(path)}$"
+                diff = re.sub(head, "\\g<1>" + inside.replace("\\", "\\\\"), diff)
+        name, *others = sorted(changed or self.members)
+        if others:
+            raise SeveralProjectsError(str(self.folder), _listed([name, *others]))
+        return name, diff
+
+    def _about(self, inquiry: Inquiry) -> tuple[str, Inquiry, str | None]:
+        """Return the member that a question is about, the question as that one understands it, and a note."""
+        symbol = inquiry.symbol
+        if symbol and (held := self.holding(symbol)):
+            return held[0], replace(inquiry, symbol=held[1]), None
+        if symbol:
+            answers, _ = self.ask(lambda _, project: _defines(project, symbol))
+            if defining := [name for name, defines in answers.items() if defines]:
+                also = f"{_listed(defining[1:])} define that name too: ask them by name."
+                return defining[0], inquiry, also if defining[1:] else None
+        elif inquiry.relation is not None:
+            return self._changed(inquiry.since or WORKTREE)[0], inquiry, None
+        name, note = self._fitting(symbol or inquiry.question)
+        if inquiry.focus is Focus.ARCHITECTURE and len(self.members) > 1:
+            others = _listed(self.members.keys() - {name})
+            note = f"This is about '{name}' alone. Ask others by name: {others}."
+        return name, inquiry, note
+
+    def _fitting(self, text: str) -> tuple[str, str | None]:
+        """Return the member that fits a text best, and a note that says so and which others fit too."""
+        if len(self.members) == 1:
+            return next(iter(self.members)), None
+        answers, left_out = self.ask(lambda _, project: project.search(Query(text, limit=1)))
+        found = {name: each.hits[0] for name, each in answers.items() if each.hits}
+        fits = sorted(found, key=lambda name: (answers[name].nothing_fits, -found[name].score))
+        name = fits[0] if fits else next(iter(answers))
+        also = _listed(each for each in fits[1:] if found[each].strength is not Strength.WEAK)
+        return name, _joined(f"This is from '{name}'.", also and f"{also} may fit too.", left_out)
 
     def _elsewhere(self, query: Query, results: Results) -> str | None:
         """Return which member fits better than the one that was asked; None where that one fits well."""
@@ -262,10 +335,12 @@ class Workspace:
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """Return the figures of all members together; it is ready when all are."""
-        return _together(str(self.root), self.statuses(check_disk=check_disk))
+        if len(self._asked) == 1:
+            return self.only().status(check_disk=check_disk)
+        return _together(str(self.folder), self.statuses(check_disk=check_disk))
 
     def statuses(self, *, check_disk: bool = True) -> dict[str, IndexStatus]:
-        """Return the status of each member."""
+        """Return the status of each member that is asked."""
         return self.ask(lambda _, project: project.status(check_disk=check_disk))[0]
 
 
@@ -273,9 +348,20 @@ Asked = Project | Workspace
 """What a question may be put to."""
 
 
-def projects_of(asked: Asked) -> list[Project]:
-    """Return the projects that a question is put to."""
-    return list(map(asked.open, asked.members.values())) if is_workspace(asked) else [asked.only()]
+def projects_of(asked: Asked) -> dict[str, Project]:
+    """Return the projects that a question is put to, by what their paths begin with in the answer."""
+    if not is_workspace(asked):
+        return {"": asked.only()}
+    return {f"{name}/": asked.open(root) for name, root in asked.members.items()}
+
+
+def project_of(asked: Asked, path: str) -> tuple[Project, str]:
+    """Return the project that a path leads into, and the path inside it."""
+    if not is_workspace(asked):
+        return asked.only(), path
+    if (held := asked.holding(path)) is None:
+        raise FileNotIndexedError(path)
+    return asked.open(asked.members[held[0]]), held[1]
 
 
 def is_workspace(asked: Asked) -> TypeGuard[Workspace]:
@@ -299,10 +385,12 @@ class KnownWorkspaces:
     def __contains__(self, folder: Path) -> bool:
         return str(folder) in self._read()
 
-    def note(self, folder: Path, members: Iterable[Path]) -> None:
-        """Remember a workspace; those whose folder is gone are forgotten."""
+    def note(self, workspace: Workspace) -> None:
+        """Remember a workspace, unless it is a part of one; those whose folder is gone are forgotten."""
+        if workspace.is_part:
+            return
         known = {each: listed for each, listed in self._read().items() if Path(each).is_dir()}
-        wanted = known | {str(folder): sorted(map(str, members))}
+        wanted = known | {str(workspace.folder): sorted(map(str, workspace.members.values()))}
         if wanted != self._read():
             write_json(self._file, wanted)
 
@@ -340,15 +428,9 @@ def _joined(*texts: str | None) -> str | None:
 
 def _inside(name: str, query: Query) -> Query:
     """Return a query as a member understands it: a path that begins with its name is one of it."""
-
-    def own(path: str | None) -> str | None:
-        return path.removeprefix(f"{name}/") if path else path
-
-    under = None if query.under == name else own(query.under)
     return replace(
         query,
-        under=under,
-        similar_to=own(query.similar_to),
+        similar_to=query.similar_to and query.similar_to.removeprefix(f"{name}/"),
         path_filter=query.path_filter and inner_glob(name, query.path_filter),
         exclude=query.exclude and inner_glob(name, query.exclude),
     )
@@ -437,27 +519,26 @@ def findings_outside(name: str, findings: Findings) -> Findings:
     def outside(path: str) -> str:
         return f"{name}/{path}"
 
-    def shown(edges: Iterable[FoundEdge]) -> tuple[FoundEdge, ...]:
-        return tuple(
-            replace(e, source=outside(e.source), target=outside(e.target), path=outside(e.path))
-            for e in edges
-        )
-
-    context = findings.context and replace(
-        findings.context,
-        regions=tuple(replace(r, id=outside(r.id), path=outside(r.path)) for r in findings.context.regions),
-        edges=shown(findings.context.edges),
-    )
     return replace(
         findings,
         nodes=tuple(replace(n, id=outside(n.id), path=outside(n.path)) for n in findings.nodes),
-        edges=shown(findings.edges),
+        edges=_edges_outside(name, findings.edges),
         chains=tuple(tuple(map(outside, chain)) for chain in findings.chains),
         possible=_prefixed(name, findings.possible),
-        context=context,
+        context=findings.context and _context_outside(name, findings.context),
         citations=_prefixed(name, findings.citations),
         names={outside(node): text for node, text in findings.names.items()},
     )
+
+
+def _edges_outside(name: str, edges: Iterable[FoundEdge]) -> tuple[FoundEdge, ...]:
+    ends = (replace(e, source=f"{name}/{e.source}", target=f"{name}/{e.target}") for e in edges)
+    return _prefixed(name, ends)
+
+
+def _context_outside(name: str, context: Context) -> Context:
+    regions = _prefixed(name, (replace(each, id=f"{name}/{each.id}") for each in context.regions))
+    return replace(context, regions=regions, edges=_edges_outside(name, context.edges))
 
 
 def _labelled(progress: ProgressSink, label: str) -> ProgressSink:

@@ -67,3 +67,45 @@ def test_a_wrong_or_empty_folder_is_an_error(findspot: Program, tmp_path: Path) 
     assert findspot("workspace", "--path", tmp_path / "empty").code != 0
     assert findspot("index", tmp_path / "nowhere").code != 0
     assert findspot("projects", "--json").out.count("path") == 0
+
+
+def test_inside_a_member_and_with_a_path_into_one(
+    findspot: Program, make_project: Make, tmp_path: Path
+) -> None:
+    folder = make_workspace(tmp_path, make_project, "shop", "web", "other")
+    shown = findspot("workspace", "--json", cwd=folder / "shop")
+    assert [each["name"] for each in json.loads(shown.out)["members"]] == ["other", "shop", "web"]
+    findspot("index", "--project", "shop", cwd=folder)
+    findspot("index", cwd=folder)
+    findspot("index", "--project", "[sw]*", cwd=folder)
+    (known,) = json.loads((findspot.home / "workspaces.json").read_text()).values()
+    assert len(known) == 3
+
+    status = json.loads(findspot("status", "--json", cwd=folder / "shop").out)
+    assert (status["projectPath"], status["totalFiles"]) == (str(folder / "shop"), 5)
+    assert status["indexPath"]
+    assert "web_entry" in findspot("outline", "web/web_only.py", cwd=folder).out
+    assert "web/web_only.py" in findspot("context", "web/web_only.py:1", cwd=folder).out
+    assert findspot("impact", "web/web_only.py", cwd=folder).code == 0
+    found = findspot("grep", "def .*_entry", cwd=folder).out.splitlines()
+    assert found == [f"{name}/{name}_only.py:1:def {name}_entry():" for name in ("other", "shop", "web")]
+    found = findspot("grep", "-A1", "_entry", "web", cwd=folder).out.splitlines()
+    assert found == ["web/web_only.py:1:def web_entry():", "web/web_only.py-2-    return 1"]
+    about = findspot("grep", "def", "--about", "the entry of the web", cwd=folder).out
+    assert about.startswith("web/web_only.py:1  web_entry")
+    for named in ("shop", "shop/src", str(folder / "shop/src")):
+        hits = json.loads(findspot("search", "greet", "--project", named, "--json", cwd=folder).out)
+        assert hits["results"][0]["path"] == "shop/src/greet.py"
+    assert findspot("files", "*.py", "--project", "shop/src", cwd=folder).out == "shop/src/greet.py\n"
+
+
+def test_what_is_added_are_projects(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    group = make_workspace(tmp_path, make_project, "shop", "web")
+    alone = make_project("alone")
+    added = findspot("workspace", "add", group, "--json", cwd=alone)
+    assert [each["name"] for each in json.loads(added.out)["members"]] == ["alone", "shop", "web"]
+    for wide in ("/", "~"):
+        refused = findspot("workspace", "add", wide, cwd=alone)
+        assert (refused.code, "holds your home folder" in refused.err) == (2, True)
+    last = findspot("workspace", "remove", "shop", "web", cwd=alone)
+    assert (last.code, "is no workspace" in last.err) == (0, True)

@@ -36,6 +36,15 @@ def test_a_server_that_starts_in_a_folder_of_repositories(connect: Connect, tmp_
         assert [member["name"] for member in status["members"]] == ["admin", "shop"]
         only = server.values("search_code", query="login", path="sh*", limit=50)["results"]
         assert {hit["project"] for hit in only} == {"shop"}
+        for named in ("admin", "admin/src", str(root / "admin/src")):
+            hits = server.values("search_code", query="admin_entrance", path=named)["results"]
+            assert hits[0]["path"] == "admin/src/auth/login.py"
+        context = server.values("code_context", path="admin/src/auth/login.py", line=1)
+        assert "admin_entrance" in context["summary"]
+        context = server.values("code_context", signal="where is the admin_entrance")
+        assert "This is from 'admin'." in context["warning"]
+        made = server.values("create_index", project="admin", confirm=True)
+        assert made["projectPath"] == str(root / "admin")
         code, text = server.refusal("delete_index", confirm=True)
         assert (code, "admin, shop" in text) == ("PROJECT_NOT_DETECTED", True)
         assert server.values("delete_index", project="shop", confirm=True)["status"] == "success"
@@ -50,5 +59,13 @@ def test_several_folders_of_a_client_are_asked_as_one(
     assert rooted.values("create_index", confirm=True)["status"] == "success"
     found = rooted.values("search_code", query="login", limit=50)["results"]
     assert {hit["path"].split("/")[0] for hit in found} == {"admin", "shop"}
+    apart = make_sample(tmp_path / "apart").resolve()
+    assert rooted.values("index_codebase", path=str(apart), confirm=True)["status"] == "success"
+    found = rooted.values("search_code", query="login", path="*", limit=50)["results"]
+    assert {hit["path"].split("/")[0] for hit in found} == {"admin", "shop"}
+    hits = rooted.values("search_code", query="admin_entrance", path="admin/src")["results"]
+    assert hits[0]["path"] == "admin/src/auth/login.py"
+    context = rooted.values("code_context", path="admin/src/auth/login.py", line=1)
+    assert all(region["path"].startswith("admin/") for region in context["regions"])
     folders.paths = [root / "admin"]
     assert rooted.values("search_code", query="admin_entrance")["results"][0]["path"] == "src/auth/login.py"

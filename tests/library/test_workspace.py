@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 
 from contents import write_files
 from findspot import Engine, Query
-from findspot.core.errors import InvalidArgumentError, SeveralProjectsError
-from findspot.core.model import IndexState, Mode
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, SeveralProjectsError
+from findspot.core.model import Hit, IndexState, Mode, Results, Span
 from findspot.core.paths import find_roots
 from findspot.discover.members import by_name, repositories_in
-from findspot.research.findings import Aim, Inquiry
+from findspot.research.findings import Aim, Focus, Inquiry
+from findspot.research.task_signals import Request
+from findspot.search.merging import merge
 from findspot.serve.project_files import find_files
 from findspot.workspace import Workspace
 
@@ -51,7 +54,7 @@ def workspace(folder: Path) -> Iterator[Workspace]:
         workspace = engine.workspace(folder)
         assert workspace is not None
         workspace.update()
-        engine.known_workspaces.note(folder, workspace.members.values())
+        engine.known_workspaces.note(workspace)
         yield workspace
         engine.close()
 
@@ -146,13 +149,109 @@ def test_the_setting_roots_names_members(workspace: Workspace, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("wanted", "said"),
-    [("../elsewhere", "outside the project"), (".git", "deny list"), ("a/node_modules/x", "deny list")],
+    [
+        ("../elsewhere", "outside the project"),
+        (".git", "deny list"),
+        ("a/node_modules/x", "deny list"),
+        ("/", "home folder"),
+        ("~", "home folder"),
+    ],
 )
 def test_what_is_refused_as_a_member(tmp_path: Path, wanted: str, said: str) -> None:
     ask: Callable[..., tuple[Path, ...]] = find_roots
     with pytest.raises(InvalidArgumentError, match=said) as refused:
-        ask(tmp_path, [wanted], inside_only=True)
+        ask(tmp_path, [wanted], inside_only=wanted not in ("/", "~"))
     assert refused.value.hint
+
+
+def test_inside_a_member_the_status_is_that_of_the_member(workspace: Workspace) -> None:
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    inside = engine.workspace(workspace.folder / "api")
+    alone = engine.project(workspace.folder / "api").status()
+    assert inside.status() == alone
+    assert list(inside.statuses()) == ["api"]
+    assert workspace.chosen("api").status() == alone  # type: ignore[union-attr]
+
+
+def test_an_empty_member_does_not_make_anything_fit(workspace: Workspace, tmp_path: Path) -> None:
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    (tmp_path / "hollow").mkdir()
+    engine.project(tmp_path / "hollow").update()
+    larger = engine.gathered(workspace.folder, [*workspace.members.values(), tmp_path / "hollow"])
+    nonsense = Query("quantum entanglement of photons in a cavity")
+    assert workspace.search(nonsense).nothing_fits
+    assert larger.search(nonsense).nothing_fits
+    assert not larger.search(Query("log_in")).nothing_fits
+
+
+def test_hits_of_members_where_nothing_fits_come_last() -> None:
+    def answer(member: str, *scores: float, nothing_fits: bool = False) -> Results:
+        hits = tuple(
+            Hit(path=f"{n}.py", span=Span(1, 1), text="", score=score, kind="", language="", project=member)
+            for n, score in enumerate(scores)
+        )
+        return Results("q", Mode.HYBRID, hits, len(hits), 0, nothing_fits=nothing_fits)
+
+    fits, noise = answer("fits", 0.9, 0.1), answer("noise", 0.49, nothing_fits=True)
+    merged = merge(Query("q"), [noise, fits])
+    assert [hit.project for hit in merged.hits] == ["fits", "fits", "noise"]
+    assert not merged.nothing_fits
+    other = answer("other", 0.2, 0.1, nothing_fits=True)
+    assert [hit.score for hit in merge(Query("q"), [other, noise]).hits] == [0.49, 0.2, 0.1]
+
+
+DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1,2 +1,2 @@\n-def log_in(user):\n+def log_in(user, key):\n     return 1\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request(path="api/login.py", line=1),
+        Request(path="login.py", line=1),
+        Request("api/login.py:1"),
+        Request(diff=DIFF.format("login.py")),
+        Request(DIFF.format("api/login.py")),
+        Request("how do users log in"),
+    ],
+)
+def test_context_comes_from_the_member_that_a_signal_lies_in_or_fits(
+    workspace: Workspace, request_: Request
+) -> None:
+    found = workspace.context(request_)
+    assert "log_in" in found.summary
+    assert all(region.path.startswith("api/") for region in found.regions)
+    is_text = request_.signal.startswith("how")
+    assert ("This is from 'api'." in str(found.warning)) is is_text
+
+
+def test_context_of_a_path_that_is_nowhere_is_an_error(workspace: Workspace) -> None:
+    with pytest.raises(FileNotIndexedError):
+        workspace.context(Request(path="nowhere.py"))
+    with pytest.raises(SeveralProjectsError):
+        workspace.context(Request(diff="HEAD"))
+
+
+def test_architecture_says_which_member_it_describes(workspace: Workspace) -> None:
+    findings = workspace.research(Inquiry("how is it built", focus=Focus.ARCHITECTURE))
+    assert re.search(r"This is about '\w+' alone\. Ask others by name: \w+, \w+\.", str(findings.warning))
+
+
+def test_a_folder_of_repositories_stands_for_them(workspace: Workspace, tmp_path: Path) -> None:
+    engine = workspace.open.__self__  # type: ignore[attr-defined]
+    write_files(tmp_path / "mine", {"group/one/a.py": "x = 1\n", "group/two/b.py": "y = 1\n"})
+    (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["group"]}))
+    for name in ("one", "two"):
+        repository(tmp_path / f"mine/group/{name}")
+    assert list(engine.workspace(tmp_path / "mine").members) == ["one", "two"]
+    group = engine.workspace(tmp_path / "mine/group")
+    engine.project(group.folder).update()  # an index without a file
+    assert list(engine.workspace(group.folder).members) == ["one", "two"]
+
+
+def test_a_part_of_a_workspace_is_not_remembered_for_the_whole(workspace: Workspace) -> None:
+    known = workspace.open.__self__.known_workspaces  # type: ignore[attr-defined]
+    known.note(workspace.chosen("a*"))
+    assert known.around(workspace.members["web"]) == workspace.folder
 
 
 LIBRARY = {

@@ -313,7 +313,7 @@ class _Layers:
             try:
                 find_roots(self._root, parsed, inside_only=inside_only)
             except InvalidArgumentError as error:
-                wanted = "folders, none of them on the deny list"
+                wanted = "folders of projects, none of them on the deny list"
                 raise InvalidValueError(f"{wanted}, inside the project" if inside_only else wanted) from error
         return parsed
 

@@ -418,7 +418,7 @@ def find_roots(folder: Path, wanted: Sequence[str], *, inside_only: bool) -> tup
     """Return the members that the configuration of a workspace names, relative to its folder.
 
     With `inside_only` they must lie in the folder: a repository's own file cannot have the rest of
-    the disk indexed. The hard deny list holds for everyone.
+    the disk indexed. The hard deny list holds for everyone, and nobody's home is a member.
     """
     return tuple(dict.fromkeys(_root(folder, given, inside_only=inside_only) for given in wanted))
 
@@ -434,6 +434,8 @@ def _root(folder: Path, given: str, *, inside_only: bool) -> Path:
             f"'{given}' is outside the project, and a committed file cannot name such a folder.",
             "Add it yourself: findspot workspace add …",
         )
+    if expanded("~").resolve().is_relative_to(root):
+        raise _refused(f"'{given}' holds your home folder.", "Name the folder of a project.")
     if _leads_through_denied(folder, root):
         raise _refused(f"'{given}' is on the hard deny list, which no setting overrides.", "Take it out.")
     return root

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from findspot.core.paths import is_denied
-from findspot.discover.checkouts import GIT, common_folder, git_folder, is_checkout
+from findspot.discover.checkouts import GIT, common_folder, find_root, git_folder, is_checkout
 from findspot.discover.root_folder import nfc, spelled_out
 
-_DEPTH = 2
+DEPTH = 2
 """How far down repositories are looked for: `folder/repository` and `folder/owner/repository`."""
 _MOST_FOLDERS = 2_000
 
@@ -18,10 +18,15 @@ _MOST_FOLDERS = 2_000
 def repositories_in(folder: Path) -> list[Path]:
     """Return the repositories in a folder, in order; of several worktrees of one, the main or the first."""
     found: dict[Path, Path] = {}
-    for checkout in sorted(_checkouts(folder, _DEPTH), key=lambda path: (not (path / GIT).is_dir(), path)):
+    for checkout in sorted(_checkouts(folder, DEPTH), key=lambda path: (not (path / GIT).is_dir(), path)):
         git = git_folder(checkout)
         found.setdefault(Path(os.path.realpath(common_folder(git))) if git else checkout, checkout)
     return sorted(found.values())
+
+
+def projects_in(folder: Path) -> list[Path]:
+    """Return the projects that a folder means: itself if it is one or holds no repository, else those."""
+    return [folder] if find_root(folder) == folder else repositories_in(folder) or [folder]
 
 
 def _checkouts(folder: Path, depth: int) -> Iterator[Path]:

@@ -66,10 +66,7 @@ class Signal:
 def read_signal(view: ResearchView, request: Request) -> Signal:
     """Return what a request is: a diff goes before a place, a place before words."""
     text = request.signal.strip()
-    diff = request.diff.strip() or (text if _IS_DIFF.search(text) else "")
-    if text == WORKTREE or (not diff and len(text) <= _SHORT and _OF_WORKTREE.search(text)):
-        diff = WORKTREE
-    if diff:
+    if diff := diff_of(request):
         return Signal(Kind.DIFF, text if request.diff else "", _change(view, diff))
     if request.path:
         return Signal(Kind.PLACE, text, at=(_node_at(view, request.path, request.line),))
@@ -78,6 +75,14 @@ def read_signal(view: ResearchView, request: Request) -> Signal:
     report = read_report(text)
     at = tuple(_frames(view, report))
     return Signal(Kind.TRACE if at else Kind.TEXT, text, at=at)
+
+
+def diff_of(request: Request) -> str:
+    """Return the diff that a request is about: a unified one, `worktree` or a revision; else nothing."""
+    text = request.signal.strip()
+    diff = request.diff.strip() or (text if _IS_DIFF.search(text) else "")
+    is_worktree = text == WORKTREE or (not diff and len(text) <= _SHORT and _OF_WORKTREE.search(text))
+    return WORKTREE if is_worktree else diff
 
 
 def _change(view: ResearchView, diff: str) -> Change:

@@ -19,10 +19,12 @@ def merge(
     warnings: Iterable[str | None] = (),
     weight: Callable[[Hit], float] = lambda hit: 1.0,
 ) -> Results:
-    """Return the wanted page of all hits, the best first: scores are probabilities, and can be compared."""
+    """Return the wanted page of all hits, by their scores; those of an index where nothing fits come last."""
+    fitting = [answer for answer in answers if answer.hits and not answer.nothing_fits]
+    fits = {id(hit) for answer in fitting for hit in answer.hits}
     hits = sorted(
         (hit for answer in answers for hit in answer.hits),
-        key=lambda hit: (-hit.score * weight(hit), hit.project or "", hit.path, hit.span.start),
+        key=lambda h: (id(h) not in fits, -h.score * weight(h), h.project or "", h.path, h.span.start),
     )
     return Results(
         query.text,
@@ -32,5 +34,5 @@ def merge(
         sum(answer.elapsed_ms for answer in answers),
         " ".join(dict.fromkeys(filter(None, warnings))) or None,
         offset=query.offset,
-        nothing_fits=all(answer.nothing_fits for answer in answers),
+        nothing_fits=bool(hits) and not fitting,
     )

@@ -93,12 +93,11 @@ def _holds(paths: Sequence[str], folder: str | None) -> bool:
     return folder is not None and any(path.startswith(f"{folder}/") for path in paths)
 
 
-def limit_note(project: Project, under: str, way_out: str) -> str:
+def limit_note(asked: Asked, under: str, way_out: str) -> str:
     """Say that a question is about one folder, and how to ask about all of the project."""
-    root = project.root
     return (
-        f"This folder is part of the index of {root}: searches look only below '{under}', "
-        f"and paths are relative to {root}. {way_out} to search all of it."
+        f"This folder is part of the index of {asked.root}: searches look only below '{under}', "
+        f"and paths are relative to {asked.roots.project}. {way_out} to search all of it."
     )
 
 
@@ -120,7 +119,7 @@ def find_files(asked: Asked, under: str | None, pattern: str) -> tuple[list[str]
     from findspot.workspace import inner_glob, is_workspace  # a server starts without it
 
     if is_workspace(asked):
-        answers, left_out = asked.ask(lambda name, each: find_files(each, None, inner_glob(name, pattern)))
+        answers, left_out = asked.ask(lambda name, each: find_files(each, under, inner_glob(name, pattern)))
         paths = [f"{name}/{path}" for name, (found, _) in answers.items() for path in found]
         hints = [hint for _, hint in answers.values() if hint and not paths][:1]
         return paths, " ".join(filter(None, [left_out, *hints])) or None

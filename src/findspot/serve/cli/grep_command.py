@@ -25,12 +25,14 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import USAGE, report
 from findspot.serve.cli.index_commands import prepare_index
 from findspot.serve.cli.options import Command, Reply, json_option, project_option
-from findspot.serve.cli.project_choice import open_project
+from findspot.serve.cli.project_choice import open_asked
 from findspot.serve.cli.terminal import paged
+from findspot.workspace import projects_of
 
 if TYPE_CHECKING:
     from findspot.graph import Outline
     from findspot.project import Project
+    from findspot.workspace import Asked
 
 _MOST_RANKED = 100
 _FLAG: dict[str, Any] = {"is_flag": True}
@@ -94,13 +96,13 @@ def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **give
         raise click.UsageError("Missing argument 'PATTERN'.")
     patterns, paths = (patterns, words) if patterns else (words[:1], words[1:])
     try:
-        with open_project(given["project"]) as project:
-            if given["about"] and (behind := prepare_index(project, reply, update=True)):
+        with open_asked(given["project"]) as asked:
+            if given["about"] and (behind := prepare_index(asked, reply, update=True)):
                 output.warn(behind)
-            files = _Files(project, paths, given)
-            found = files.find(patterns, given)
-            groups = _groups(project, given["about"], found) if given["about"] else []
-            usual = project.settings.serve.max_tokens
+            files = _searched(asked, paths, given)
+            found = [line for each in files for line in each.find(patterns, given)]
+            groups = _groups(asked, given["about"], found) if given["about"] else []
+            usual = asked.settings.serve.max_tokens
     except FindspotError as error:
         raise click.exceptions.Exit(max(USAGE, report(error, reply))) from None
     if reply.json:
@@ -117,24 +119,35 @@ def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **give
         raise click.exceptions.Exit(1)
 
 
-class _Files:
-    """The files that are searched, those of the index as it has them, and how they may be shown."""
+def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any]) -> list[_Files]:
+    """Return the files of each project that is searched, those below some paths alone."""
+    wanted = [asked.roots.spelled(absolute(path).resolve()) for path in paths]
+    if None in wanted:
+        raise click.UsageError(f"{paths[wanted.index(None)]} is not in {asked.root}.")
+    if not wanted and given["project"] is None:
+        wanted = [asked.roots.spelled(working_folder().resolve())]
+    below = tuple(f"{place}/" for place in wanted if place) if all(wanted) else ()
+    return [
+        _Files(prefix, project, below, given)
+        for prefix, project in projects_of(asked).items()
+        if not below or any(place.startswith(prefix) for place in below)
+    ]
 
-    def __init__(self, project: Project, paths: Sequence[str], given: dict[str, Any]) -> None:
+
+class _Files:
+    """The files of a project that are searched, as the index has them; `prefix` begins their shown paths."""
+
+    def __init__(self, prefix: str, project: Project, below: tuple[str, ...], given: dict[str, Any]) -> None:
         roots, settings = project.roots, project.settings.discover
-        wanted = [roots.spelled(absolute(path).resolve()) for path in paths]
-        if None in wanted:
-            raise click.UsageError(f"{paths[wanted.index(None)]} is not in {project.root}.")
-        if not wanted and given["project"] is None:
-            wanted = [roots.spelled(working_folder().resolve())]
-        below = tuple(f"{place}/" for place in wanted if place) if all(wanted) else ()
+        self.prefix = prefix
         filters = _passed_on(given, _FILTER)
         fitting = listed_paths(project.root, filters) if filters else None
         self.disk = Disk(roots, settings.max_file_bytes, settings.secret_scan)
         self.listed: dict[str, Listed] = {
             file.path: file
             for file in walk(roots, settings).files
-            if (not below or f"{file.path}/".startswith(below)) and (fitting is None or file.path in fitting)
+            if (not below or f"{prefix}{file.path}/".startswith(below))
+            and (fitting is None or file.path in fitting)
         }
         self.partial = set(self.listed)
         """What ripgrep must not read itself: secrets may be in it."""
@@ -151,10 +164,11 @@ class _Files:
         options = [*_passed_on(given, _FLAG), *(f"--regexp={pattern}" for pattern in patterns[1:])]
         found = search.first_lines(patterns[0], sys.maxsize, options, seconds=86_400)
         by_file = groupby(found, key=attrgetter("path"))
-        return [line for _, lines in by_file for line in islice(lines, given["max_count"])]
+        kept = (line for _, lines in by_file for line in islice(lines, given["max_count"]))
+        return [line._replace(path=f"{self.prefix}{line.path}") for line in kept]
 
 
-def _show(files: _Files, found: Sequence[Line], given: dict[str, Any]) -> None:
+def _show(files: Sequence[_Files], found: Sequence[Line], given: dict[str, Any]) -> None:
     """Print the matches as ripgrep does: below the file's name on a terminal, after it in a pipe."""
     heads = sys.stdout.isatty() and not (given["names"] or given["count"])
     above, below = (given[f"{side}_context"] or given["context"] for side in ("before", "after"))
@@ -166,7 +180,9 @@ def _show(files: _Files, found: Sequence[Line], given: dict[str, Any]) -> None:
         if heads:
             output.line(path, fg="magenta")
         if above or below:
-            shown = _with_context(shown, files.disk.lines(files.listed[path]), above, below)
+            holder = next(each for each in files if path.startswith(each.prefix))
+            lines = holder.disk.lines(holder.listed[path.removeprefix(holder.prefix)])
+            shown = _with_context(shown, lines, above, below)
         before = shown[0][0]
         for number, mark, text in shown:
             if number > before + 1 and (above or below):
@@ -191,18 +207,20 @@ Group = tuple[str, int, str, list[Line]]
 """Path, first line and name of a definition, and the matching lines in it."""
 
 
-def _groups(project: Project, about: str, found: Sequence[Line]) -> list[Group]:
+def _groups(asked: Asked, about: str, found: Sequence[Line]) -> list[Group]:
     """Return the matches by definition: definitions of what was looked for, what fits best, tests last."""
     query = Query(about, limit=_MOST_RANKED)
-    spans = [(hit.path, range(hit.span.start, hit.span.end + 1)) for hit in project.search(query).hits]
+    spans = [(hit.path, range(hit.span.start, hit.span.end + 1)) for hit in asked.search(query).hits]
     groups: dict[tuple[str, int], Group] = {}
-    with project.reader() as reader:
-        graph = Graph(reader.snapshot)
-        for path, lines in groupby(found, key=attrgetter("path")):
-            places = sorted(_definitions(graph.outline(path)), reverse=True)
-            for line in lines:
-                start, name = next(((s, n) for s, e, n in places if s <= line.number <= e), (0, ""))
-                groups.setdefault((path, start), (path, start, name, []))[3].append(line)
+    for prefix, project in projects_of(asked).items():
+        with project.reader() as reader:
+            graph = Graph(reader.snapshot)
+            own = (line for line in found if line.path.startswith(prefix))
+            for path, lines in groupby(own, key=attrgetter("path")):
+                places = sorted(_definitions(graph.outline(path.removeprefix(prefix))), reverse=True)
+                for line in lines:
+                    start, name = next(((s, n) for s, e, n in places if s <= line.number <= e), (0, ""))
+                    groups.setdefault((path, start), (path, start, name, []))[3].append(line)
 
     def order(group: Group) -> tuple[object, ...]:
         path, start, _, lines = group

@@ -162,9 +162,9 @@ def index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool)
             confirm(large.user_message, yes, reply, unasked=LargeProjectError)
             report = workspace.update(force=force, allow_large=True, progress=progress, cancel=cancel)
         if remote_terminal() is None:  # else the resident process goes on
-            for project in projects_of(workspace):
+            for project in projects_of(workspace).values():
                 project.history.wait(cancel, progress)
-    known.note(workspace.folder, workspace.members.values())
+    known.note(workspace)
     if reply.json:
         output.emit(report_object(report, forced=force) | {"members": list(workspace.members)})
         return
@@ -230,7 +230,7 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
     takes_up = is_workspace(asked) and asked.folder in KnownWorkspaces(home_folder())
     notes: list[str | None] = []
     with stoppable() as cancel, shown_progress(quiet=True, only_indexing=True) as progress:
-        for project in projects_of(asked):
+        for project in projects_of(asked).values():
             if takes_up and not project.indexed:
                 project.update(progress=progress, cancel=cancel)
             elif not project.is_followed:

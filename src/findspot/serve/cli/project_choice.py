@@ -112,28 +112,28 @@ def _to_index(engine: Engine, folder: Path) -> Project:
 
 def _find(engine: Engine, given: str | None, *, exact: bool, to_index: bool, may_ask: bool) -> Asked:
     """Return what a command is about: a name of a member, then a folder, then the name of any project."""
-    here = engine.workspace()
     if given is None:
-        return here or _detected(engine, may_ask=may_ask)
+        return _detected(engine, may_ask=may_ask)
+    here = engine.workspace()
     chosen = here.chosen(given) if here else None
     if chosen := chosen or (None if absolute(given).is_dir() else engine.named(given)):
         return chosen
     folder = engine.folder(given)
+    if not (exact or to_index):
+        return (here and here.around(folder)) or engine.workspace(folder) or _around(engine, folder)
     around = engine.workspace(folder)
-    if around is not None and (around.here is None or not (exact or to_index)):
+    if around is not None and around.here is None:
         return around
-    if to_index:
-        return _to_index(engine, folder)
-    return engine.project(folder) if exact else _around(engine, folder)
+    return _to_index(engine, folder) if to_index else engine.project(folder)
 
 
 def _around(engine: Engine, folder: Path) -> Project:
     return engine.project(engine.indexed_root(folder) or find_root(folder) or folder)
 
 
-def _detected(engine: Engine, *, may_ask: bool) -> Project:
+def _detected(engine: Engine, *, may_ask: bool) -> Asked:
     try:
-        return engine.detect()
+        return engine.workspace() or engine.detect()
     except ProjectNotDetectedError:
         if not may_ask:
             raise
@@ -159,7 +159,7 @@ def folder_inside(asked: Asked, given: str | None) -> str | None:
     from findspot.serve.project_files import folder_in, package_around
     from findspot.workspace import is_workspace
 
-    if is_workspace(asked):
+    if is_workspace(asked) and len(asked.members) > 1:
         return None
     project = asked.only()
     if given is None:
@@ -171,4 +171,4 @@ def folder_note(project: Asked, under: str | None) -> str | None:
     """Return the note that a command is about one folder only, or None."""
     from findspot.serve.project_files import limit_note
 
-    return limit_note(project.only(), under, f"Use --project {project.root}") if under else None
+    return limit_note(project, under, f"Use --project {project.root}") if under else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -12,9 +13,11 @@ import click
 from findspot.core.config import INDEX_FILE, configured_roots, load_settings, set_value
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
-from findspot.core.paths import absolute, index_folder, project_root
+from findspot.core.paths import absolute, find_roots, index_folder, project_root
 from findspot.dependencies.package import Dependency
 from findspot.dependencies.project_dependencies import list_dependencies
+from findspot.discover.checkouts import find_root
+from findspot.discover.members import DEPTH, projects_in
 from findspot.engine import Engine
 from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
@@ -310,10 +313,10 @@ def workspace(ctx: click.Context, reply: Reply, path: str | None) -> None:
 @_FOLDER
 @common
 def add(reply: Reply, folders: tuple[str, ...], path: str | None) -> None:
-    """Add members that lie elsewhere; `findspot index` indexes them."""
+    """Add members that lie elsewhere, or the repositories in a folder; `findspot index` indexes them."""
     with _opened(path) as (engine, folder):
-        added = [project_root(each) for each in folders]
-        _keep(engine, folder, [*_named(engine, folder), *added])
+        added = find_roots(folder, [str(project_root(each)) for each in folders], inside_only=False)
+        _keep(engine, folder, [*_named(engine, folder), *chain.from_iterable(map(projects_in, added))])
         _show(engine, folder, reply)
 
 
@@ -334,7 +337,12 @@ def remove(reply: Reply, members: tuple[str, ...], path: str | None) -> None:
                 raise InvalidArgumentError(f"'{member}' {found}.", hint=hint)
             named.remove(root)
         _keep(engine, folder, named)
-        _show(engine, folder, reply)
+        if engine.workspace(folder) is not None:
+            _show(engine, folder, reply)
+        elif reply.json:
+            output.emit({"workspace": str(folder), "members": []})
+        else:
+            output.note(f"{folder} has no members any more, and is no workspace.")
 
 
 @contextlib.contextmanager
@@ -344,6 +352,14 @@ def _opened(given: str | None) -> Iterator[tuple[Engine, Path]]:
         folder = project_root(given or ".")
         around = engine.workspace(folder)
         yield engine, around.folder if around else folder
+
+
+def _above(engine: Engine, folder: Path) -> Workspace | None:
+    """Return the workspace that holds the project around a folder and was not indexed as one yet."""
+    root = engine.indexed_root(folder) or find_root(folder) or folder
+    above = filter(None, map(engine.workspace, islice(root.parents, DEPTH)))
+    holding = next((each for each in above if root in each.members.values()), None)
+    return holding and engine.gathered(holding.folder, holding.members.values(), here=root)
 
 
 def _named(engine: Engine, folder: Path) -> list[Path]:
@@ -356,11 +372,11 @@ def _keep(engine: Engine, folder: Path, roots: list[Path]) -> None:
     file = index_folder(engine.settings.home, folder) / INDEX_FILE
     set_value(file, "roots", [str(root) for root in dict.fromkeys(roots) if root != folder])
     if (around := engine.workspace(folder)) is not None:
-        engine.known_workspaces.note(around.folder, around.members.values())
+        engine.known_workspaces.note(around)
 
 
 def _show(engine: Engine, folder: Path, reply: Reply) -> None:
-    found = engine.workspace(folder)
+    found = engine.workspace(folder) or _above(engine, folder)
     if found is None:
         error = ProjectNotDetectedError(str(folder))
         error.user_message = f"{folder} is no workspace: it holds no repository, and names no member."

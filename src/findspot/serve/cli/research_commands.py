@@ -42,6 +42,7 @@ from findspot.serve.research_answers import (
     report,
 )
 from findspot.serve.shapes import warned
+from findspot.workspace import project_of
 
 NOT_FOUND = 1
 _MAP_DEPTH = 1
@@ -195,12 +196,13 @@ def _answer(
 def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
     """Show what FILE defines, nested as it is written, with its lines."""
     with open_index(project, reply, update=update) as index:
-        behind, roots = index.behind, index.project.roots
+        behind, roots = index.behind, index.asked.roots
         path = roots.relative(_from_here(roots, file))
-        with index.project.reader() as reader:
-            if reader.snapshot.files.find(path) is None:
+        holder, inside = project_of(index.asked, path)
+        with holder.reader() as reader:
+            if reader.snapshot.files.find(inside) is None:
                 raise FileNotIndexedError(path)
-            definitions = Graph(reader.snapshot).outline(path)
+            definitions = Graph(reader.snapshot).outline(inside)
     if behind:
         output.warn(behind)
     if reply.json:
@@ -342,7 +344,7 @@ def _answer_with_context(
 ) -> None:
     with open_index(project, reply, update=update) as index:
         with stoppable() as cancel:
-            found = index.project.context(replace(request, under=index.under), cancel)
+            found = index.asked.context(replace(request, under=index.under), cancel)
         found = replace(found, warning=index.warning(found.warning))
     if reply.json:
         output.emit(context_object(found, max_tokens))

@@ -244,7 +244,7 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     """
     with open_index(project, reply, update=True) as index:
         with stoppable() as cancel, shown_progress(quiet=True) as progress:
-            for each in projects_of(index.asked):
+            for each in projects_of(index.asked).values():
                 each.history.update_soon()
                 each.history.wait(cancel, progress)
         found = ask_history(index.asked, joined(words), limit)

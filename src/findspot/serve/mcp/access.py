@@ -299,11 +299,9 @@ class AllowedEngine:
     def gathered(self, folder: Path, roots: Iterable[Path]) -> Workspace | None:
         return self._engine.gathered(folder, filter(self._grant.allows, roots))
 
-    def named(self, wanted: str, start: str | Path = ".") -> Workspace | None:
-        """Return what a name means among the granted projects."""
-        every = self._engine.everything()
-        allowed = (self.workspace(start), every and every.limited(self._grant.allows))
-        return next((found for each in allowed if each and (found := each.chosen(wanted))), None)
+    def named(self, wanted: str) -> Workspace | None:
+        found = self._engine.named(wanted)
+        return found and found.limited(self._grant.allows)
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
         return self._engine.projects(lambda root: self._grant.allows(root) and wanted(root))

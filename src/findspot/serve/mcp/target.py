@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from findspot.serve.project_files import covers, folder_in, limit_note, package_
 if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
-    from findspot.workspace import Asked
+    from findspot.workspace import Asked, Workspace
 
 T = TypeVar("T")
 
@@ -80,7 +81,7 @@ async def find_project(call: Call, given: str | None, *, exact: bool = False) ->
     """
     target = await _locate(call, given, exact=exact)
     if target.under:
-        call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
+        call.warnings.append(limit_note(target.asked, target.under, f"Name {target.asked.root}"))
     return target
 
 
@@ -133,16 +134,16 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
         if given not in (None, "."):
             raise
         folder = await _ask_for_folder(call)
-        target = await call.quick(lambda engine: _named(engine, folder, Path(folder), exact))
+        target = await call.quick(lambda engine: _named(engine, folder, Path(folder), exact, []))
     call.project = target.asked
     return target
 
 
 async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
     """Return how to find the project; the client is asked for its roots only where they matter."""
-    if given is not None and (given.startswith("~") or Path(given).is_absolute()):
-        return lambda engine: _named(engine, given, Path(given), exact)
     roots = _granted(call, await call.client.roots.folders())
+    if given is not None and (given.startswith("~") or Path(given).is_absolute()):
+        return lambda engine: _named(engine, given, Path(given), exact, roots)
     if not roots and (named := call.client.roots.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
@@ -150,7 +151,7 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
         )
     if given is not None:
         base = roots[0] if roots else Path()
-        return lambda engine: _named(engine, given, base / given, exact)
+        return lambda engine: _named(engine, given, base / given, exact, roots)
     if roots:
         return lambda engine: _of_roots(engine, roots, read_only=call.read_only)
     return lambda engine: _detected(engine, exact)
@@ -162,26 +163,37 @@ def _granted(call: Call, folders: list[Path]) -> list[Path]:
     return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
 
 
-def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
+def _named(engine: Engine, given: str, path: Path, exact: bool, roots: list[Path]) -> Target:
     if INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
     is_name = given == Path(given).name and given not in (".", "..")
-    if is_name and (around := engine.workspace(path.parent)) and (chosen := around.chosen(given)):
+    around = _worked_in(engine, roots)
+    if is_name and around and (chosen := around.chosen(given)):
         return Target(chosen, given)
+    if around and given.partition("/")[0] in dict(around.roots.named):
+        path = around.roots / given
     try:
         by_address = named_folder(given, engine.repositories()) if repository_address(given) else None
         folder = engine.folder(by_address or path)
     except PathNotFoundError:
-        if is_name and (chosen := engine.named(given, path.parent)):
+        if chosen := engine.named(given):
             return Target(chosen, given)
         raise PathNotFoundError(given) from None
-    return Target(engine.project(folder), given) if exact else _around(engine, folder, given)
+    return Target(engine.project(folder), given) if exact else _around(engine, folder, given, around)
 
 
-def _around(engine: Engine, folder: Path, named: str) -> Target:
-    """Return the index that covers a folder, filtered to it; a folder that none covers is a workspace, or
-    its own project.
-    """
+def _worked_in(engine: Engine, roots: list[Path]) -> Workspace | None:
+    """Return the workspace that a client works in, by its folders or else by the server's."""
+    with contextlib.suppress(PathNotFoundError):  # the server's own folder may be gone
+        return _several(engine, list(map(engine.folder, roots))) or engine.workspace((*roots, Path())[0])
+    return None
+
+
+def _around(engine: Engine, folder: Path, named: str, worked_in: Workspace | None = None) -> Target:
+    """Return the index that covers a folder, filtered to it; else the workspace or project that it is."""
+    inside = worked_in and worked_in.around(folder)
+    if inside and engine.indexed_root(folder) in (None, inside.root):
+        return Target(inside, named, folder_in(inside.only(), folder))
     workspace = engine.workspace(folder)
     if workspace is not None and workspace.here is None:
         return Target(workspace, named)
@@ -199,13 +211,18 @@ def _of_roots(engine: Engine, roots: list[Path], *, read_only: bool) -> Target:
     unindexed = not any(engine.indexed_root(folder) for folder in folders)
     if unindexed and read_only and engine.indexed_root(working_folder()):
         return _detected(engine, exact=False)
+    several = _several(engine, folders)
+    return Target(several, str(several.folder)) if several else _around(engine, folders[0], str(folders[0]))
+
+
+def _several(engine: Engine, folders: list[Path]) -> Workspace | None:
+    """Return a client's folders as one workspace; None where they are one project, or none."""
     found: list[Path] = []
     for folder in folders:
         inner = engine.workspace(folder)
-        is_several = inner is not None and inner.here is None
-        found += inner.members.values() if inner and is_several else [engine.indexed_root(folder) or folder]
-    several = engine.gathered(Path(os.path.commonpath(folders)), found) if len(set(found)) > 1 else None
-    return Target(several, str(several.folder)) if several else _around(engine, folders[0], str(folders[0]))
+        alone = engine.indexed_root(folder) or folder
+        found += inner.members.values() if inner and inner.here is None else [alone]
+    return engine.gathered(Path(os.path.commonpath(folders)), found) if len(set(found)) > 1 else None
 
 
 def _detected(engine: Engine, exact: bool) -> Target:

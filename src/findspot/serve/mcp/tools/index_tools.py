@@ -157,8 +157,11 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
     def reindexed(target: Target) -> tuple[str, int]:
-        path = target.project.roots.relative(arguments["path"])
-        return path, target.project.reindex_file(path)
+        from findspot.workspace import project_of  # a server starts without it
+
+        path = target.asked.roots.relative(arguments["path"])
+        project, inside = project_of(target.asked, path)
+        return path, project.reindex_file(inside)
 
     path, chunks = await from_index(call, arguments["project"], reindexed)
     message = "File re-indexed successfully"

@@ -240,10 +240,10 @@ async def _code_context(call: Call, arguments: Arguments) -> Answer:
     request = Request(
         arguments["signal"], arguments["diff"], arguments["path"], arguments["line"], target.under
     )
-    context = await call.long(lambda _, cancel: target.project.context(request, cancel), reports=False)
+    context = await call.long(lambda _, cancel: target.asked.context(request, cancel), reports=False)
     limit = arguments["max_tokens"] or DEFAULT_TOKENS
     values = context_object(context, limit)
-    if structured_results(call.client.name, target.project.settings.serve) == "only":
+    if structured_results(call.client.name, target.asked.settings.serve) == "only":
         return Answer(values, context.summary)
     return Answer(values, context_text(context, limit))
 
