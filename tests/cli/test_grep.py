@@ -67,6 +67,12 @@ def test_matches_are_found_without_an_index(project: Program) -> None:
             ["src/mail.py:5:    return connect(to)", "src/mail.py-6-", "--",
              "src/mail.py:8:def retry(to):", "src/mail.py-9-    # send_mail may fail"],
         ),
+        (
+            ["-B1", "-rEHs", "--color=always", "--hidden", "connect|the end"],
+            ["notes.txt-1-\tSend_Mail is old", "notes.txt:2:the end", "--",
+             "src/mail.py-4-def send_mail(to):", "src/mail.py:5:    return connect(to)"],
+        ),
+        (["-P", r"con(?=nect)", "-o"], ["src/mail.py:5:con"]),
     ],
 )  # fmt: skip
 def test_options_are_those_of_ripgrep(project: Program, arguments: list[str], printed: list[str]) -> None:
@@ -88,9 +94,45 @@ def test_exit_codes_are_those_of_ripgrep(project: Program) -> None:
 def test_matches_by_meaning_and_by_function_tests_last(project: Program) -> None:
     found = project("grep", "send_mail", "--about", "try again when mail fails")
     heads = [line for line in found.out.splitlines() if not line.startswith(" ")]
-    assert heads[:2] == ["src/mail.py:4  send_mail", "src/mail.py:8  retry"]
+    assert heads[:2] == ["src/mail.py:8  retry", "src/mail.py:4  send_mail"]
     assert [line.split(":")[0] for line in heads[2:]] == ["tests/test_mail.py"] * 2
     assert "  10: return send_mail(to)" in found.out
+
+
+def test_what_fits_the_question_goes_before_a_definition_that_does_not(
+    findspot: Program, make_project: Make
+) -> None:
+    far = {f"src/part{n}.py": f"def upload_{n}():\n    return send_retry({n})\n" for n in range(9)}
+    root = make_project(**far, **{"src/zoo.py": "def send_retry(n):\n    return n\n"})
+    project = Program(home=findspot.home, cwd=root)
+    asked = ["grep", "send_retry", "--about", "upload_3"]
+    assert project(*asked, "-l").out.splitlines()[0] == "src/part3.py"
+    assert project(*asked, "-c").out.splitlines()[0] == "src/part3.py:1"
+    assert project(*asked, "--json").json["matches"][0]["path"] == "src/part3.py"
+    assert project(*asked).out.startswith("src/part3.py:1  upload_3\n")
+
+
+def test_nothing_that_was_named_is_left_out_in_silence(project: Program) -> None:
+    root = project.cwd
+    (root / ".gitignore").write_text("unseen/\n*.tmp\n")
+    (root / "unseen").mkdir()
+    for path in ("unseen/in.py", "own.tmp", "app.log"):
+        (root / path).write_text("needle\n")
+    (root / "large.txt").write_text("x" * 79 + "\n" + ("y" * 79 + "\n") * 20_000 + "needle\n")
+    (root / "data").write_bytes(b"needle\0\1\2")
+    (root / ".env").write_text("KEY=needle\n")
+    assert project("grep", "needle").code == 1
+    for path in ("unseen/in.py", "own.tmp", "app.log", "large.txt"):
+        found = project("grep", "-c", "needle", path)
+        assert (found.code, found.out) == (0, f"{path}:1\n"), found.err
+    assert project("grep", "-l", "needle", "unseen").out == "unseen/in.py\n"
+    assert "large.txt" in project("grep", "-ul", "needle").out
+    for path, why in {"nosuchdir": "No such file", "data": "binary", ".env": "denied"}.items():
+        found = project("grep", "needle", path, "own.tmp")
+        assert (found.code, found.out) == (2, "own.tmp:1:needle\n")
+        assert found.err.startswith(f"{path}: ")
+        assert why in found.err
+        assert project("grep", "-s", "needle", path).err == ""
 
 
 def test_secrets_are_neither_shown_nor_guessed(project: Program) -> None:

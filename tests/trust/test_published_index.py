@@ -156,3 +156,14 @@ def test_a_project_names_the_address_for_a_team(findspot: Program, make: MakeFol
     }
     for address in ("file:///etc", "/srv/index", "https://example.com/x", "ftp://example.com"):
         assert findspot(*given, address, cwd=root).code == 2
+
+
+def test_grep_searches_the_published_text(publisher: Program, make: MakeFolder, tmp_path: Path) -> None:
+    root, folder, reader = make(FILES, git=True), tmp_path / "published", tmp_path / "reader"
+    assert publisher("publish", folder, cwd=root).code == 0
+    reader.mkdir()
+    assert publisher("store", "use", folder, reader).code == 0
+    found = publisher("grep", "-A1", "function_24", cwd=reader)
+    assert found.out == "m24.py:1:def function_24(value):\nm24.py-2-    return value + 24\n"
+    missing = publisher("grep", "function_24", "nosuch.py", cwd=reader)
+    assert (missing.code, missing.err) == (2, "nosuch.py: No such file or directory.\n")

@@ -9,6 +9,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.graph import Node
 from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.possible_uses import Leftover, PossibleUse
+from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR, IMPORTED
 from findspot.rank.roles import Role, role_of
 from findspot.research import sentences
@@ -16,7 +17,7 @@ from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read
 from findspot.research.findings import Aim, Answer, FoundNode, Inquiry, PossiblePlace
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
 from findspot.research.related_tests import Candidate, rank_tests
-from findspot.research.relations import answer_by_name, meant, unknown_symbol, unread
+from findspot.research.relations import answer_by_name, meant, mentions, unknown_symbol, unread
 from findspot.research.research_view import ResearchView, flat
 
 MOST_TESTS = 20
@@ -105,8 +106,9 @@ def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str)
     ]
     for node, hop in [(n, 0) for n in change.nodes] + [(each.node, each.distance) for each in affected]:
         trail.nodes[node.id] = (node, hop)
-    for edge in (edge for each in affected for edge in each.edges):
-        trail.link(edge)
+    for each in affected:
+        for edge in each.edges:
+            trail.link(edge)
     possible, packages = _possible(view, inquiry, change) if floor < FLOOR else ([], "")
     left = [_leftover(view, leftover) for leftover in found.leftovers]
     nodes = [_found(node, 0) for node in change.nodes]
@@ -129,6 +131,8 @@ def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> tuple[lis
     defined = [node for node in change.nodes if node.kind != FILE_KIND]
     uses = view.graph.doubts.callers(defined[:_MOST_LISTED])
     known = {(edge.path, edge.line) for edge in view.trail.edges}
+    values = [node for node in defined if node.kind in VALUE_KINDS][: sentences.MOST_NAMED]
+    uses.places += mentions(view, values, known, named=True)
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     unknown = [use for use in shown if (use.path, use.line) not in known][:_MOST_LISTED]
     places = [_place(view, use, use.reason, use.confidence) for use in unknown]

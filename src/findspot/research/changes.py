@@ -64,6 +64,7 @@ class Change:
     """Definitions of the older version that the file does not have any more."""
     left_out: int = 0
     """Changed files that were not compared."""
+    base: str = "HEAD"
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -83,7 +84,8 @@ def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
         older = before[file.path].definitions if file.path in before else ()
         known = {node.id for node in current}
         gone += [each.node for each in older if each.id_of_node not in known]
-    return Change(tuple(files), tuple(nodes.values()), tuple(gone), max(0, len(files) - MOST_FILES))
+    left_out = max(0, len(files) - MOST_FILES)
+    return Change(tuple(files), tuple(nodes.values()), tuple(gone), left_out, since or DEFAULT_REVISION)
 
 
 def pasted_change(view: ResearchView, text: str) -> Change:

@@ -12,13 +12,15 @@ from findspot.core.git import run_git
 from findspot.core.model import Corpus, GroupBy, Hit, IncludeTests, Query, Span
 from findspot.graph import Edge, Node, Relation, pending_note
 from findspot.graph.edges import FILE_KIND
+from findspot.graph.source_view import VALUE_KINDS
 from findspot.rank.intent import read_query
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.research.changes import Change, FileChange
-from findspot.research.findings import LINE, Context, FoundEdge, Reason, Region
+from findspot.research.findings import LINE, NOTHING_CHANGED, Context, FoundEdge, Reason, Region
 from findspot.research.graph_walks import TYPES
 from findspot.research.impact import Impact, impact_of
-from findspot.research.related_tests import rank_tests
+from findspot.research.related_tests import CHANGED_OFTEN, rank_tests
+from findspot.research.relations import mentions
 from findspot.research.research_view import ResearchView
 from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
@@ -37,6 +39,8 @@ MOST_LINES = 400
 """Of a definition that are read."""
 MOST_TESTS = 5
 MOST_TOO = 8
+LEAST_TOGETHER = 5
+"""Commits that changed a file too, to say that it must change."""
 MOST_CALLERS = 30
 """What is used in more places says nothing about the signal by being used."""
 FURTHER = 0.4
@@ -107,6 +111,8 @@ class _Task:
     def for_text(self) -> None:
         """Answer an issue, a question or a trace: what the frames pass through, then what search finds."""
         text, at = self.signal.text, self.signal.at
+        if not (text or at):
+            return
         hits, fits = self._search(text)
         if not fits and not at:
             return
@@ -136,6 +142,7 @@ class _Task:
         if node.kind == FILE_KIND:
             inside = [n for n in self.view.definitions(node.path) if n.kind in _FUNCTIONS] or inside
         self._surround(inside[:FOLLOWED])
+        self._named([node])
 
     def after_change(self) -> None:
         """Answer a diff: what it leaves behind, copies, mentions, who relies on it, and tests."""
@@ -144,9 +151,7 @@ class _Task:
         names = ", ".join(node.qualified for node in changed[:3])
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         files = f"{len(change.files)} changed file{'s' * (len(change.files) != 1)}"
-        self.subject = (
-            f"{files}{f': {names}{more}' if names else ''}." if change.files else "Nothing changed."
-        )
+        self.subject = f"{files}{f': {names}{more}' if names else ''}." if change.files else NOTHING_CHANGED
         if not change.files:
             return
         impact = impact_of(self.view.graph, change.nodes, 1, change.gone, self.view.trail.cancel)
@@ -156,9 +161,10 @@ class _Task:
         for path, line, why in (*_copies(self.view, change), *_mentions(self.view, change)):
             self._line(path, line, Reason.TOO, why)
         self._dependents(impact)
+        self._named(changed)
         self._together([file.path for file in change.files])
         self._tests(change)
-        self._last([file.path for file in change.files])
+        self._last([file.path for file in change.files], change.base)
 
     def _dependents(self, impact: Impact) -> None:
         """Add what relies on a change, the surest first; of a file only where nothing inside it does."""
@@ -173,6 +179,13 @@ class _Task:
             edge = each.edges[0]
             overrides = edge.relation in (Relation.OVERRIDE, Relation.INHERIT)
             self._related(edge, each.node, Reason.TOO if overrides else Reason.RELIED)
+
+    def _named(self, nodes: Sequence[Node]) -> None:
+        """Add the lines that name constants and variables, whose uses the graph does not follow."""
+        values = [node for node in nodes if node.kind in VALUE_KINDS][:MOST_TOO]
+        for use in mentions(self.view, values, set(), named=True):
+            if not use.in_test:
+                self._line(use.path, use.line, Reason.RELIED, "found by its name")
 
     def _search(self, text: str) -> tuple[list[tuple[Node, Hit]], bool]:
         """Return the definitions that search finds, production code alone, and whether anything fits."""
@@ -244,7 +257,8 @@ class _Task:
                         far,
                         before[2] if before else edge,
                     )
-                    reached[far.id] = far, max(value, reached.get(far.id, (far, 0.0))[1])
+                    if reason is Reason.RELIED:
+                        reached[far.id] = far, max(value, reached.get(far.id, (far, 0.0))[1])
             ranked = sorted(reached.values(), key=lambda item: (-item[1], item[0].id))
             further = [(node, value * FURTHER) for node, value in ranked[:FOLLOWED]]
         for reason, near in found.items():
@@ -283,7 +297,7 @@ class _Task:
     def _together(self, paths: Sequence[str]) -> None:
         """Add the files that changed with these in most of their commits."""
         files = {file.path for file in self.view.reader.snapshot.files.files}
-        for each in suggest_files(paths, self.view.reader.history(), files):
+        for each in suggest_files(paths, self.view.reader.history(), files, LEAST_TOGETHER):
             if role_of(each.path) is not Role.TEST:
                 self._line(each.path, 1, Reason.TOO, each.reason)
 
@@ -294,15 +308,16 @@ class _Task:
         )
         for test in ranked[:MOST_TESTS]:
             node, why = next(iter(test.functions.values()), (view.graph.node(test.path), test.why[0]))
-            if node is not None:
+            if node is not None and why != CHANGED_OFTEN:
                 self._add(node, Reason.TEST, why)
 
-    def _last(self, paths: Sequence[str]) -> None:
-        """Add the last commit of the first file."""
+    def _last(self, paths: Sequence[str], base: str = "HEAD") -> None:
+        """Add the last commit of the first file, before what is under review."""
         for path in paths[:1]:
             root = self.view.reader.disk.roots.project
             shape = "--format=%h %as %s"
-            said = run_git(root, "log", "-1", shape, "--no-show-signature", "--", f":(literal){path}") or ""
+            log = ("log", "-1", shape, "--no-show-signature", "--end-of-options", base)
+            said = run_git(root, *log, "--", f":(literal){path}") or ""
             if said.strip():
                 self._line(path, 1, Reason.LAST, said.strip()[:200])
 

@@ -218,6 +218,7 @@ def _spread(worth: Sequence[float]) -> list[float]:
 
 
 NOTHING_FITS = "Nothing in this project fits."
+NOTHING_CHANGED = "Nothing changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +239,10 @@ class Context:
     @property
     def summary(self) -> str:
         """The answer in a sentence."""
+        if not self.regions and self.subject not in ("", NOTHING_CHANGED):
+            return f"{self.subject} Nothing that depends on it was found."
         if not self.regions:
-            return NOTHING_FITS if not self.subject else f"{self.subject}: nothing else depends on it."
+            return self.subject or NOTHING_FITS
         first = [region for region in self.regions if region.reason is Reason.CHANGE][:3]
         named = ", ".join(f"{region.symbol} ({region.path}:{region.span.start})" for region in first)
         return self.subject or (

@@ -9,6 +9,7 @@ from itertools import islice
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
+from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, folders_apart, reading_order, role_of
 from findspot.research.findings import DEFAULT_DEPTH, Aim
@@ -129,7 +130,6 @@ def _count_ways(node: str, onward: dict[str, list[str]], counts: dict[str, int])
 ADDITIONS = frozenset({"extension", "impl"})
 """Kinds of definitions that add to a type which is defined elsewhere."""
 
-_VALUES = frozenset({"constant", "field", "variable", "property"})
 _TYPES = "class struct enum interface trait protocol object record union mixin type module"
 TYPES = frozenset(_TYPES.split(" "))
 _FAMILY = (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES)
@@ -142,7 +142,7 @@ def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
     found = graph.find(name)
     if aim in _FAMILY:
         return [node for node in found if node.kind in TYPES] or [n for n in found if n.kind in ADDITIONS]
-    plain = [node for node in found if node.kind not in _VALUES and node.kind not in ADDITIONS]
+    plain = [node for node in found if node.kind not in VALUE_KINDS and node.kind not in ADDITIONS]
     return plain or found
 
 

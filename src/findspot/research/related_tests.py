@@ -21,6 +21,8 @@ from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, tokens, word_tokens
 
+CHANGED_OFTEN = "changed often"
+
 _LARGE_COMMIT = 60
 """Files of a commit that says nothing about any two of them: a release, a move, a new style."""
 
@@ -240,7 +242,7 @@ def _read_history(
     for path, value in together.items():
         count = "once" if times[path] == 1 else f"{times[path]} times"
         candidates[path].add("together", value / total, f"changed together {count}")
-    _spread(candidates, "often", often, "changed often")
+    _spread(candidates, "often", often, CHANGED_OFTEN)
 
 
 def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change: Change) -> None:

@@ -19,6 +19,7 @@ from findspot.graph.possible_uses import (
     PossibleUses,
 )
 from findspot.graph.resolve import EXTERNAL
+from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
@@ -185,27 +186,30 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
 
 def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleUses:
     """Return the places that may be related as well, apart from those of the trail."""
-    if aim in _USED:
-        uses = view.graph.doubts.callers(starts)
-        known = {(edge.path, edge.line) for edge in view.trail.edges}
-        uses.places = [use for use in uses.places if (use.path, use.line) not in known]
-        if view.graph.doubts.is_read(starts):
-            listed = {*known, *((use.path, use.line) for use in uses.places)}
-            read = mentions(view, starts, listed)
-            uses.places += read
-            uses.complete = uses.complete and len(read) < MOST_MENTIONS
-        if not known and not uses.places:
-            seen = view.graph.doubts.named_references(starts)
-            found = mentions(view, starts, seen)
-            uses.places = [*uses.doubtful[:MOST_MENTIONS], *found]
-            uses.complete = max(len(found), len(uses.doubtful)) < MOST_MENTIONS
-            uses.elsewhere = len(seen)
-        return uses
     if aim is Aim.IMPORTERS:
         importing = {edge.path for edge in view.trail.edges}
         naming = (use for node in starts for use in view.graph.doubts.importers(node.path))
         return PossibleUses([use for use in dict.fromkeys(naming) if use.path not in importing])
-    return PossibleUses()
+    return _possible_uses(view, aim, starts) if aim in _USED else PossibleUses()
+
+
+def _possible_uses(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleUses:
+    uses = view.graph.doubts.callers(starts)
+    known = {(edge.path, edge.line) for edge in view.trail.edges}
+    uses.places = [use for use in uses.places if (use.path, use.line) not in known]
+    values = any(node.kind in VALUE_KINDS for node in starts)
+    if values or view.graph.doubts.is_read(starts):
+        listed = {*known, *((use.path, use.line) for use in uses.places)}
+        read = mentions(view, starts, listed, named=values and aim is Aim.USES)
+        uses.places += read
+        uses.complete = uses.complete and len(read) < MOST_MENTIONS and (bool(read) or not values)
+    if not (known or uses.places or values):
+        seen = view.graph.doubts.named_references(starts)
+        found = mentions(view, starts, seen)
+        uses.places = [*uses.doubtful[:MOST_MENTIONS], *found]
+        uses.complete = max(len(found), len(uses.doubtful)) < MOST_MENTIONS
+        uses.elsewhere = len(seen)
+    return uses
 
 
 def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
@@ -278,27 +282,40 @@ _COMMENTS = ("#", "//", "*", "/*", "--", "<!--", '"""', "'''", ";")
 _DEFINES = r"\b(?:def|func|fun|function|fn|sub|class|get|set|var|let|const|val)\s+"
 _UNREAD = "in a file that the graph does not read"
 _UNSAID = "the graph does not follow this use of the name"
+_BY_NAME = "found by its name"
 
 
 def mentions(
-    view: ResearchView, nodes: Sequence[Node], known: Collection[tuple[str, int]]
+    view: ResearchView, nodes: Sequence[Node], known: Collection[tuple[str, int]], *, named: bool = False
 ) -> list[PossibleUse]:
     """Return the lines that may use definitions, apart from those that the graph knows.
 
-    In files of a language that the graph reads, they look like a call or name a member.
+    In files of a language that the graph reads, they look like a call or name a member; `named`, any line
+    with the name will do: of a member in its own file, of others where no other definition hides it.
     """
     files = view.reader.snapshot.files
     homes = (files.find(node.path) for node in nodes)
     families = {language_of(file.language).family for file in homes if file is not None}
-    defined = {(d.path, d.start_line) for node in nodes for d in view.graph.find(node.name)}
+    near = {node.path for node in nodes} | _importing(view, nodes)
+    alike = [d for node in nodes for d in view.graph.find(node.name)]
+    defined = {(d.path, d.start_line) for d in alike}
     found = (
         use
         for name in view.graph.doubts.called_names(nodes) or sorted({node.name for node in nodes})
-        for chunk in _chunks(view, name)
-        for use in _in_chunk(view, chunk, name, families)
+        for chunk in sorted(_chunks(view, name), key=lambda chunk: chunk.path not in near)
+        for use in _in_chunk(view, chunk, name, families, named and _may_name(chunk.path, nodes, near, alike))
         if (use.path, use.line) not in defined and (use.path, use.line) not in known
     )
     return list(islice(dict.fromkeys(found), MOST_MENTIONS))
+
+
+def _importing(view: ResearchView, nodes: Sequence[Node]) -> set[str]:
+    return {edge.path for node in nodes for edge in view.graph.references_to(node, (Relation.IMPORT,))}
+
+
+def _may_name(path: str, nodes: Sequence[Node], near: set[str], alike: Sequence[Node]) -> bool:
+    hidden = any(other.path == path and other.qualified == other.name for other in alike)
+    return path in near or not (hidden or any(node.qualified != node.name for node in nodes))
 
 
 def _chunks(view: ResearchView, name: str) -> list[StoredChunk]:
@@ -312,18 +329,20 @@ def _chunks(view: ResearchView, name: str) -> list[StoredChunk]:
 
 
 def _in_chunk(
-    view: ResearchView, chunk: StoredChunk, name: str, families: Collection[str]
+    view: ResearchView, chunk: StoredChunk, name: str, families: Collection[str], named: bool
 ) -> Iterator[PossibleUse]:
     node = view.graph.node(chunk.path)
     word = re.escape(name)
-    if node is None:
+    if node is None or (named and language_of(chunk.language).family in families):
         used = re.compile(rf"(?<![\w$]){word}(?![\w$])")
     elif language_of(chunk.language).family in families:
         used = re.compile(rf"(?<![\w$]){word}\s*\(|(?:[.?!:]|->){word}(?![\w$])")
     else:
         return
-    source = node or Node(chunk.path, 1, 1, chunk.path, chunk.path, FILE_KIND, chunk.path)
+    unread = Node(chunk.path, 1, 1, chunk.path, chunk.path, FILE_KIND, chunk.path)
+    reason = (_BY_NAME if named else _UNSAID) if node else _UNREAD
     defining = re.compile(rf"{_DEFINES}{word}(?![\w$])")
     for line, text in enumerate(chunk.text.split("\n"), chunk.start_line):
         if used.search(text) and not text.lstrip().startswith(_COMMENTS) and not defining.search(text):
-            yield PossibleUse(source, chunk.path, line, _UNSAID if node else _UNREAD)
+            source = view.node_at(chunk.path, line) if node else None
+            yield PossibleUse(source or unread, chunk.path, line, reason)

@@ -40,6 +40,11 @@ class ResearchView:
             self._lines[path] = dict(self._numbered(path))
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
 
+    def has_line(self, path: str, line: int) -> bool:
+        """Return whether a file is that long, as far as the index has its text."""
+        self.cite(path, line)
+        return not self._lines[path] or line <= max(self._lines[path]) + 1
+
     def text_of(self, node: Node, most: int) -> str:
         """Return the first lines of a definition as the index has them."""
         self.cite(node.path, node.start_line)

@@ -89,7 +89,8 @@ def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str
         verb = "leads" if elsewhere == 1 else "lead"
         others = f"; {counted(elsewhere, 'use')} of that name {verb} elsewhere"
         return f"No {what} was found{others}.{about_packages(uses)}"
-    return f"No {what} was found.{about_packages(uses)}" if uses.foreign else _NONE[aim]
+    unsure = uses.foreign or not uses.complete
+    return f"No {what} was found.{about_packages(uses)}" if unsure else _NONE[aim]
 
 
 def about_packages(uses: PossibleUses) -> str:

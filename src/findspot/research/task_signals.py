@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.core.git import diff_from, find_commit
 from findspot.core.model import storable
 from findspot.graph import Node
 from findspot.rank.reports import Report, read_report
@@ -20,6 +21,11 @@ _PLACE = re.compile(r"(\S+?\.\w+):(\d+)(?::\d+)?")
 _OF_WORKTREE = re.compile(
     r"\b(?:my|current|uncommitted|these|unstaged) (?:\w+ )?(?:changes|edits|diff)\b|\bworking tree\b", re.I
 )
+_REVISION = re.compile(r"HEAD|\w[\w./-]*[~^][~^\d]*|\w\S*?\.{2,3}\w\S*")
+_RANGE = re.compile(r"(?P<base>\w\S*?)(?P<dots>\.{2,3})(?P<head>\w\S*)")
+_PASSED = re.compile(r"\d+ passed(?:, \d+ (?!failed|error)\w+)*(?: in [\d.]+ ?m?s)?")
+_ENCODED = re.compile(r"\b(?=\S*\d)(?:(?=\S*[A-Z])(?=\S*[a-z])[\w+/]{20,}|[\da-fA-F-]{20,})=*")
+_WORD = re.compile(r"[^\W\d_]{2}")
 _SHORT = 120
 """Characters of a sentence that speaks of the uncommitted changes and of nothing else."""
 
@@ -70,11 +76,23 @@ def read_signal(view: ResearchView, request: Request) -> Signal:
         return Signal(Kind.DIFF, text if request.diff else "", _change(view, diff))
     if request.path:
         return Signal(Kind.PLACE, text, at=(_node_at(view, request.path, request.line),))
-    if (place := _PLACE.fullmatch(text)) and view.path_named(place[1]):
+    if place := _PLACE.fullmatch(text):
         return Signal(Kind.PLACE, at=(_node_at(view, place[1], int(place[2])),))
+    if _REVISION.fullmatch(text):
+        return Signal(Kind.DIFF, change=_change(view, text))
     report = read_report(text)
-    at = tuple(_frames(view, report))
-    return Signal(Kind.TRACE if at else Kind.TEXT, text, at=at)
+    if at := tuple(_frames(view, report)):
+        return Signal(Kind.TRACE, text, at=at)
+    return Signal(Kind.TEXT, "" if _is_noise(view, text, report) else text)
+
+
+def _is_noise(view: ResearchView, text: str, report: Report) -> bool:
+    """Return whether a text is tests that passed, encoded data, or traces through no file of the project."""
+    if _PASSED.fullmatch(text.strip("=.% \n")) or not _WORD.search(_ENCODED.sub("", text)):
+        return True
+    words = report.prose or report.code or (report.title and report.title not in report.errors)
+    paths = {frame.path for frame in report.frames if frame.path}
+    return bool(paths) and not words and not any(map(view.path_named, paths))
 
 
 def diff_of(request: Request) -> str:
@@ -92,7 +110,12 @@ def _change(view: ResearchView, diff: str) -> Change:
     if not _IS_DIFF.search(diff):
         if "\n" in diff or " " in diff:
             raise InvalidArgumentError("'diff' is neither a unified diff nor 'worktree' nor a revision.")
-        return read_change(view.graph, roots, diff)
+        if not (ends := _RANGE.fullmatch(diff)):
+            return read_change(view.graph, roots, diff)
+        root, hint = roots.project, "Give a diff."
+        base, head = (find_commit(root, ends[name], "The diff", hint) for name in ("base", "head"))
+        diff = diff_from(root, f"{base}{ends['dots']}{head}") or ""
+        return replace(pasted_change(view, diff), base=base)
     change = pasted_change(view, diff)
     if not change.files:
         raise InvalidArgumentError("'diff' has no changed lines: give it with its '@@' and '+++' lines.")
@@ -102,7 +125,9 @@ def _change(view: ResearchView, diff: str) -> Change:
 def _node_at(view: ResearchView, path: str, line: int | None) -> Node:
     known = view.path_named(path)
     if known is None:
-        raise FileNotIndexedError(path)
+        raise FileNotIndexedError(path) if line is None else InvalidArgumentError(f"No indexed file {path}.")
+    if line and not view.has_line(known, line):
+        raise InvalidArgumentError(f"{known} has no line {line}.")
     node = view.node_at(known, line) if line else view.graph.node(known)
     return node or Node(known, line or 1, line or 1, known, known, "file", known)
 

@@ -207,7 +207,7 @@ def _ripgrep(
             f"The pattern took longer than {TIMEOUT_S:.0f} s.",
             hint="Make it more specific, or limit the files with path_filter.",
         )
-    if process.returncode > 1 and b"regex" in complaint:
+    if process.returncode > 1 and (b"regex" in complaint or b"PCRE2" in complaint):
         raise refusal(asked.pattern, complaint.decode("utf-8", "replace"))
 
 

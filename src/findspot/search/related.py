@@ -169,14 +169,14 @@ class Related:
 
 
 def suggest_files(
-    paths: Sequence[str], history: History, candidates: Collection[str]
+    paths: Sequence[str], history: History, candidates: Collection[str], least: int = LEAST_TOGETHER
 ) -> tuple[Suggestion, ...]:
     """Return candidates that usually change with the first of these paths, or are their headers or sources.
 
-    `candidates` are paths that may be suggested; none of `paths` is.
+    `candidates` are paths that may be suggested; none of `paths` is. `least` commits changed both.
     """
     first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
-    reasons = dict(_changing_together(first, history))
+    reasons = dict(_changing_together(first, history, least))
     for path, reason in _namesakes(first, candidates):
         reasons.setdefault(path, reason)
     suggested = (
@@ -187,7 +187,7 @@ def suggest_files(
     return tuple(Suggestion(path, reasons[path]) for path in islice(suggested, MOST_SUGGESTED))
 
 
-def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple[str, str]]:
+def _changing_together(first: Sequence[str], history: History, least: int) -> Iterator[tuple[str, str]]:
     """Yield the paths that most commits of another one changed as well, the most regular first."""
     together: dict[str, Counter[str]] = {path: Counter() for path in first}
     for paths in history:
@@ -198,7 +198,7 @@ def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple
         (count / counts[path], count, other, path)
         for path, counts in together.items()
         for other, count in counts.items()
-        if other != path and count >= LEAST_TOGETHER and count >= LEAST_SHARE * counts[path]
+        if other != path and count >= least and count >= LEAST_SHARE * counts[path]
     ]
     seen: set[str] = set()
     for _, count, other, path in sorted(clear, key=lambda each: (-each[0], -each[1], each[2])):

@@ -151,7 +151,7 @@ def _room_for_rest(context: Context) -> int:
 
 def _rest(context: Context, gone: Sequence[Region]) -> str:
     """Return how many regions are left out, by reason."""
-    counts = Counter(str(region.reason) for region in gone)
+    counts = Counter(f'under "{region.reason}"' for region in gone)
     counts["less likely"] += context.left_out
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return f"Left out: {told}." if told else ""

@@ -105,6 +105,17 @@ def test_a_line_leads_to_its_definition_and_its_surroundings(shop: Project) -> N
         assert "submit" in named(found, Reason.RELIED)
 
 
+def test_what_calls_the_same_function_does_not_rely_on_the_place(make_project: MakeProject) -> None:
+    code = "LIMIT = 3\n\n\ndef low(x): ...\n\n\n"
+    code += "\n\n".join(f"def {name}(x):\n    return {call}\n" for name, call in [
+        ("mine", "low(x)"), ("other", "low(x)"), ("above", "mine(x)"), ("top", "above(LIMIT)"),
+    ])  # fmt: skip
+    project = make_project({"one.py": code})
+    project.update()
+    assert named(project.context(Request("one.py:8")), Reason.RELIED) == ["above", "top"]
+    assert named(project.context(Request("one.py:1")), Reason.RELIED) == ["top"]
+
+
 def test_a_trace_leads_to_the_innermost_frame_and_not_to_the_test(shop: Project) -> None:
     found = shop.context(Request(TRACE))
     assert found.signal == "trace"
@@ -174,3 +185,71 @@ def test_what_cannot_be_asked(shop: Project, request_: dict[str, object], text: 
 def test_a_file_that_is_not_indexed(shop: Project) -> None:
     with pytest.raises(FileNotIndexedError):
         shop.context(Request(path="shop/nowhere.py"))
+
+
+FOREIGN = """Traceback (most recent call last):
+  File "/srv/space/main.py", line 5, in run
+    return article.amount
+  File "/srv/space/rocket.py", line 44, in launch
+    raise ValueError("no price for this article")
+ValueError: no price for this article
+"""
+
+
+def test_a_place_that_is_not_there_is_an_error(shop: Project) -> None:
+    for signal in ("shop/nosuch.py:3", "shop/prices.py:99999", "nosuchrev..HEAD", "nosuchrev~1"):
+        with pytest.raises(InvalidArgumentError):
+            shop.context(Request(signal))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["1 passed in 0.1s", "===== 12 passed, 1 skipped in 3.20s =====", "aGVsbG8gd29ybGQgYXJ0aWNsZSBwcmljZQ==",
+     "d41d8cd98f00b204e9800998ecf8427e", "12 34 :: --", FOREIGN],
+)  # fmt: skip
+def test_nothing_fits_what_says_nothing_about_the_project(shop: Project, noise: str) -> None:
+    assert context_text(shop.context(Request(noise)), 2_000) == "Nothing in this project fits."
+
+
+def test_words_around_a_foreign_trace_are_answered(shop: Project) -> None:
+    found = shop.context(Request(f"The discount of an article is wrong\n\nI see this:\n\n{FOREIGN}"))
+    assert "discount_of" in named(found, Reason.CHANGE)
+
+
+def test_revisions_are_read_as_diffs(make_project: MakeProject) -> None:
+    project = make_project(FILES)
+    run_git(project.root, "init", "-q")
+    for number, text in enumerate((FILES["shop/prices.py"], FILES["shop/prices.py"].replace("0.1", "0.2"))):
+        (project.root / "shop/prices.py").write_text(text)
+        run_git(project.root, "add", "-A")
+        run_git(project.root, "commit", "-qm", f"Change prices {number}")
+    project.update()
+    for signal in ("HEAD~1", "HEAD~1..HEAD", "HEAD^...HEAD"):
+        found = project.context(Request(signal))
+        assert found.signal == "diff"
+        assert found.subject == "1 changed file: discount_of."
+        assert [region.why.split(" ", 2)[2] for region in found.regions if region.reason is Reason.LAST] == [
+            "Change prices 0"
+        ]
+    unchanged = project.context(Request("worktree"))
+    assert context_text(unchanged, 2_000) == "Nothing changed."
+
+
+def test_a_few_commits_neither_make_a_file_change_too_nor_a_test_concern_it(
+    make_project: MakeProject,
+) -> None:
+    many = "def use():\n    return 0\n\n\n" + "\n\n".join(f"def user_{n}():\n    use()\n" for n in range(90))
+    project = make_project({"a.py": many, "b.py": "", "tests/test_far.py": "def test_far(): ...\n"})
+    run_git(project.root, "init", "-q")
+    for number in range(8):
+        for path in ("a.py", "b.py") if number % 2 else ("tests/test_far.py",):
+            with (project.root / path).open("a") as file:
+                file.write(f"\n# {path} {number}\n")
+        run_git(project.root, "add", "-A")
+        run_git(project.root, "commit", "-qm", "Change")
+    (project.root / "a.py").write_text(many.replace("0", "1", 1))
+    project.update()
+    found = project.context(Request("worktree"))
+    assert named(found, Reason.TOO) == []
+    assert "changed often" not in [region.why for region in found.regions]
+    assert ' under "is relied on by"' in context_text(found, 500).splitlines()[-1]

@@ -122,3 +122,48 @@ class TestUnreadLanguages:
     def test_what_is_nowhere_is_said_to_be_nowhere(self, shop: Project) -> None:
         assert asked(shop, Aim.CALLERS, "Cart.nothing").unknown
         assert asked(shop, Aim.IMPACT, "lib/nothing.ex").unknown
+
+
+VALUES = {
+    "a.py": (
+        "LIMIT = 5\nSPARE = 6\nHANDLER = make()\n\n\n"
+        "def f():\n    return LIMIT\n\n\n"
+        "def g():\n    HANDLER()\n"
+    ),
+    "b.py": (
+        "from a import LIMIT\n\n\n"
+        "class Box:\n    size = 3\n\n"
+        "    def fits(self, x=LIMIT):\n        return self.size\n"
+    ),
+    "c.py": "LIMIT = 7\n\n\ndef other():\n    return LIMIT\n",
+    "m.ts": "export const LIM = 5;\nexport function f() { return LIM + 1; }\n",
+    "n.ts": 'import { LIM } from "./m";\nexport const g = () => LIM * 2;\n',
+    "k.go": "package k\n\nconst Most = 3\n\nfunc F() int {\n\treturn Most\n}\n",
+}
+
+
+class TestValues:
+    """The graph follows no constants and variables: their uses are listed by name, and never denied."""
+
+    @pytest.fixture
+    def values(self, make_project: MakeProject) -> Project:
+        project = make_project(VALUES)
+        project.update()
+        return project
+
+    def test_uses_are_listed_by_name(self, values: Project) -> None:
+        for symbol, places in {
+            "a.py#LIMIT": {"a.py:7", "b.py:1", "b.py:7"},
+            "m.ts#LIM": {"m.ts:2", "n.ts:1", "n.ts:2"},
+            "Box.size": {"b.py:8"},
+            "Most": {"k.go:6"},
+        }.items():
+            for aim in (Aim.USES, Aim.IMPACT):
+                found = asked(values, aim, symbol)
+                assert {f"{each.path}:{each.line}" for each in (*found.possible, *found.edges)} == places
+        assert {place.source for place in asked(values, Aim.USES, "Most").possible} == {"F"}
+
+    def test_nothing_is_denied(self, values: Project) -> None:
+        found = asked(values, Aim.CALLERS, "HANDLER")
+        assert [(each.path, each.line) for each in (*found.possible, *found.edges)] == [("a.py", 11)]
+        assert asked(values, Aim.USES, "SPARE").summary.endswith("No use was found.")

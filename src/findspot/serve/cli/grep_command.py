@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import groupby, islice
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.errors import FindspotError
-from findspot.core.model import Query, Skip
-from findspot.core.paths import absolute
-from findspot.discover.walk import walk
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.languages import language_of
+from findspot.core.model import Corpus, Query, Skip, SkipReason, SourceFile, Stamp
+from findspot.core.paths import Roots, absolute, is_secret_path
+from findspot.core.settings import DiscoverSettings
+from findspot.discover.checkouts import GIT
+from findspot.discover.walk import Discovery, look, walk
 from findspot.graph import Graph
 from findspot.rank.roles import is_test
 from findspot.search.freshness import Disk, Listed
@@ -32,9 +38,13 @@ from findspot.workspace import projects_of
 if TYPE_CHECKING:
     from findspot.graph import Outline
     from findspot.project import Project
+    from findspot.search.reader import IndexReader
     from findspot.workspace import Asked
 
 _MOST_RANKED = 100
+_ALIKE = 5  # places in the order by meaning that say little about which of two is better
+_MOST_BYTES = 1 << 30
+_UNPUBLISHED = Discovery(skips=[Skip("", SkipReason.VANISHED)])
 _FLAG: dict[str, Any] = {"is_flag": True}
 _NUMBER: dict[str, Any] = {"type": click.IntRange(0), "default": 0}
 _FILTER: dict[str, Any] = {"multiple": True}
@@ -43,6 +53,7 @@ _OPTIONS = (
     ("-S", "--smart-case", _FLAG, "Ignore case unless the pattern has a capital."),
     ("-w", "--word-regexp", _FLAG, "Match whole words only."),
     ("-x", "--line-regexp", _FLAG, "Match whole lines only."),
+    ("-P", "--pcre2", _FLAG, "Take the pattern for one of Perl's."),
     ("-F", "--fixed-strings", _FLAG, "Take the pattern for plain text."),
     ("-v", "--invert-match", _FLAG, "Show the lines that do not match."),
     ("-o", "--only-matching", _FLAG, "Show the matches alone."),
@@ -77,6 +88,10 @@ def _passed_on(given: dict[str, Any], kind: dict[str, Any]) -> list[str]:
 @click.option("-l", "--files-with-matches", "names", is_flag=True, help="Show the names of files alone.")
 @click.option("-c", "--count", is_flag=True, help="Show how many lines of each file match.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing; the exit code tells.")
+@click.option("-u", "--unrestricted", count=True, help="Search what ignore files and settings leave out.")
+@click.option("-s", "--no-messages", is_flag=True, help="Do not say what cannot be searched.")
+@click.option("-r", "-R", "-E", "-H", "-a", "--hidden", is_flag=True, expose_value=False, help="No effect.")
+@click.option("--color", is_flag=False, flag_value="auto", expose_value=False, help="No effect.")
 @click.option("-n/-N", "--line-number/--no-line-number", "numbers", default=True, help="Show line numbers.")
 @click.option("--about", metavar="QUESTION", help="Show matches that answer this first, by function.")
 @click.option("--max-tokens", type=click.IntRange(MIN_TOKENS), help="With --about: most characters / 4.")
@@ -96,62 +111,111 @@ def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **give
         raise click.UsageError("Missing argument 'PATTERN'.")
     patterns, paths = (patterns, words) if patterns else (words[:1], words[1:])
     try:
-        with open_asked(given["project"]) as asked:
-            if given["about"] and (behind := prepare_index(asked, reply, update=True)):
+        with open_asked(given["project"]) as asked, ExitStack() as opened:
+            files = _searched(asked, paths, given, opened)
+            is_published = any(each.is_published for each in files)
+            if given["about"] and not is_published and (behind := prepare_index(asked, reply, update=True)):
                 output.warn(behind)
-            files = _searched(asked, paths, given)
             found = [line for each in files for line in each.find(patterns, given)]
+            complaints = [complaint for each in files for complaint in each.complaints]
             groups = _groups(asked, given["about"], found) if given["about"] else []
-            usual = asked.settings.serve.max_tokens
+            for complaint in () if given["no_messages"] else complaints:
+                output.note(complaint)
+            usual = sys.maxsize if sys.stdout.isatty() else asked.settings.serve.max_tokens
+            _print(reply, files, found, groups, given | {"room": given["max_tokens"] or usual})
     except FindspotError as error:
         raise click.exceptions.Exit(max(USAGE, report(error, reply))) from None
+    if complaints or not found:
+        raise click.exceptions.Exit(USAGE if complaints else 1)
+
+
+def _print(
+    reply: Reply, files: Sequence[_Files], found: list[Line], groups: list[Group], given: dict[str, Any]
+) -> None:
+    """Print the matches; with `--about`, in the order of the groups."""
+    found = [line for group in groups for line in group[3]] or found
     if reply.json:
         matches = [{"path": line.path, "line": line.number, "text": line.text} for line in found]
         output.emit({"matches": matches, "totalMatches": len(matches)})
     elif not given["quiet"]:
-        room = given["max_tokens"] or (sys.maxsize if sys.stdout.isatty() else usual)
         with paged(wanted=bool(found)):
-            if groups:
-                _show_groups(groups, room * CHARS_PER_TOKEN)
+            if groups and not (given["names"] or given["count"]):
+                _show_groups(groups, given["room"] * CHARS_PER_TOKEN)
             else:
-                _show(files, found, given)
-    if not found:
-        raise click.exceptions.Exit(1)
+                by_path: dict[str, list[Line]] = {}
+                for line in found:
+                    by_path.setdefault(line.path, []).append(line)
+                _show(files, by_path, given)
 
 
-def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any]) -> list[_Files]:
+def _searched(asked: Asked, paths: Sequence[str], given: dict[str, Any], opened: ExitStack) -> list[_Files]:
     """Return the files of each project that is searched, those below some paths alone."""
     wanted = [asked.roots.spelled(absolute(path).resolve()) for path in paths]
     if None in wanted:
         raise click.UsageError(f"{paths[wanted.index(None)]} is not in {asked.root}.")
     if not wanted and given["project"] is None:
         wanted = [asked.roots.spelled(working_folder().resolve())]
-    below = tuple(f"{place}/" for place in wanted if place) if all(wanted) else ()
-    return [
-        _Files(prefix, project, below, given)
-        for prefix, project in projects_of(asked).items()
-        if not below or any(place.startswith(prefix) for place in below)
-    ]
+    searched = []
+    for prefix, project in projects_of(asked).items():
+        places = [_within(place or "", prefix) for place in wanted] or [""]
+        inside = [place for place in places if place is not None]
+        if inside:
+            published = opened.enter_context(project.reader()) if project.store.read_only else None
+            searched.append(_Files(prefix, project, inside, given, published))
+    if not searched:
+        raise click.UsageError(f"{paths[0]}: No such file or directory.")
+    return searched
+
+
+def _within(place: str, prefix: str) -> str | None:
+    """Return a place as the member of a prefix names it; None where it lies elsewhere."""
+    if not place or f"{place}/" == prefix:
+        return ""
+    return place.removeprefix(prefix) if place.startswith(prefix) else None
 
 
 class _Files:
     """The files of a project that are searched, as the index has them; `prefix` begins their shown paths."""
 
-    def __init__(self, prefix: str, project: Project, below: tuple[str, ...], given: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        project: Project,
+        wanted: Sequence[str],
+        given: dict[str, Any],
+        published: IndexReader | None,
+    ) -> None:
+        self.prefix, self.is_published = prefix, published is not None
         roots, settings = project.roots, project.settings.discover
-        self.prefix = prefix
-        filters = _passed_on(given, _FILTER)
-        fitting = listed_paths(project.root, filters) if filters else None
-        self.disk = Disk(roots, settings.max_file_bytes, settings.secret_scan)
-        self.listed: dict[str, Listed] = {
-            file.path: file
-            for file in walk(roots, settings).files
-            if (not below or f"{prefix}{file.path}/".startswith(below))
-            and (fitting is None or file.path in fitting)
-        }
+        free = replace(
+            settings, include=("**/*",), exclude=(), respect_gitignore=False, build_folders=True,
+            max_file_bytes=_MOST_BYTES,
+        )  # fmt: skip
+        settings = free if given["unrestricted"] else settings
+        self.disk = published.disk if published else Disk(roots, _MOST_BYTES, settings.secret_scan)
+        self.complaints: list[str] = []
+        """What was asked for and cannot be searched."""
+        found = walk(roots, settings) if published is None else Discovery()
+        files: Sequence[Listed] = published.snapshot.files.files if published else found.files
+        listed = {file.path: file for file in files}
+        chosen: dict[str, Listed] = {}
+        for place in wanted:
+            inside = {path: file for path, file in listed.items() if _is_below(path, place)}
+            failed = [skip for skip in found.skips if skip.reason is SkipReason.UNREADABLE]
+            if place and not inside:  # what is named is searched, as by ripgrep, unless it must not be
+                named = _named(roots, place, free) if published is None else _UNPUBLISHED
+                inside = {file.path: file for file in named.files}
+                failed = [] if inside else [replace(skip, path=place) for skip in named.skips[:1]]
+            if place in inside and isinstance(left_out := self.disk.lines(inside[place]), Skip):
+                failed = [left_out] * (left_out.reason is not SkipReason.EMPTY)
+            self.complaints += [
+                f"{prefix}{_complaint(skip)}" for skip in failed if _is_below(skip.path, place)
+            ]
+            chosen |= inside
+        self.listed = _fitting(project, chosen, _passed_on(given, _FILTER))
         self.partial = set(self.listed)
         """What ripgrep must not read itself: secrets may be in it."""
-        if project.store.exists:
+        if project.store.exists and published is None:
             with project.store.snapshot() as snapshot:
                 known = {file.path: file for file in snapshot.files.files if file.path in self.listed}
                 self.partial -= known.keys() - snapshot.skips.files_read()
@@ -168,15 +232,44 @@ class _Files:
         return [line._replace(path=f"{self.prefix}{line.path}") for line in kept]
 
 
-def _show(files: Sequence[_Files], found: Sequence[Line], given: dict[str, Any]) -> None:
+def _fitting(project: Project, files: dict[str, Listed], filters: list[str]) -> dict[str, Listed]:
+    if filters and project.store.read_only:
+        raise InvalidArgumentError("-g, -t and -T need files, and this folder reads a published index.")
+    fitting = listed_paths(project.root, filters) if filters else files
+    return {path: files[path] for path in sorted(files) if path in fitting}
+
+
+def _named(roots: Roots, place: str, settings: DiscoverSettings) -> Discovery:
+    """Return what is at a path, also where its name alone would leave it out, as `app.log`."""
+    found = look(roots, place, settings)
+    path = Path(*roots.holding(place))
+    denied = found.skips[:1] if found.skips and found.skips[0].reason is SkipReason.DENIED else []
+    private = is_secret_path(place) or GIT in place.split("/") or any(skip.detail for skip in denied)
+    if denied and not private and path.is_file():
+        found.files.append(SourceFile(place, Corpus.CODE, language_of(place), *Stamp.of(path.lstat())))
+    return found
+
+
+def _is_below(path: str, place: str | None) -> bool:
+    return not place or f"{path}/".startswith(f"{place}/")
+
+
+def _complaint(skip: Skip) -> str:
+    why = f"not searched: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})" if skip.detail else "")
+    return f"{skip.path}: {'No such file or directory' if skip.reason is SkipReason.VANISHED else why}."
+
+
+def _show(files: Sequence[_Files], found: dict[str, list[Line]], given: dict[str, Any]) -> None:
     """Print the matches as ripgrep does: below the file's name on a terminal, after it in a pipe."""
     heads = sys.stdout.isatty() and not (given["names"] or given["count"])
     above, below = (given[f"{side}_context"] or given["context"] for side in ("before", "after"))
-    for path, group in groupby(found, key=attrgetter("path")):
+    for place, (path, group) in enumerate(found.items()):
         shown = [(line.number, ":", line.text) for line in group]
         if given["names"] or given["count"]:
             output.line(path if given["names"] else f"{path}:{len({number for number, *_ in shown})}")
             continue
+        if place and (heads or above or below):
+            output.line("" if heads else "--")
         if heads:
             output.line(path, fg="magenta")
         if above or below:
@@ -208,7 +301,7 @@ Group = tuple[str, int, str, list[Line]]
 
 
 def _groups(asked: Asked, about: str, found: Sequence[Line]) -> list[Group]:
-    """Return the matches by definition: definitions of what was looked for, what fits best, tests last."""
+    """Return the matches by definition: what fits best, of what fits alike the definition, tests last."""
     query = Query(about, limit=_MOST_RANKED)
     spans = [(hit.path, range(hit.span.start, hit.span.end + 1)) for hit in asked.search(query).hits]
     groups: dict[tuple[str, int], Group] = {}
@@ -230,7 +323,7 @@ def _groups(asked: Asked, about: str, found: Sequence[Line]) -> list[Group]:
             if file == path and any(n in span for _, n, *_ in lines)
         )
         best = next(fits, _MOST_RANKED)
-        return is_test(path), lines[0].number != start, best, path, start
+        return is_test(path), best // _ALIKE, lines[0].number != start, best, path, start
 
     return sorted(groups.values(), key=order)
 
