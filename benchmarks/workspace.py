@@ -2,6 +2,9 @@
 
 `python -m benchmarks.workspace --members 50 --files 300`. Members differ in their words, so that each
 question has its answer in one of them.
+
+With `--sets`, `--mirrors` and `--cache` the repositories of code_semble are one workspace, questions
+unchanged, beside each alone: NDCG@10, and whether the right member is among three results.
 """
 
 from __future__ import annotations
@@ -15,9 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 
-from findspot import Engine, Query
+from benchmarks.metrics import Place, mean, score
+from benchmarks.sets import by_checkout, load, materialise
+from findspot import Engine, Hit, Query
 
 _QUESTIONS = 40
 
@@ -49,12 +55,54 @@ _NOUNS = (
 )
 
 
+def ask_as_one(given: argparse.Namespace) -> None:
+    """Ask each question of code_semble alone in its repository, and of all repositories at once."""
+    os.environ["FINDSPOT_HOME"] = str(given.cache / "workspace-home")
+    engine, roots, rows = Engine(), {}, []
+    checkouts = by_checkout(load(given.sets, "code_semble"))
+    for checkout, cases in checkouts.items():
+        roots[checkout] = materialise(cases[0], given.sets, given.mirrors, given.cache) / checkout[2]
+        engine.project(roots[checkout]).update()
+    workspace = engine.gathered(given.cache, roots.values())
+    assert workspace is not None
+    names = {root: name for name, root in workspace.members.items()}
+    for checkout, cases in checkouts.items():
+        name, prefix = names[roots[checkout].resolve()], checkout[2]
+        alone = engine.project(roots[checkout])
+        for case in cases:
+            query = Query(case.query, limit=10)
+            found = workspace.search(query).hits
+            merged = [_place(f"{hit.project}/{prefix}", hit, name) for hit in found]
+            single = [_place(prefix, hit) for hit in alone.search(query).hits]
+            wanted = [target._replace(path=f"{name}/{target.path}") for target in case.targets]
+            right = {"member@3": float(any(hit.project == name for hit in found[:3]))}
+            apart = {"alone": score(single, case.targets, {})["ndcg10"]}
+            as_one = {"as one": score(merged, wanted, {})["ndcg10"]}
+            rows.append((case.group, {**as_one, **apart, **right}))
+    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for group, row in rows:
+        groups[group].append(row)
+    overall = mean([mean(members) for members in groups.values()])
+    sys.stdout.write(f"{len(rows)} questions, {len(groups)} repositories: {overall}\n")
+
+
+def _place(prefix: str, hit: Hit, member: str = "") -> Place:
+    path = hit.path.removeprefix(f"{hit.project}/") if member else hit.path
+    return Place(f"{prefix}/{path}", hit.span.start, hit.span.end)
+
+
 def main() -> None:
     """Make the members, index them, and print the figures with the load of the machine."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--members", type=int, default=50)
     options.add_argument("--files", type=int, default=300)
+    options.add_argument("--sets", type=Path)
+    options.add_argument("--mirrors", type=Path)
+    options.add_argument("--cache", type=Path, default=Path("benchmarks/.cache"))
     given, output = options.parse_args(), sys.stdout
+    if given.sets:
+        ask_as_one(given)
+        return
     with tempfile.TemporaryDirectory() as place:
         os.environ["FINDSPOT_HOME"] = f"{place}/home"
         for number in range(given.members):
