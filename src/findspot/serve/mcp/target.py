@@ -141,9 +141,9 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
 
 async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
     """Return how to find the project; the client is asked for its roots only where they matter."""
-    roots = _granted(call, await call.client.roots.folders())
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
-        return lambda engine: _named(engine, given, Path(given), exact, roots)
+        return lambda engine: _named(engine, given, Path(given), exact, [])
+    roots = _granted(call, await call.client.roots.folders())
     if not roots and (named := call.client.roots.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
