@@ -456,6 +456,8 @@ class Results:
     """How many better hits come before these."""
     nothing_fits: bool = False
     """Whether even the best hit of all pages is probably wrong; an answer says so first."""
+    nearness: float = 0.0
+    """How near the best hit is to the question, to compare the answers of several projects."""
     suggestions: tuple[Suggestion, ...] = ()
     """Files that usually change with the first hits, where the query is a whole report."""
 

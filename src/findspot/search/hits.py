@@ -280,8 +280,8 @@ def to_hits(
     recipe: Recipe,
     *,
     belongs: float | None = None,
-) -> tuple[list[Hit], bool]:
-    """Return the page of hits that a query wants, with their scores, and whether none of them fits.
+) -> tuple[list[Hit], bool, float]:
+    """Return the page of hits that a query wants, with their scores, whether none fits, and how near.
 
     `belongs` is how likely the query is about the project at all, where a fitted model says so.
     """
@@ -314,9 +314,10 @@ def to_hits(
         share = _share(ranking, passage, found[0])
         hits.append(hit_of(passage, score=scores[place], more=more, relative=share, why=why))
     _add_overviews(snapshot, page, hits)
+    nearness = evidence[0].nearness if evidence else 0.0
     if belongs is not None:
-        return hits, belongs < FITS_FROM
-    return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+        return hits, belongs < FITS_FROM, nearness
+    return hits, query.similar_to is None and nothing_fits(recipe, evidence), nearness
 
 
 def _add_overviews(snapshot: Snapshot, page: Sequence[Passage], hits: list[Hit]) -> None:

@@ -70,7 +70,7 @@ def search(
     fitted = embedder is None or embedder.id == FITTED_MODEL
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
-    hits, nothing_fits = to_hits(snapshot, shown, ranking, question, recipe, belongs=belongs)
+    hits, nothing_fits, nearness = to_hits(snapshot, shown, ranking, question, recipe, belongs=belongs)
     return Results(
         query=query.text,
         mode=query.mode,
@@ -80,6 +80,7 @@ def search(
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
         nothing_fits=nothing_fits,
+        nearness=nearness,
     )
 
 
