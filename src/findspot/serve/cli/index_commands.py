@@ -440,7 +440,7 @@ def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str]
             ("holds", ", ".join(holds)),
             ("languages", output.ranking(status.languages, _MOST_LANGUAGES)),
             ("skipped", output.ranking(status.skipped)),
-            ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),
+            ("index", f"{status.index_path or 'one for each member'} ({shapes.size(status.storage_bytes)})"),
             ("next", _next(status)),
             *(("ask" if not position else "", question) for position, question in enumerate(questions)),
         ]
