@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _log = get_logger("project")
 
-_OLD_STORE = "The store 'lancedb' of a project is no more: this index was made anew in the default store."
+_OLD_STORE = "A project can no longer be stored in 'lancedb': its index was built again in the default store."
 
 _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 """Stopped on request, asked first, or not ours to write to."""

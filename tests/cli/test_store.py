@@ -22,7 +22,7 @@ def test_an_index_in_lancedb_of_an_older_version_is_made_anew(findspot: Program,
         (folder / name).mkdir()
     made = findspot("index", root)
     assert made.code == 0, made.err
-    assert "The store 'lancedb' of a project is no more" in made.err + made.out
+    assert "can no longer be stored in 'lancedb'" in made.err + made.out
     assert not (folder / "index.lancedb").exists()
     found = findspot("search", "say hello", "--project", root, "--json").json
     assert found["results"][0]["path"] == "src/greet.py"

@@ -47,16 +47,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def workspace(folder: Path) -> Iterator[Workspace]:
+def engine(folder: Path) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(folder.parent / "home"))
-        engine = Engine()
-        workspace = engine.workspace(folder)
-        assert workspace is not None
-        workspace.update()
-        engine.known_workspaces.note(workspace)
-        yield workspace
-        engine.close()
+        with contextlib.closing(Engine()) as engine:
+            yield engine
+
+
+@pytest.fixture(scope="module")
+def workspace(engine: Engine, folder: Path) -> Workspace:
+    workspace = engine.workspace(folder)
+    assert workspace is not None
+    workspace.update()
+    engine.known_workspaces.note(workspace)
+    return workspace
 
 
 def test_repositories_are_found_two_folders_deep(folder: Path) -> None:
@@ -116,8 +120,9 @@ def test_what_is_about_one_project_names_the_members(workspace: Workspace) -> No
     assert "(api, tool, web)" in refused.value.user_message
 
 
-def test_inside_a_member_that_one_answers_and_says_where_it_fits_better(workspace: Workspace) -> None:
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
+def test_inside_a_member_that_one_answers_and_says_where_it_fits_better(
+    workspace: Workspace, engine: Engine
+) -> None:
     inside = engine.workspace(workspace.folder / "api")
     assert inside.here == "api"
     assert inside.search(Query("log_in")).hits[0].path == "login.py"
@@ -126,9 +131,8 @@ def test_inside_a_member_that_one_answers_and_says_where_it_fits_better(workspac
     assert inside.search(Query("log_in")).warning is None
 
 
-def test_members_that_cannot_answer_are_named(workspace: Workspace, tmp_path: Path) -> None:
+def test_members_that_cannot_answer_are_named(workspace: Workspace, engine: Engine, tmp_path: Path) -> None:
     write_files(tmp_path / "new", {"a.py": "x = 1\n"})
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
     roots = [*workspace.members.values(), tmp_path / "new", tmp_path / "gone"]
     larger = engine.gathered(workspace.folder, roots)
     results = larger.search(Query("log_in"))
@@ -138,10 +142,9 @@ def test_members_that_cannot_answer_are_named(workspace: Workspace, tmp_path: Pa
     assert workspace.status().state is IndexState.READY
 
 
-def test_the_setting_roots_names_members(workspace: Workspace, tmp_path: Path) -> None:
+def test_the_setting_roots_names_members(workspace: Workspace, engine: Engine, tmp_path: Path) -> None:
     write_files(tmp_path / "mine", {"inner/a.py": "x = 1\n"})
     (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["inner", "../elsewhere"]}))
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
     assert engine.workspace(tmp_path / "mine") is None  # one that leads out is refused, and so is the list
     (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["inner"]}))
     assert list(engine.workspace(tmp_path / "mine").members) == ["inner"]
@@ -164,8 +167,7 @@ def test_what_is_refused_as_a_member(tmp_path: Path, wanted: str, said: str) -> 
     assert refused.value.hint
 
 
-def test_inside_a_member_the_status_is_that_of_the_member(workspace: Workspace) -> None:
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
+def test_inside_a_member_the_status_is_that_of_the_member(workspace: Workspace, engine: Engine) -> None:
     inside = engine.workspace(workspace.folder / "api")
     alone = engine.project(workspace.folder / "api").status()
     assert inside.status() == alone
@@ -173,8 +175,9 @@ def test_inside_a_member_the_status_is_that_of_the_member(workspace: Workspace) 
     assert workspace.chosen("api").status() == alone  # type: ignore[union-attr]
 
 
-def test_an_empty_member_does_not_make_anything_fit(workspace: Workspace, tmp_path: Path) -> None:
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
+def test_an_empty_member_does_not_make_anything_fit(
+    workspace: Workspace, engine: Engine, tmp_path: Path
+) -> None:
     (tmp_path / "hollow").mkdir()
     engine.project(tmp_path / "hollow").update()
     larger = engine.gathered(workspace.folder, [*workspace.members.values(), tmp_path / "hollow"])
@@ -236,8 +239,9 @@ def test_architecture_says_which_member_it_describes(workspace: Workspace) -> No
     assert re.search(r"This is about '\w+' alone\. Ask others by name: \w+, \w+\.", str(findings.warning))
 
 
-def test_a_folder_of_repositories_stands_for_them(workspace: Workspace, tmp_path: Path) -> None:
-    engine = workspace.open.__self__  # type: ignore[attr-defined]
+def test_a_folder_of_repositories_stands_for_them(
+    workspace: Workspace, engine: Engine, tmp_path: Path
+) -> None:
     write_files(tmp_path / "mine", {"group/one/a.py": "x = 1\n", "group/two/b.py": "y = 1\n"})
     (tmp_path / "mine/.findspot.json").write_text(json.dumps({"roots": ["group"]}))
     for name in ("one", "two"):
@@ -248,8 +252,8 @@ def test_a_folder_of_repositories_stands_for_them(workspace: Workspace, tmp_path
     assert list(engine.workspace(group.folder).members) == ["one", "two"]
 
 
-def test_a_part_of_a_workspace_is_not_remembered_for_the_whole(workspace: Workspace) -> None:
-    known = workspace.open.__self__.known_workspaces  # type: ignore[attr-defined]
+def test_a_part_of_a_workspace_is_not_remembered_for_the_whole(workspace: Workspace, engine: Engine) -> None:
+    known = engine.known_workspaces
     known.note(workspace.chosen("a*"))
     assert known.around(workspace.members["web"]) == workspace.folder
 

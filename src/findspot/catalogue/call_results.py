@@ -186,8 +186,8 @@ def _name(part: Result) -> str:
     about = part.get("resource", part)
     data = part.get("data") or about.get("blob") or ""
     size = f"{decoded_bytes(data):,} bytes" if data else ""
-    told = (about.get("uri") or part["type"], about.get("mimeType"), size)
-    return " ".join(filter(None, told))[:_NAME_CHARS]
+    known = (about.get("uri") or part["type"], about.get("mimeType"), size)
+    return " ".join(filter(None, known))[:_NAME_CHARS]
 
 
 def _page_note(pages: int, address: str | None) -> str:

@@ -52,10 +52,10 @@ _FITS_FROM = 0.15
 """The share of a topic's words below which no commit is about it."""
 _FEW_COMMITS = 200
 """Among so few no word is rare: one that is found fits."""
-_TOLD_CHARS = 200
+_EXPLAINED_CHARS = 200
 """A message of so many characters explains its change; a longer one explains it no better."""
 
-_WORDS, _MEANING, _TOLD, _REMOVES = 19.1, 10.0, 0.48, 3.6
+_WORDS, _MEANING, _EXPLAINS, _REMOVES = 19.1, 10.0, 0.48, 3.6
 _STEEPNESS, _MIDDLE = 0.255, 19.3
 """Of the model that ranks commits, fitted on 100 questions about ten projects, and of the chance that one of
 its first five is right. With each project left out in turn, the right commit is among five for 0.69."""
@@ -79,7 +79,7 @@ class _Loaded(NamedTuple):
     stamp: str
     numbers: NDArray[np.int64]
     vectors: NDArray[np.float32]
-    told: NDArray[np.float32]
+    explains: NDArray[np.float32]
     """How much a message explains."""
     removes: NDArray[np.bool_]
     """Whether its subject speaks of removing something."""
@@ -148,7 +148,7 @@ class CommitStore:
         at = {number: row for row, number in enumerate(loaded.numbers.tolist())}
         shares[[at[number] for number in words]] = list(words.values())
         cosines = loaded.vectors @ embedder.embed([question], EmbedMode.QUERY)[0]
-        scores = _WORDS * shares + _MEANING * cosines + _TOLD * loaded.told
+        scores = _WORDS * shares + _MEANING * cosines + _EXPLAINS * loaded.explains
         if _ENDS.search(question):
             scores += _REMOVES * loaded.removes
         best = np.argsort(-scores, kind="stable")[:_MOST_FOUND]
@@ -202,7 +202,7 @@ class CommitStore:
                     stamp,
                     np.array([row[0] for row in rows], np.int64),
                     vectors / np.maximum(lengths, 1),
-                    np.log1p(np.minimum([row[2] for row in rows], _TOLD_CHARS)).astype(np.float32),
+                    np.log1p(np.minimum([row[2] for row in rows], _EXPLAINED_CHARS)).astype(np.float32),
                     np.array([_REMOVAL.search(row[3]) is not None for row in rows], np.bool_),
                 )
             return self._kept

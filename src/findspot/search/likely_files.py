@@ -41,9 +41,10 @@ def _holding(root: Path, stems: list[str]) -> dict[str, set[str]]:
     """Return the files that hold each beginning of a word, as far as ripgrep gets."""
     holding: dict[str, set[str]] = {stem: set() for stem in stems}
     command = [ripgrep_binary(), *_OPTIONS, *(f"--regexp={stem}" for stem in stems), "./"]
-    options = {"cwd": root, "stdin": subprocess.DEVNULL, "capture_output": True, "timeout": _LOOK_S}
     try:
-        printed: bytes = subprocess.run(command, check=False, **options).stdout  # type: ignore[call-overload]
+        printed = subprocess.run(
+            command, check=False, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LOOK_S
+        ).stdout
     except subprocess.TimeoutExpired as late:
         printed = late.stdout or b""
     for line in printed.splitlines():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import shlex
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -268,7 +267,7 @@ class FirstIndex:
         while not self.run.done():
             if self._begun and int(self._project.store.meta().get("done", "0")) >= _FEWEST:
                 return
-            time.sleep(_FIRST_LOOK_S)
+            wait([self.run], _FIRST_LOOK_S)
         self.run.result()
 
     def interrupt(self) -> None:

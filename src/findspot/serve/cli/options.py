@@ -113,8 +113,9 @@ def limit_option(
 
 def common(command: Command) -> Command:
     """Add `--json` and `-v`; the command receives the `Reply` as its first argument."""
-    verbose = {"is_flag": True, "expose_value": False, "help": "Show what is going on."}
-    option = click.option("-v", "--verbose", callback=_verbose, **verbose)  # type: ignore[arg-type]
+    option = click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Show what is going on."
+    )
     return json_option(option(click.pass_obj(command)))
 
 
