@@ -259,7 +259,7 @@ def _connect(ray: Any, address: str, size: int) -> None:
             return
         except Exception as error:  # Ray raises nothing more precise where a cluster does not start
             ray.shutdown()
-            if not left or not (address in LOCAL or type(error) is ConnectionError):
+            if not left or not (address in LOCAL or isinstance(error, ConnectionError)):
                 raise _not_connected(address, error) from error
 
 
