@@ -151,12 +151,12 @@ def recipe_for(corpus: Corpus, *, words: bool, meaning: bool) -> Recipe:
     return RECIPES[corpus, mode]
 
 
-def calibrated(recipe: Recipe, ranked: Sequence[Evidence]) -> Iterator[float]:
-    """Yield the scores of an answer's hits, best first: they fall as the ranking does.
+def calibrated(recipe: Recipe, ranked: Sequence[Evidence], *, most: float = 1.0) -> Iterator[float]:
+    """Yield the scores of an answer's hits, best first: they fall as the ranking does, from `most` on.
 
     Where nothing fits, all are weak.
     """
-    score = LIKELY_FROM - 0.01 if nothing_fits(recipe, ranked) else 1.0
+    score = LIKELY_FROM - 0.01 if nothing_fits(recipe, ranked) else most
     belongs = 1.0
     for place, evidence in enumerate(ranked):
         if not place:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
+from findspot.core.model import LIKELY_FROM, STRONG_FROM, GroupBy, Hit, Span, Symbol
 from findspot.core.platforms import native
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.candidate_pool import Candidate, Ranking
@@ -296,7 +296,8 @@ def to_hits(
     held = coverage(question.term_weights, _words(texts[found[0].span])) if by_meaning and found else None
     evidence = list(_evidence(found, ranking, ranks, question, held))
     leaders = ranking.candidates(ranks) if query.explain or belongs is not None else []
-    scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
+    most = STRONG_FROM - 0.01 if question.is_unheard else 1.0
+    scores = list(calibrated(recipe, evidence, most=most)) if belongs is None else _chances(leaders, belongs)
     terms = QueryTerms(question.term_weights)
     of_leader = bool(ranking.pool.chances) and not question.reading.is_long  # it was chosen for its place
 

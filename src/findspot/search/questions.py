@@ -19,7 +19,7 @@ from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, Reading, read_query
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
-from findspot.text.tokens import STOP_WORDS, parts, tokens, words
+from findspot.text.tokens import STOP_WORDS, parts, tokens, word_parts, word_tokens, words
 
 MAX_QUERY_CHARS = 20_000
 """A whole file may be pasted; what stands beyond this would not change the answer."""
@@ -61,6 +61,8 @@ class Question:
     scale: float
     topic: tuple[str, ...]
     """Words of the query, or of a report's title, without fillers: what a path or heading may repeat."""
+    is_unheard: bool = False
+    """Whether the query is a name that stands nowhere in the corpus: what is found is something else."""
     except_chunks: frozenset[int] = frozenset()
     warning: str | None = None
 
@@ -133,6 +135,7 @@ def _question(
         vector=vector.values[0],
         scale=float(vector.scales[0]),
         topic=_topic(reading.title or text),
+        is_unheard=reading.intent is Intent.SYMBOL and reader is not None and not _occurs(reader, reading),
         except_chunks=except_chunks,
         warning=warning,
     )
@@ -164,6 +167,14 @@ def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tu
         idf = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
         found[term] = (idf, frequency > 0)
     return found
+
+
+def _occurs(reader: KeywordReader, reading: Reading) -> bool:
+    """Return whether the name that a query is stands in the corpus, as written or as `likeThis`, `like_this`."""
+    name = reading.names[0]
+    found = word_parts(name)
+    spellings = {*word_tokens(name)[:1], "".join(found), "_".join(found)}
+    return any(reader.document_frequency(spelling) for spelling in spellings)
 
 
 _NUMBERS = re.compile(r"(?:(?:0[xX][\da-fA-F]+|[\d.,:+-]*\d[\d.,:+-]*)\s*)+")

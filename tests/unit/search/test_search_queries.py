@@ -182,3 +182,19 @@ class TestStates:
 
 def test_answers_can_be_written_as_json() -> None:
     json.dumps([hit.why for hit in shop().search(Query("order", explain=True)).hits])
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("hash_password", "strong"),
+        ("hashPassword", "strong"),
+        ("hash_password2", "likely"),
+        ("hashPasswords", "likely"),
+    ],
+)
+def test_what_is_found_for_a_name_that_is_nowhere_is_not_strong(name: str, label: str) -> None:
+    """It is something else, however near: `HTTP2Adapter` is not `HTTPAdapter`."""
+    first = shop().search(Query(name)).hits[0]
+    assert (first.symbol or "").endswith("hash_password")
+    assert first.strength == label
