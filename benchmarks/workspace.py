@@ -88,7 +88,7 @@ def ask_as_one(given: argparse.Namespace) -> None:
 
 def _place(prefix: str, hit: Hit, member: str = "") -> Place:
     path = hit.path.removeprefix(f"{hit.project}/") if member else hit.path
-    return Place(f"{prefix}/{path}", hit.span.start, hit.span.end)
+    return Place("/".join(filter(None, (*prefix.split("/"), path))), hit.span.start, hit.span.end)
 
 
 def main() -> None:

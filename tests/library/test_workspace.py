@@ -203,6 +203,17 @@ def test_hits_of_members_where_nothing_fits_come_last() -> None:
     assert [hit.score for hit in merge(Query("q"), [other, noise]).hits] == [0.49, 0.2, 0.1]
 
 
+def test_of_members_that_are_alike_the_one_comes_first_that_speaks_of_it_more() -> None:
+    def answer(path: str, **shares: float) -> Results:
+        hit = Hit(path, Span(1, 2), "", 0.4, "function", "python")
+        return Results("q", Mode.HYBRID, (hit,), 1, 0.0, nearness=1.0, word_shares=shares)
+
+    seldom, often = answer("a.py", invoice=0.01, pay=0.01), answer("b.py", invoice=0.2, pay=0.01)
+    assert [hit.path for hit in merge(Query("q"), [seldom, often]).hits] == ["b.py", "a.py"]
+    unheard = [answer("a.py", invoice=0.0), answer("b.py", invoice=0.0)]
+    assert [hit.path for hit in merge(Query("q"), unheard).hits] == ["a.py", "b.py"]
+
+
 DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1,2 +1,2 @@\n-def log_in(user):\n+def log_in(user, key):\n     return 1\n"
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from operator import attrgetter
@@ -458,6 +458,8 @@ class Results:
     """Whether even the best hit of all pages is probably wrong; an answer says so first."""
     nearness: float = 0.0
     """How near the best hit is to the question, to compare the answers of several projects."""
+    word_shares: Mapping[str, float] = field(default_factory=dict)
+    """The share of all chunks that hold each word of the question; for the same purpose."""
     suggestions: tuple[Suggestion, ...] = ()
     """Files that usually change with the first hits, where the query is a whole report."""
 

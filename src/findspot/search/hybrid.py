@@ -81,6 +81,7 @@ def search(
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
         nothing_fits=nothing_fits,
         nearness=nearness,
+        word_shares=question.word_shares,
     )
 
 

@@ -57,6 +57,8 @@ class Question:
     """What keyword search looks for."""
     term_weights: dict[str, float]
     """How much each word of the query says, whether or not the corpus has it."""
+    word_shares: dict[str, float]
+    """The share of the corpus's chunks that hold each word of the query."""
     vector: NDArray[np.int8]
     scale: float
     topic: tuple[str, ...]
@@ -132,6 +134,7 @@ def _question(
         weight=_weight(query, reading.intent),
         terms=_also_terms(query, telling) | {term: weights[term] for term in known[:MAX_TERMS]},
         term_weights={term: rarity[term][0] for term in telling},
+        word_shares={term: rarity[term][1] for term in telling},
         vector=vector.values[0],
         scale=float(vector.scales[0]),
         topic=_topic(reading.title or text),
@@ -158,19 +161,19 @@ def _topic(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in parts(text) if word not in STOP_WORDS))
 
 
-def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, bool]]:
-    """Return each term's idf, and whether the corpus has it at all."""
+def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, float]]:
+    """Return each term's idf, and the share of the corpus's chunks that hold it."""
     size = reader.size if reader else 0
     found = {}
     for term in terms:
         frequency = reader.document_frequency(term) if reader else 0
         idf = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
-        found[term] = (idf, frequency > 0)
+        found[term] = (idf, frequency / size if size else 0.0)
     return found
 
 
 def _occurs(reader: KeywordReader, reading: Reading) -> bool:
-    """Return whether the name that a query is stands in the corpus, as written or as `likeThis`, `like_this`."""
+    """Return whether the name that a query is stands in the corpus, `likeThis`, `like_this` or as written."""
     name = reading.names[0]
     found = word_parts(name)
     spellings = {*word_tokens(name)[:1], "".join(found), "_".join(found)}
