@@ -12,8 +12,8 @@ import click
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.core.model import ChunkType
 from findspot.core.paths import expanded
-from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import shapes
+from findspot.serve.arguments import CHUNKS
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
 from findspot.serve.cli.options import (
@@ -22,6 +22,8 @@ from findspot.serve.cli.options import (
     Reply,
     common,
     limit_option,
+    option_of,
+    options_of,
     path_or_project,
     project_option,
     yes_option,
@@ -69,17 +71,10 @@ def export(reply: Reply, project: str | None, folder: str | None, no_update: boo
 
 @chunks.command("search")
 @click.argument("words", nargs=-1, metavar="QUERY...", required=True)
-@limit_option(100, 15, "Chunks", clamp=True)
-@click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
-@click.option(
-    "--chunk-types",
-    metavar="A,B",
-    default="",
-    help=f"Only chunks of one of these types: {', '.join(ChunkType)}.",
+@option_of("limit", CHUNKS["limit"], "-n", type=click.IntRange(1, 100, clamp=True))
+@options_of(
+    {name: schema for name, schema in CHUNKS.items() if name != "limit"}, tags="A,B", chunk_types="A,B"
 )
-@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest similarity. Default: 0.")
-@click.option("--include-stats", is_flag=True, help="Also show what is searched.")
-@click.option("--max-tokens", type=click.IntRange(MIN_TOKENS), help="The most tokens of the answer.")
 @project_option
 @common
 def search_chunks(
@@ -87,8 +82,8 @@ def search_chunks(
     words: tuple[str, ...],
     project: str | None,
     *,
-    tags: str,
-    chunk_types: str,
+    tags: str | None,
+    chunk_types: str | None,
     include_stats: bool,
     max_tokens: int | None,
     **options: Any,
@@ -118,8 +113,8 @@ def search_chunks(
         output.note(", ".join(f"{name}: {value}" for name, value in stats.items()), dim=True)
 
 
-def _listed(names: str) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for name in names.split(","))))
+def _listed(names: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in (names or "").split(","))))
 
 
 _STDIN = "-"

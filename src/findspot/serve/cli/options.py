@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from findspot.serve.arguments import Schema
 from findspot.serve.cli import output
 from findspot.serve.cli.remote_terminal import remote_terminal
 
@@ -109,6 +110,36 @@ def limit_option(
         metavar="N",
         help=f"{what} to show, 1 to {most:,}. Default: {usual}.",
     )
+
+
+_RANGES: dict[str, Any] = {"integer": click.IntRange, "number": click.FloatRange}
+
+
+def options_of(
+    arguments: Mapping[str, Schema], short: str = "", **metavars: str
+) -> Callable[[Command], Command]:
+    """Add an option for each argument of a tool, of the same name; `short` is another name of the first."""
+
+    def add(command: Command) -> Command:
+        for name, schema in reversed(list(arguments.items())):
+            also = (short,) if short and name == next(iter(arguments)) else ()
+            command = option_of(name, schema, *also, metavar=metavars.get(name))(command)
+        return command
+
+    return add
+
+
+def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[Command], Command]:
+    """Return the option for an argument of a tool: its type, bounds, default and meaning."""
+    kind: dict[str, Any] = {"is_flag": True} if schema["type"] == "boolean" else {}
+    if "enum" in schema:
+        kind["type"] = Choice(schema["enum"])
+    elif schema["type"] in _RANGES:
+        kind["type"] = _RANGES[schema["type"]](schema.get("minimum"), schema.get("maximum"))
+    default = looks.pop("default", schema.get("default"))
+    usual = f" Default: {default}." if default and "Default:" not in schema["$comment"] else ""
+    told = {"help": f"{schema['$comment']}.{usual}", "default": default}
+    return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | told | looks)
 
 
 def common(command: Command) -> Command:

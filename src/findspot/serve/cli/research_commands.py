@@ -17,22 +17,24 @@ from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.model import IncludeTests
 from findspot.core.paths import Roots
 from findspot.graph import Graph, Outline
-from findspot.research.findings import (
-    DEFAULT_DEPTH,
-    MAX_DEPTH,
-    MIN_DEPTH,
-    RELATIONS,
-    Aim,
-    Focus,
-    Inquiry,
-)
+from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
 from findspot.research.module_map import ModuleMap, map_project
 from findspot.research.task_signals import Request
-from findspot.search.token_budget import MIN_TOKENS
+from findspot.serve.arguments import CONTEXT_TOKENS, DEPTH, FOLLOWED, RESEARCH, SINCE
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Choice, Command, Reply, common, joined, project_option, update_option
+from findspot.serve.cli.options import (
+    Choice,
+    Command,
+    Reply,
+    common,
+    joined,
+    option_of,
+    options_of,
+    project_option,
+    update_option,
+)
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.research_answers import (
     fitted_findings,
@@ -48,43 +50,24 @@ NOT_FOUND = 1
 _MAP_DEPTH = 1
 
 
-def depth_option(default: int, meaning: str = "How many hops to follow.") -> Callable[[Command], Command]:
-    bounds = click.IntRange(MIN_DEPTH, MAX_DEPTH)
-    return click.option("--depth", type=bounds, default=default, show_default=True, help=meaning)
+def depth_option(default: int = DEFAULT_DEPTH) -> Callable[[Command], Command]:
+    return option_of("depth", DEPTH, default=default)
 
 
 def _limits(command: Command) -> Command:
     """Add the options that limit which references are followed."""
-    confidence = click.option(
-        "--min-confidence",
-        type=click.FloatRange(0, 1),
-        help="Follow references of this confidence or more.  [default: 0.5]",
-    )
-    tests = click.option(
-        "--include-tests",
-        type=Choice([choice.value for choice in IncludeTests]),
-        default=IncludeTests.AUTO.value,
-        help="Show tests after other code (auto, yes), or leave them out and count them (no).",
-    )
     without = click.option(
         "--no-tests", "include_tests", flag_value=IncludeTests.NO.value, help="Same as --include-tests no."
     )
-    return confidence(tests(without(command)))
+    return options_of(FOLLOWED)(without(command))
 
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[QUESTION]...")
 @click.option("--relation", type=Choice(RELATIONS), help="Ask for this relation, without a question.")
-@click.option("--symbol", help="Whose relation: a name, a qualified name, or PATH:LINE.")
-@click.option("--to", help="The symbol where a path ends.")
+@options_of(RESEARCH)
 @_limits
-@depth_option(DEFAULT_DEPTH)
-@click.option("--focus", type=Choice([focus.value for focus in Focus]), help="The aspect to concentrate on.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(MIN_TOKENS),
-    help="Shorten the answer to this many characters / 4 (200 or more).",
-)
+@depth_option()
 @project_option
 @update_option
 @common
@@ -131,7 +114,7 @@ uses = _verb("uses", Aim.USES, 1, "Show where NAME is used: calls, types, decora
 overrides = _verb("overrides", Aim.OVERRIDES, 1, "Show what overrides the method NAME.")
 
 
-_since = click.option("--since", metavar="REV", help="Compare with this revision.  [default: HEAD]")
+_since = option_of("since", SINCE, metavar="REV")
 _subject = click.argument("name", required=False, metavar="[NAME|FILE]")
 
 
@@ -139,7 +122,7 @@ _subject = click.argument("name", required=False, metavar="[NAME|FILE]")
 @_subject
 @_since
 @_limits
-@depth_option(DEFAULT_DEPTH)
+@depth_option()
 @project_option
 @update_option
 @common
@@ -168,7 +151,7 @@ def _answer(
     **asked: Any,
 ) -> None:
     """Answer what is asked; an unknown name is an error."""
-    inquiry = Inquiry(**asked)
+    inquiry = Inquiry(**{name: value for name, value in asked.items() if value is not None})
     with open_index(project, reply, update=update) as index:
         if inquiry.symbol and (working_folder() / inquiry.symbol).is_file():
             roots = index.asked.roots
@@ -228,7 +211,7 @@ def _show_outline(item: Outline, depth: int) -> None:
 
 
 @click.command(name="map")
-@depth_option(_MAP_DEPTH, "How many levels of folders make a module.")
+@option_of("depth", DEPTH, default=_MAP_DEPTH, help="How many levels of folders make a module.")
 @project_option
 @update_option
 @common
@@ -266,12 +249,7 @@ _RANGE = re.compile(r"(?P<base>.+?)(?:\.{2,3}(?P<head>.*))?")
 _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
-def _tokens(command: Command) -> Command:
-    limit = click.IntRange(MIN_TOKENS)
-    text = "Shorten the answer to this many characters / 4."
-    return click.option("--max-tokens", type=limit, default=DEFAULT_TOKENS, show_default=True, help=text)(
-        command
-    )
+_tokens = option_of("max_tokens", CONTEXT_TOKENS, default=DEFAULT_TOKENS)
 
 
 @click.command()

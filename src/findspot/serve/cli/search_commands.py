@@ -12,30 +12,31 @@ import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, words_of
+from findspot.core.model import Assistance, Corpus, words_of
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
-from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import activity
+from findspot.serve.arguments import CODE_ONLY, SEARCH
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import OpenIndex, open_index
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
-    Choice,
     Command,
     Reply,
     common,
     joined,
     limit_option,
+    option_of,
+    options_of,
     project_option,
     update_option,
 )
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
 from findspot.serve.project_files import location
-from findspot.serve.query_options import MAX_LIMIT, MAX_TOP_K, query_of
-from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
+from findspot.serve.query_options import MAX_LIMIT, query_of
+from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
 from findspot.workspace import projects_of
 
 if TYPE_CHECKING:
@@ -49,43 +50,18 @@ UNLIMITED = 10**9
 
 
 def _shared_options(command: Command) -> Command:
-    """Add the options of both searches, named as in the MCP tools."""
+    """Add the options of both searches: those of the tools, and how the answer is shown."""
     add = click.option
-    for option in reversed(
-        [
-            add("-n", "--limit", type=click.IntRange(1, MAX_LIMIT), help="Results to show (1-100)."),
-            add("--top-k", type=click.IntRange(1, MAX_TOP_K), help="Same as --limit, up to 50."),
-            add("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
-            add("--extensions", help="Only files with these endings, such as 'py,ts'."),
-            add("--path-filter", metavar="GLOB", help="Only files that match."),
-            add("--exclude", metavar="GLOB", help="No files that match."),
-            add("--changed-since", metavar="REV", help="Only files that differ from this git revision."),
-            add("--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."),
-            add("--dependency", metavar="PACKAGE", help="Search an installed package instead; '*' for all."),
-            add("--semantic-weight", type=click.FloatRange(0, 1), help=_WEIGHT),
-            add("--mode", type=Choice([mode.value for mode in Mode]), default=Mode.HYBRID.value, help=_MODE),
-            add("--format", "form", type=Choice(FORMATS), help="How to print the answer."),
-            add("--max-tokens", type=click.IntRange(MIN_TOKENS), help="Most characters / 4 (200 or more)."),
-            add(
-                "--expand-query", is_flag=True, help="Search for related words too, by a model or the index."
-            ),
-            add(
-                "--synthesize",
-                is_flag=True,
-                help="Summarise the results in a few sentences, with references.",
-            ),
-            add("--explain", is_flag=True, help="Show which signals ranked each result."),
-            add("--full", is_flag=True, help="Show whole passages instead of their best lines."),
-            add("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
-            add("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
-        ]
+    for option in (
+        add("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
+        add("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
+        add("--full", is_flag=True, help="Show whole passages instead of their best lines."),
+        options_of(SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
     ):
         command = option(command)
     return update_option(command)
 
 
-_WEIGHT = "Meaning against keywords, 0-1. Default: by the kind of query."
-_MODE = "Search by meaning and keywords (hybrid), one of them, or a pattern. Default: hybrid."
 _OPEN = "Open the first result, or the one with the number N, in your editor at its line."
 
 
@@ -99,19 +75,8 @@ def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: st
 @click.command()
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@click.option("--languages", callback=_known_languages, help="Only these languages, such as 'python,go'.")
-@click.option(
-    "--include-tests",
-    type=Choice([choice.value for choice in IncludeTests]),
-    default=IncludeTests.AUTO.value,
-    help="Rank tests down unless asked for (auto), like other files (yes), or leave them out (no).",
-)
-@click.option(
-    "--group-by",
-    type=Choice([choice.value for choice in GroupBy]),
-    default=GroupBy.PASSAGE.value,
-    help="What each result is. Default: passage.",
-)
+@option_of("languages", CODE_ONLY["languages"], callback=_known_languages)
+@options_of({name: CODE_ONLY[name] for name in ("include_tests", "group_by")})
 @project_option
 @common
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
@@ -146,7 +111,7 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         command = "docs" if corpus is Corpus.DOCS else "search"
         hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
         raise InvalidArgumentError("Query cannot be empty", hint=hint)
-    form, max_tokens, result_number = (options[name] for name in ("form", "max_tokens", "result_number"))
+    form, max_tokens, result_number = (options[name] for name in ("format", "max_tokens", "result_number"))
     query = query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
 

@@ -12,21 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.catalogue.tool_record import (
-    DEFAULT_MODE,
-    DEFAULT_TOP_K,
-    MAX_TOP_K,
-    SearchMode,
-    ToolSearchOptions,
-)
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import parse_json, read_named, reason
 from findspot.core.paths import expanded
 from findspot.serve.activity import COMMAND_LINE, log_call
+from findspot.serve.arguments import TOOLS
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import agreed, can_ask, confirm, prompt
-from findspot.serve.cli.options import Choice, Group, Reply, common, limit_option, project_option, yes_option
+from findspot.serve.cli.options import Group, Reply, common, option_of, options_of, project_option, yes_option
 from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.tool_server_commands import (
     add,
@@ -145,26 +140,11 @@ def index(
 
 @tools.command("search")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
-@click.option(
-    "--mode",
-    type=Choice([str(mode) for mode in SearchMode]),
-    help=f"What to search by. Default: {DEFAULT_MODE}; bm25 if there are no embeddings.",
-)
-@limit_option(MAX_TOP_K, DEFAULT_TOP_K, "Tools", "--top-k")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, help="Lowest score, 0-1.")
-@click.option("--server", metavar="NAME", help="Only tools of this server.")
+@options_of({name: TOOLS[name] for name in ("mode", "threshold", "server")})
+@option_of("top_k", TOOLS["top_k"], "-n", "--limit")
 @project_option
 @common
-def search(
-    reply: Reply,
-    words: Sequence[str],
-    *,
-    mode: str | None,
-    limit: int,
-    threshold: float,
-    server: str | None,
-    project: str | None,
-) -> None:
+def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Find tools by QUERY: keywords, what you want to do, or a pattern.
 
     \b
@@ -173,9 +153,9 @@ def search(
     """
     from findspot.serve.shapes import tool_results_object
 
-    options = ToolSearchOptions(SearchMode(mode) if mode else None, limit, threshold, server)
+    mode = SearchMode(options.pop("mode")) if options["mode"] else None
     with open_catalogue(project) as catalogue:
-        results = catalogue.search(" ".join(words), options)
+        results = catalogue.search(" ".join(words), ToolSearchOptions(**options | {"mode": mode}))
     if reply.json:
         output.emit(tool_results_object(results))
         return

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.settings import PROJECT_TOOLSET
-
-Schema = dict[str, Any]
+from findspot.serve.arguments import Schema
 
 TEXT: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer"}
@@ -32,25 +31,6 @@ ALWAYS: dict[str, Schema] = {
 }
 """Clients validate structured content on errors too, so every tool's answer may hold these."""
 
-PROJECT: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "$comment": "Root path or index id of a project. Default: the current project",
-}
-PATH: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "default": ".",
-    "description": "Project, or folder in it",
-    "$comment": "Folder of the indexed codebase, or one inside it. Default: the current project",
-}
-CONFIRM: Schema = {
-    "type": "boolean",
-    "default": False,
-    "description": "If the user agreed",
-    "$comment": "Set to true only after the user agreed to the question of a first call",
-}
-
 MADE_BY: Schema = {"type": "string", "description": "A language model's name, or 'index' for none"}
 
 QUESTION: dict[str, Schema] = {
@@ -64,12 +44,8 @@ DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
 
 
 def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """Return an input schema.
-
-    A model reads the `description` of an argument; the documentation prefers its `$comment`, which is not
-    sent. An argument whose name says enough has a `$comment` alone.
-    """
-    schema: Schema = {"type": "object", "properties": properties}
+    """Return an input schema."""
+    schema = record(properties)
     return schema | {"required": list(required)} if required else schema
 
 
@@ -93,11 +69,20 @@ def sent_schema(schema: Schema) -> Schema:
 
 def gives(properties: dict[str, Schema]) -> Schema:
     """Return an output schema: any of these and what errors and warnings carry; nothing is required."""
-    return {"type": "object", "properties": ALWAYS | properties}
+    return record(ALWAYS | properties)
 
 
 def objects(properties: dict[str, Schema]) -> Schema:
-    return {"type": "array", "items": {"type": "object", "properties": properties}}
+    return {"type": "array", "items": record(properties)}
+
+
+def fields(kind: Schema, *names: str) -> dict[str, Schema]:
+    """Return fields of one kind."""
+    return dict.fromkeys(names, kind)
+
+
+def record(properties: dict[str, Schema]) -> Schema:
+    return {"type": "object", "properties": properties}
 
 
 def status_of(*values: str) -> Schema:

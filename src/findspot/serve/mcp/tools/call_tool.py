@@ -9,11 +9,12 @@ import mcp_types as types
 from findspot.core.errors import InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.activity import log_call
+from findspot.serve.arguments import CONFIRM, argument, text
 from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.other_servers import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import CONFIRM, SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
+from findspot.serve.mcp.tool import SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure
 
@@ -116,22 +117,20 @@ CALL_TOOL = Tool(
     search_hint="run a tool of another MCP server",
     input_schema=takes(
         {
-            "name": {
-                "type": "string",
-                "minLength": 1,
-                "description": "server__tool",
-                "$comment": "The tool's name as search_tools gives it: server__tool. Or the address of a "
-                "page that an earlier answer named",
-            },
-            "arguments": {"type": "object", "$comment": "What the tool's inputSchema asks for"},
-            "timeout": {
-                "type": "number",
-                "minimum": 1,
-                "maximum": 600,
-                "default": 60,
-                "description": "Seconds",
-                "$comment": "Seconds to wait for the answer, and again after each report of progress",
-            },
+            "name": text(
+                "The tool's name as search_tools gives it: server__tool. Or the address of a page that an "
+                "earlier answer named",
+                "server__tool",
+            ),
+            "arguments": argument("object", "What the tool's inputSchema asks for"),
+            "timeout": argument(
+                "number",
+                "Seconds to wait for the answer, and again after each report of progress",
+                "Seconds",
+                minimum=1,
+                maximum=600,
+                default=60,
+            ),
             "confirm": undescribed(CONFIRM),
         },
         required=("name",),

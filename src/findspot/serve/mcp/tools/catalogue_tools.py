@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from findspot.catalogue.tool_record import (
-    DEFAULT_MODE,
-    DEFAULT_TOP_K,
-    MAX_TOP_K,
-    CatalogueNotFoundError,
-    SearchMode,
-    ToolSearchOptions,
-)
+from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError
+from findspot.serve.arguments import TOOLS, text
 from findspot.serve.mcp.other_servers import opened_catalogue
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -26,8 +20,10 @@ from findspot.serve.mcp.tool import (
     Answer,
     Arguments,
     Tool,
+    fields,
     gives,
     objects,
+    record,
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
@@ -80,48 +76,15 @@ SEARCH_TOOLS = Tool(
     description="Find a tool of another MCP server that does something, instead of listing them all.",
     search_hint="find tools of other MCP servers",
     input_schema=takes(
-        {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": "What the tool should do, or a pattern in mode 'regex'",
-            },
-            "mode": {
-                "type": "string",
-                "enum": [str(mode) for mode in SearchMode],
-                "description": f"Default: {DEFAULT_MODE}",
-                "$comment": "regex: patterns over names and texts; bm25: keywords; embedding: meaning; "
-                f"hybrid: keywords and meaning. Default: {DEFAULT_MODE}; bm25 if there are no embeddings",
-            },
-            "top_k": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_TOP_K,
-                "default": DEFAULT_TOP_K,
-                "$comment": "Number of tools",
-            },
-            "threshold": {
-                "type": "number",
-                "minimum": 0,
-                "maximum": 1,
-                "default": 0,
-                "description": "Lowest score",
-                "$comment": "Leave out tools with a lower score",
-            },
-            "server": {"type": "string", "minLength": 1, "$comment": "Only tools of this server"},
-        },
+        {"query": text("What the tool should do, or a pattern in mode 'regex'"), **TOOLS},
         required=("query",),
     ),
     output_schema=gives(
         {
             "tools": objects(
                 {
-                    "name": TEXT,
-                    "title": TEXT,
-                    "description": TEXT,
-                    "serverName": TEXT,
+                    **fields(TEXT, "name", "title", "description", "serverName", "matchType"),
                     "score": NUMBER,
-                    "matchType": TEXT,
                 }
             ),
             "total": COUNT,
@@ -144,42 +107,20 @@ GET_TOOL = Tool(
     description="Show the input schema of a result of search_tools, and whether it can be called.",
     search_hint="schema of a tool of another MCP server",
     input_schema=takes(
-        {
-            "name": {
-                "type": "string",
-                "minLength": 1,
-                "description": "server__tool",
-                "$comment": "The tool's name as search_tools gives it: server__tool",
-            }
-        },
+        {"name": text("The tool's name as search_tools gives it: server__tool", "server__tool")},
         required=("name",),
     ),
     output_schema=gives(
         {
-            "tool": {
-                "type": "object",
-                "properties": {
-                    "name": TEXT,
-                    "title": TEXT,
-                    "description": TEXT,
-                    "inputSchema": _OBJECT,
-                    "outputSchema": _OBJECT,
-                    "annotations": _OBJECT,
-                    "execution": _OBJECT,
-                },
-            },
+            "tool": record(
+                {
+                    **fields(TEXT, "name", "title", "description"),
+                    **fields(_OBJECT, "inputSchema", "outputSchema", "annotations", "execution"),
+                }
+            ),
             "serverName": TEXT,
             "instructions": TEXT,
-            "access": {
-                "type": "object",
-                "properties": {
-                    "state": TEXT,
-                    "transport": TEXT,
-                    "configuration": TEXT,
-                    "use": TEXT,
-                    "reason": TEXT,
-                },
-            },
+            "access": record(fields(TEXT, "state", "transport", "configuration", "use", "reason")),
         }
     ),
     annotations=READ_ONLY,

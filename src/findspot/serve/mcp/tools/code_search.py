@@ -7,9 +7,10 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Results
+from findspot.core.model import Assistance, Corpus, Results
 from findspot.core.paths import SCHEME, Roots
 from findspot.search.token_budget import MIN_TOKENS, token_count
+from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, Schema, choice, count, text
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
@@ -17,8 +18,6 @@ from findspot.serve.mcp.tool import (
     COUNT,
     MADE_BY,
     NUMBER,
-    PATH,
-    PROJECT,
     READ_ONLY,
     SEARCH_ICON,
     TEXT,
@@ -26,20 +25,20 @@ from findspot.serve.mcp.tool import (
     Answer,
     Arguments,
     Link,
-    Schema,
     Tool,
+    fields,
     gives,
     objects,
+    record,
     takes,
     undescribed,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
-from findspot.serve.query_options import DEFAULT_LIMIT, MAX_LIMIT, MAX_TOP_K, query_of
+from findspot.serve.query_options import DEFAULT_LIMIT, query_of
 from findspot.serve.search_answers import (
     COMPACT,
-    FORMATS,
     fitted_text,
     fitted_values,
     lean_answer,
@@ -51,149 +50,36 @@ from findspot.serve.shapes import warned
 if TYPE_CHECKING:
     from findspot.workspace import Asked
 
-_ARGUMENTS: dict[str, Schema] = {
-    "path": PATH,
-    "limit": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_LIMIT,
-        "$comment": f"Number of results. Default: {DEFAULT_LIMIT}",
-    },
-    "top_k": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_TOP_K,
-        "$comment": "Number of results, if limit is not given",
-    },
-    "semantic_weight": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "description": "0 keyword, 1 semantic",
-        "$comment": "Weight of semantic search: 0 is keyword, 1 is semantic. Default: chosen by the query",
-    },
-    "extensions": {
-        "type": "string",
-        "description": "Such as 'py,ts'",
-        "$comment": "Only files with these extensions, separated by commas",
-    },
-    "path_filter": {
-        "type": "string",
-        "minLength": 1,
-        "description": "Glob",
-        "$comment": "Only paths that match this glob",
-    },
-    "exclude": {
-        "type": "string",
-        "minLength": 1,
-        "$comment": "Leave out paths that match this glob",
-    },
-    "changed_since": {
-        "type": "string",
-        "minLength": 1,
-        "description": "Git ref",
-        "$comment": "Only files that differ from this git revision, uncommitted changes included",
-    },
-    "mode": {
-        "type": "string",
-        "enum": [str(mode) for mode in Mode],
-        "default": str(Mode.HYBRID),
-        "$comment": "How the query is matched",
-    },
-    "format": {
-        "type": "string",
-        "enum": list(FORMATS),
-        "$comment": "Format of the text: 'compact' shows the code of the best results and a line for each of "
-        "the others; 'json' has every field, in the structured content too",
-    },
-    "expand_query": {"type": "boolean", "default": False, "$comment": "Use LLM to expand query"},
-    "synthesize": {"type": "boolean", "default": False, "$comment": "Generate LLM summary"},
-    "similar_to": {
-        "type": "string",
-        "minLength": 1,
-        "description": "'path:start-end'",
-        "$comment": "Find passages like this one instead of a query: 'path:start-end'",
-    },
-    "dependency": {
-        "type": "string",
-        "description": "Package",
-        "$comment": "Search an installed package instead: 'requests', 'requests@2.32.3', or '*' for all that "
-        "the project names",
-    },
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "$comment": "Results to skip"},
-    "max_tokens": {
-        "type": "integer",
-        "minimum": MIN_TOKENS,
-        "$comment": "Maximum tokens of the answer (characters / 4). Default: 1200",
-    },
-    "explain": {"type": "boolean", "default": False, "$comment": "Explain each result's score"},
-}
-
-_CODE_ARGUMENTS: dict[str, Schema] = {
-    "where": {
-        "type": "string",
-        "enum": ["code", "history"],
-        "$comment": "What is searched: the code of today, or the commits: why and when something changed",
-    },
-    "languages": {"type": "array", "items": TEXT, "$comment": "Only these languages, such as 'python'"},
-    "include_tests": {
-        "type": "string",
-        "enum": [str(choice) for choice in IncludeTests],
-        "$comment": "Tests: ranked below other code (auto, default), like other code (yes), left out (no)",
-    },
-    "group_by": {
-        "type": "string",
-        "enum": [str(choice) for choice in GroupBy],
-        "$comment": "What each result is: a passage (default), a file or a definition",
-    },
-}
+_WHERE = choice(
+    ["code", "history"],
+    "What is searched: the code of today, or the commits: why and when something changed",
+)
 
 _HIT: dict[str, Schema] = {
-    "path": TEXT,
-    "project": TEXT,
-    "text": TEXT,
+    **fields(TEXT, "path", "project", "text", "symbol", "kind", "strength", "breadcrumb"),
+    **fields(COUNT, "startLine", "endLine", "relevancePercent"),
     "score": NUMBER,
-    "startLine": COUNT,
-    "endLine": COUNT,
-    "symbol": TEXT,
-    "kind": TEXT,
-    "strength": TEXT,
-    "breadcrumb": TEXT,
-    "relevancePercent": COUNT,
     "why": {"type": "object", "additionalProperties": NUMBER},
     "lines": {"type": "array", "items": COUNT},
 }
 _CODE_HIT: dict[str, Schema] = {
-    "symbols": TEXTS,
-    "signature": TEXT,
-    "docComment": TEXT,
-    "language": TEXT,
-    "constants": TEXTS,
-    "callers": TEXTS,
-    "more": TEXTS,
+    **fields(TEXT, "signature", "docComment", "language"),
+    **fields(TEXTS, "symbols", "constants", "callers", "more"),
 }
 _COMMIT: dict[str, Schema] = {
-    "commit": TEXT,
-    "date": TEXT,
-    "author": TEXT,
-    "subject": TEXT,
-    "sentence": TEXT,
+    **fields(TEXT, "commit", "date", "author", "subject", "sentence"),
     "changed": objects({"path": TEXT, "definitions": TEXTS}),
     "removed": TEXTS,
 }
-
-
-_SYNTHESIS: Schema = {
-    "type": "object",
-    "properties": {
+_SYNTHESIS = record(
+    {
         "summary": TEXT,
-        "keyInsights": TEXTS,
+        **fields(TEXTS, "keyInsights", "followUps"),
         "codeReferences": objects({"path": TEXT, "line": COUNT, "text": TEXT, "symbol": TEXT}),
         "confidence": NUMBER,
-        "followUps": TEXTS,
         "madeBy": MADE_BY,
-    },
-}
+    }
+)
 
 
 def _output(hit: dict[str, Schema], **more: Schema) -> Schema:
@@ -202,13 +88,10 @@ def _output(hit: dict[str, Schema], **more: Schema) -> Schema:
             "results": objects(hit),
             "totalResults": COUNT,
             "searchTimeMs": NUMBER,
-            "query": TEXT,
-            "searchMode": TEXT,
-            "expandedQuery": TEXT,
+            **fields(TEXT, "query", "searchMode", "expandedQuery", "more"),
             "expandedBy": MADE_BY,
             "synthesis": _SYNTHESIS,
             "followUps": TEXTS,
-            "more": TEXT,
             **more,
         }
     )
@@ -319,14 +202,14 @@ SEARCH_CODE = Tool(
     always_loaded=True,
     input_schema=takes(
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Question, concept or identifier",
-                "$comment": "A question, a name, an error, or an issue as it is; required without similar_to",
-            },
-            **_ARGUMENTS,
-            **_CODE_ARGUMENTS,
+            "query": text(
+                "A question, a name, an error, or an issue as it is; required without similar_to",
+                "Question, concept or identifier",
+            ),
+            "path": PATH,
+            **SEARCH,
+            "where": _WHERE,
+            **CODE_ONLY,
         }
     ),
     output_schema=_output(
@@ -354,12 +237,8 @@ SEARCH_DOCS = Tool(
     search_hint="search documentation, README, guides, manual",
     input_schema=takes(
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": "The question or topic to search for; required without similar_to",
-            },
-            **{name: undescribed(schema) for name, schema in _ARGUMENTS.items()},
+            "query": text("The question or topic to search for; required without similar_to"),
+            **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
         }
     ),
     output_schema=_output(_HIT),
@@ -376,20 +255,11 @@ SEARCH_BY_PATH = Tool(
     search_hint="find files by name, glob, path pattern",
     input_schema=takes(
         {
-            "pattern": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Such as '**/auth*.ts'",
-                "$comment": "Glob pattern to match, such as '**/auth*.ts' or 'src/**/*.md'",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100,
-                "default": 20,
-                "$comment": "Maximum number of results",
-            },
-            "offset": {"type": "integer", "minimum": 0, "default": 0, "$comment": "Results to skip"},
+            "pattern": text(
+                "Glob pattern to match, such as '**/auth*.ts' or 'src/**/*.md'", "Such as '**/auth*.ts'"
+            ),
+            "limit": count("Maximum number of results", 1, 100, default=20),
+            "offset": SEARCH["offset"],
             "project": PROJECT,
         },
         required=("pattern",),

@@ -25,6 +25,7 @@ from findspot.core.errors import (
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
 from findspot.search.token_budget import MIN_TOKENS
+from findspot.serve.arguments import CHUNKS, Schema, choice, text
 from findspot.serve.chunk_answers import (
     MAX_CONTEXT_TOKENS,
     FoundContext,
@@ -44,10 +45,11 @@ from findspot.serve.mcp.tool import (
     TEXTS,
     Answer,
     Arguments,
-    Schema,
     Tool,
+    fields,
     gives,
     objects,
+    record,
     sent_schema,
     takes,
 )
@@ -64,74 +66,23 @@ if TYPE_CHECKING:
 
 _log = get_logger("mcp")
 
-MAX_LIMIT = 100
-
 _ARGUMENTS: dict[str, Schema] = {
-    "query": {
-        "type": "string",
-        "minLength": 1,
-        "$comment": "What to search for, in plain words",
-    },
-    "limit": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": MAX_LIMIT,
-        "default": 15,
-        "$comment": "Maximum number of results",
-    },
-    "tags": {
-        "type": "array",
-        "items": TEXT,
-        "description": "All of them, such as 'go'",
-        "$comment": "Only chunks that have all of these tags, such as 'code', 'go', 'architecture'",
-    },
-    "chunk_types": {
-        "type": "array",
-        "items": {"type": "string", "enum": [str(kind) for kind in ChunkType]},
-        "description": "Any of them; symbols are outlines of files, data are constants",
-        "$comment": "Only chunks of one of these types: 'documentation' (guides, design documents), "
-        "'symbols' (overviews of files), 'definitions' (functions and types), 'data' (constants, "
-        "configuration). Leave empty to search all types",
-    },
-    "min_score": {
-        "type": "number",
-        "minimum": -1,
-        "maximum": 1,
-        "default": 0.0,
-        "$comment": "Only chunks at least this similar",
-    },
-    "include_stats": {
-        "type": "boolean",
-        "default": False,
-        "$comment": "Include what was searched and how long it took",
-    },
-    "format": {
-        "type": "string",
-        "enum": [COMPACT, "json"],
-        "default": COMPACT,
-        "$comment": "Format of the text: a compact listing, or the structured answer as JSON",
-    },
-    "max_tokens": {
-        "type": "integer",
-        "minimum": MIN_TOKENS,
-        "$comment": "Maximum tokens of the answer; texts are shortened to their best passage, then the "
-        f"last results are left out, and the answer says so. Default: {MAX_CONTEXT_TOKENS}",
-    },
+    "query": text("What to search for, in plain words"),
+    **CHUNKS,
+    "format": choice(
+        [COMPACT, "json"],
+        "Format of the text: a compact listing, or the structured answer as JSON",
+        default=COMPACT,
+    ),
 }
 
-_CHUNK: Schema = {
-    "type": "object",
-    "properties": {
-        "id": TEXT,
-        "chunk_type": TEXT,
-        "title": TEXT,
-        "text": TEXT,
+_CHUNK = record(
+    {
+        **fields(TEXT, "id", "chunk_type", "title", "text", "created_at", "updated_at"),
         "tags": TEXTS,
         "metadata": {"type": "object", "additionalProperties": True},
-        "created_at": TEXT,
-        "updated_at": TEXT,
-    },
-}
+    }
+)
 
 
 async def _cortex_search(call: Call, arguments: Arguments) -> Answer:

@@ -7,6 +7,7 @@ from typing import Any
 from findspot.core.errors import FindspotError
 from findspot.documents import Document
 from findspot.documents.document_record import BlankContentError
+from findspot.serve.arguments import Schema, argument, count
 from findspot.serve.mcp.tool import (
     COUNT,
     IDEMPOTENT,
@@ -18,10 +19,11 @@ from findspot.serve.mcp.tool import (
     TEXTS,
     Answer,
     Arguments,
-    Schema,
     Tool,
+    fields,
     gives,
     objects,
+    record,
     status_of,
     takes,
 )
@@ -30,11 +32,7 @@ from findspot.serve.shapes import added_document_object, created_index_object, d
 
 MAX_RESULTS = 1_000
 
-_INDEX_NAME: Schema = {
-    "type": "string",
-    "default": "default",
-    "$comment": "Name of the index",
-}
+_INDEX_NAME = argument("string", "Name of the index", default="default")
 _FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 
 
@@ -81,19 +79,13 @@ SEARCH_INDEX = Tool(
     search_hint="full-text search in stored documents and notes",
     input_schema=takes(
         {
-            "query": {
-                "type": "string",
-                "description": 'Words, +must, -not, "phrase"',
-                "$comment": "Search query: plain terms, +term (must include), -term (must exclude), "
+            "query": argument(
+                "string",
+                "Search query: plain terms, +term (must include), -term (must exclude), "
                 '"phrase" (exact match)',
-            },
-            "k": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": 10,
-                "$comment": "Maximum number of results",
-            },
+                'Words, +must, -not, "phrase"',
+            ),
+            "k": count("Maximum number of results", 1, MAX_RESULTS, default=10),
             "index_name": _INDEX_NAME,
         },
         required=("query",),
@@ -104,10 +96,7 @@ SEARCH_INDEX = Tool(
                 {"doc_id": TEXT, "score": NUMBER, "highlights": TEXTS, "metadata": _FREE_OBJECT}
             ),
             "total_matches": COUNT,
-            "query_parsed": {
-                "type": "object",
-                "properties": {"terms": TEXTS, "must": TEXTS, "must_not": TEXTS, "phrases": TEXTS},
-            },
+            "query_parsed": record(fields(TEXTS, "terms", "must", "must_not", "phrases")),
         }
     ),
     annotations=READ_ONLY,
@@ -125,9 +114,9 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     search_hint="store a document or note for full-text search",
     input_schema=takes(
         {
-            "doc_id": {"type": "string", "$comment": "Identifier of the document"},
-            "content": {"type": "string", "$comment": "Text to index"},
-            "metadata": {"type": "object", "$comment": "Any values; search_index returns them unchanged"},
+            "doc_id": argument("string", "Identifier of the document"),
+            "content": argument("string", "Text to index"),
+            "metadata": argument("object", "Any values; search_index returns them unchanged"),
             "index_name": _INDEX_NAME,
         },
         required=("doc_id", "content"),
@@ -147,17 +136,17 @@ SEARCH_CREATE_INDEX = Tool(
     search_hint="create a full-text index for documents",
     input_schema=takes(
         {
-            "index_name": {
-                "type": "string",
-                "description": "Letters, digits, - and _",
-                "$comment": "Name of the new index: letters, digits, hyphens, underscores",
-            },
-            "backend": {
-                "type": "string",
-                "default": "memory",
-                "description": "Or 'disk', which survives a restart",
-                "$comment": "Where the index is: 'memory', or 'disk', which survives a restart",
-            },
+            "index_name": argument(
+                "string",
+                "Name of the new index: letters, digits, hyphens, underscores",
+                "Letters, digits, - and _",
+            ),
+            "backend": argument(
+                "string",
+                "Where the index is: 'memory', or 'disk', which survives a restart",
+                "Or 'disk', which survives a restart",
+                default="memory",
+            ),
             "tokenizer_config": {
                 "type": "object",
                 "properties": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from findspot.dependencies.project_dependencies import list_dependencies, summary
+from findspot.serve.arguments import CONFIRM, PROJECT, Schema, flag, text
 from findspot.serve.mcp.target import (
     Target,
     agree,
@@ -15,14 +16,12 @@ from findspot.serve.mcp.target import (
     index,
 )
 from findspot.serve.mcp.tool import (
-    CONFIRM,
     COUNT,
     COUNTS,
     DESTRUCTIVE,
     FLAG,
     IDEMPOTENT,
     INDEX_ICON,
-    PROJECT,
     QUESTION,
     READ_ONLY,
     REMOVE_ICON,
@@ -31,11 +30,12 @@ from findspot.serve.mcp.tool import (
     TEXTS,
     Answer,
     Arguments,
-    Schema,
     TaskSupport,
     Tool,
+    fields,
     gives,
     objects,
+    record,
     status_of,
     takes,
 )
@@ -54,13 +54,8 @@ from findspot.serve.shapes import (
 RAN = status_of("success", "cancelled", "confirmation_required")
 
 RUN_COUNTS: dict[str, Schema] = {
-    "filesIndexed": COUNT,
-    "filesUnchanged": COUNT,
-    "filesRemoved": COUNT,
-    "filesSkipped": COUNT,
-    "chunksCreated": COUNT,
-    "totalFiles": COUNT,
-    "totalChunks": COUNT,
+    **fields(COUNT, "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped"),
+    **fields(COUNT, "chunksCreated", "totalFiles", "totalChunks"),
     "errors": objects({"path": TEXT, "reason": TEXT}),
     "duration": TEXT,
 }
@@ -125,12 +120,8 @@ INDEX_CODEBASE = Tool(
     search_hint="index a folder or repository for code search",
     input_schema=takes(
         {
-            "path": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Absolute path",
-            },
-            "force": {"type": "boolean", "default": False, "$comment": "Read unchanged files again"},
+            "path": {"type": "string", "minLength": 1, "description": "Absolute path"},
+            "force": flag("Read unchanged files again"),
             "confirm": CONFIRM,
         },
         required=("path",),
@@ -199,11 +190,7 @@ REINDEX_FILE = Tool(
     search_hint="update the search index after editing one file",
     input_schema=takes(
         {
-            "path": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": "Relative path of the file, such as 'src/auth/login.ts'",
-            },
+            "path": text("Relative path of the file, such as 'src/auth/login.ts'"),
             "project": PROJECT,
         },
         required=("path",),
@@ -258,29 +245,14 @@ GET_INDEX_STATUS = Tool(
     output_schema=gives(
         {
             "status": STATES,
-            "projectPath": TEXT,
-            "repository": TEXT,
-            "commit": TEXT,
-            "indexPath": TEXT,
-            "totalFiles": COUNT,
-            "totalChunks": COUNT,
-            "totalDocs": COUNT,
-            "totalDocChunks": COUNT,
-            "lastUpdated": TEXT,
-            "storageSize": TEXT,
-            "watcherActive": FLAG,
-            "queryReady": FLAG,
-            "pendingChanges": COUNT,
-            "progress": {"type": "object", "properties": {"done": COUNT, "total": COUNT, "phase": TEXT}},
-            "lastError": TEXT,
-            "model": TEXT,
-            "store": TEXT,
-            "strategy": TEXT,
-            "languages": COUNTS,
-            "skipped": COUNTS,
+            **fields(TEXT, "projectPath", "repository", "commit", "indexPath", "lastUpdated", "storageSize"),
+            **fields(COUNT, "totalFiles", "totalChunks", "totalDocs", "totalDocChunks", "pendingChanges"),
+            **fields(FLAG, "watcherActive", "queryReady"),
+            "progress": record({"done": COUNT, "total": COUNT, "phase": TEXT}),
+            **fields(TEXT, "lastError", "model", "store", "strategy", "workspace"),
+            **fields(COUNTS, "languages", "skipped"),
             "notes": TEXTS,
             "dependencies": {"type": "object"},
-            "workspace": TEXT,
             "members": objects({"name": TEXT, "status": STATES, "projectPath": TEXT}),
         }
     ),
@@ -299,15 +271,9 @@ LIST_PROJECTS = Tool(
         {
             "projects": objects(
                 {
-                    "id": TEXT,
-                    "path": TEXT,
-                    "repository": TEXT,
-                    "commit": TEXT,
+                    **fields(TEXT, "id", "path", "repository", "commit", "storageSize", "lastUpdated"),
                     "status": STATES,
-                    "totalFiles": COUNT,
-                    "totalChunks": COUNT,
-                    "storageSize": TEXT,
-                    "lastUpdated": TEXT,
+                    **fields(COUNT, "totalFiles", "totalChunks"),
                 }
             ),
             "total": COUNT,

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from anyio import from_thread
 
-from findspot.core.model import IncludeTests, Progress
+from findspot.core.model import Progress
 from findspot.core.progress import ProgressSink, ignore_progress
-from findspot.research.findings import Findings, Inquiry
+from findspot.research.findings import Aim, Findings, Inquiry
 from findspot.research.task_signals import WORKTREE, Request
 from findspot.search.token_budget import MIN_TOKENS
+from findspot.serve.arguments import (
+    CONTEXT_TOKENS,
+    DEPTH,
+    FOLLOWED,
+    PATH,
+    PROJECT,
+    RESEARCH,
+    SINCE,
+    choice,
+    count,
+    text,
+)
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
@@ -17,8 +29,6 @@ from findspot.serve.mcp.tool import (
     FLAG,
     MADE_BY,
     NUMBER,
-    PATH,
-    PROJECT,
     READ_ONLY,
     SEARCH_ICON,
     TEXT,
@@ -27,6 +37,7 @@ from findspot.serve.mcp.tool import (
     Arguments,
     TaskSupport,
     Tool,
+    fields,
     gives,
     objects,
     takes,
@@ -36,18 +47,7 @@ from findspot.serve.research_answers import fitted_findings, fitted_report, repo
 from findspot.serve.search_answers import COMPACT
 
 _JSON = "json"
-_FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
-_RELATIONS = [
-    "callers",
-    "callees",
-    "implementations",
-    "importers",
-    "uses",
-    "overrides",
-    "path",
-    "impact",
-    "tests",
-]
+_RELATIONS = [aim for aim in Aim if aim not in (Aim.SUPERTYPES, Aim.IMPORTS, Aim.OPEN)]
 _DESCRIPTION = (
     "Find where a function is used, who calls it, implementations, importers, how A reaches B, instead of "
     "grep: multi-hop search over the reference graph"
@@ -113,112 +113,47 @@ CODE_RESEARCH = Tool(
     search_hint="callers, implementations, importers, impact, tests, architecture",
     input_schema=takes(
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": "A question, such as `what calls NAME`. Not needed with `relation` and `symbol`",
-            },
-            "relation": {"type": "string", "enum": _RELATIONS, "$comment": "What to find for `symbol`"},
-            "symbol": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Name or path:line",
-                "$comment": (
-                    "A name, a qualified name such as `package.module.Type.method`, or `path:line`; "
-                    "for `importers` a file, folder or module"
-                ),
-            },
-            "to": {"type": "string", "minLength": 1, "$comment": "Where a `path` ends: a symbol"},
-            "include_tests": {
-                "type": "string",
-                "enum": [str(choice) for choice in IncludeTests],
-                "$comment": "Tests come after production code (auto, yes), or are left out and counted (no). "
-                "Default: auto",
-            },
-            "min_confidence": {
-                "type": "number",
-                "minimum": 0,
-                "maximum": 1,
-                "$comment": "Least confidence of references. Default: 0.5; less where there is no better one",
-            },
-            "since": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": (
-                    "Revision for `impact` and `tests` of the working tree's diff; without `symbol`: HEAD"
-                ),
-            },
+            "query": text("A question, such as `what calls NAME`. Not needed with `relation` and `symbol`"),
+            "relation": choice(_RELATIONS, "What to find for `symbol`"),
+            **RESEARCH,
+            **FOLLOWED,
+            "since": SINCE,
             "path": PATH,
-            "depth": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 5,
-                "default": 2,
-                "$comment": "How many hops to follow",
-            },
-            "focus": {"type": "string", "enum": _FOCUSES, "$comment": "Optional focus area"},
-            "format": {
-                "type": "string",
-                "enum": [COMPACT, _JSON],
-                "$comment": "Format of the text: a report (default), or the full structured answer as JSON",
-            },
-            "max_tokens": {
-                "type": "integer",
-                "minimum": MIN_TOKENS,
-                "$comment": "Maximum tokens of the answer (characters / 4). Default: 1200",
-            },
+            "depth": DEPTH,
+            "format": choice(
+                [COMPACT, _JSON],
+                "Format of the text: a report (default), or the full structured answer as JSON",
+            ),
         },
     ),
     instead={"query": "relation"},
     output_schema=gives(
         {
-            "query": TEXT,
+            **fields(TEXT, "query", "focus", "relation", "summary"),
             "depth": COUNT,
-            "focus": TEXT,
-            "relation": TEXT,
-            "summary": TEXT,
             "nodes": objects(
                 {
-                    "id": TEXT,
-                    "name": TEXT,
-                    "kind": TEXT,
-                    "path": TEXT,
-                    "startLine": COUNT,
-                    "endLine": COUNT,
-                    "hop": COUNT,
-                    "why": TEXT,
+                    **fields(TEXT, "id", "name", "kind", "path", "why"),
+                    **fields(COUNT, "startLine", "endLine", "hop"),
                 }
             ),
             "edges": objects(
                 {
-                    "from": TEXT,
-                    "to": TEXT,
-                    "relation": TEXT,
-                    "path": TEXT,
+                    **fields(TEXT, "from", "to", "relation", "path", "text"),
                     "line": COUNT,
                     "confidence": NUMBER,
-                    "text": TEXT,
                     "more": {"type": "object", "additionalProperties": TEXT},
                 }
             ),
             "possible": objects(
-                {
-                    "path": TEXT,
-                    "line": COUNT,
-                    "from": TEXT,
-                    "reason": TEXT,
-                    "confidence": NUMBER,
-                    "text": TEXT,
-                }
+                {**fields(TEXT, "path", "from", "reason", "text"), "line": COUNT, "confidence": NUMBER}
             ),
             "chains": {"type": "array", "items": TEXTS},
             "passages": objects(
-                {"path": TEXT, "startLine": COUNT, "endLine": COUNT, "symbol": TEXT, "text": TEXT}
+                {**fields(TEXT, "path", "symbol", "text"), **fields(COUNT, "startLine", "endLine")}
             ),
-            "files": TEXTS,
             "citations": objects({"path": TEXT, "line": COUNT, "text": TEXT}),
-            "relatedTopics": TEXTS,
-            "unresolved": TEXTS,
+            **fields(TEXTS, "files", "relatedTopics", "unresolved"),
             "madeBy": MADE_BY,
         }
     ),
@@ -256,24 +191,13 @@ CODE_CONTEXT = Tool(
     always_loaded=True,
     input_schema=takes(
         {
-            "signal": {
-                "type": "string",
-                "minLength": 1,
-                "$comment": "An issue, an intent, a review comment, a stack trace or the output of tests",
-            },
-            "diff": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Or worktree",
-                "$comment": f"A unified diff, `{WORKTREE}` for the uncommitted changes, or a revision",
-            },
-            "path": {"type": "string", "minLength": 1, "$comment": "A file that the task is about"},
-            "line": {"type": "integer", "minimum": 1, "$comment": "A line of that file"},
-            "max_tokens": {
-                "type": "integer",
-                "minimum": MIN_TOKENS,
-                "$comment": f"Maximum tokens of the answer (characters / 4). Default: {DEFAULT_TOKENS}",
-            },
+            "signal": text("An issue, an intent, a review comment, a stack trace or the output of tests"),
+            "diff": text(
+                f"A unified diff, `{WORKTREE}` for the uncommitted changes, or a revision", "Or worktree"
+            ),
+            "path": text("A file that the task is about"),
+            "line": count("A line of that file", 1),
+            "max_tokens": CONTEXT_TOKENS,
             "project": PROJECT,
         },
     ),
@@ -284,14 +208,8 @@ CODE_CONTEXT = Tool(
             "nothingFits": FLAG,
             "regions": objects(
                 {
-                    "path": TEXT,
-                    "startLine": COUNT,
-                    "endLine": COUNT,
-                    "symbol": TEXT,
-                    "kind": TEXT,
-                    "reason": TEXT,
-                    "why": TEXT,
-                    "text": TEXT,
+                    **fields(TEXT, "path", "symbol", "kind", "reason", "why", "text"),
+                    **fields(COUNT, "startLine", "endLine"),
                 }
             ),
             "leftOut": COUNT,
