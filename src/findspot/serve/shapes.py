@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError
@@ -66,28 +67,34 @@ def settings_notes(settings: Settings) -> list[str]:
     return notes
 
 
+def fields_of(value: object, names: str) -> dict[str, Any]:
+    """Return attributes by their names in answers, where `total_files` is `totalFiles`; None is left out."""
+    values = {name: getattr(value, name) for name in names.split()}
+    return {_camel(name): _plain(each) for name, each in values.items() if each is not None}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, StrEnum) else value
+
+
 def error_object(error: FindspotError) -> dict[str, Any]:
     """Return an error as fields: its code and both messages."""
-    return {
-        "code": error.code,
-        "userMessage": error.user_message,
-        "developerMessage": error.developer_message,
-    }
+    return fields_of(error, "code user_message developer_message")
 
 
 def counts(report: IndexReport) -> dict[str, Any]:
     """Return what one indexing run did."""
-    return {
-        "filesIndexed": report.files_indexed,
-        "filesUnchanged": report.files_unchanged,
-        "filesRemoved": report.files_removed,
-        "filesSkipped": report.files_skipped,
-        "chunksCreated": report.chunks_created,
-        "totalFiles": report.total_files,
-        "totalChunks": report.total_chunks,
-        "errors": [{"path": skip.path, "reason": skip.detail or str(skip.reason)} for skip in report.errors],
-        "duration": duration(report.seconds),
-    }
+    done = "files_indexed files_unchanged files_removed files_skipped chunks_created total_files total_chunks"
+    errors = [{"path": skip.path, "reason": skip.detail or str(skip.reason)} for skip in report.errors]
+    return fields_of(report, done) | {"errors": errors, "duration": duration(report.seconds)}
 
 
 def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
@@ -97,32 +104,15 @@ def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
 
 def status_object(status: IndexStatus) -> dict[str, Any]:
     """Return the answer of `get_index_status`."""
-    done = status.progress
-    values = {
-        "status": str(status.state),
-        "projectPath": status.project_path,
-        "repository": status.repository,
-        "commit": status.commit,
-        "indexPath": status.index_path,
-        "totalFiles": status.total_files,
-        "totalChunks": status.total_chunks,
-        "totalDocs": status.total_docs,
-        "totalDocChunks": status.total_doc_chunks,
-        "lastUpdated": status.last_updated,
-        "storageSize": size(status.storage_bytes),
-        "watcherActive": status.watcher_active,
-        "queryReady": status.query_ready,
-        "pendingChanges": status.pending_changes,
-        "progress": {"done": done.done, "total": done.total, "phase": done.phase} if done else None,
-        "lastError": status.last_error,
-        "model": status.model,
-        "store": status.store,
-        "strategy": status.strategy,
-        "languages": status.languages,
-        "skipped": status.skipped,
-        "notes": list(status.notes) or None,
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    held = "repository commit index_path total_files total_chunks total_docs total_doc_chunks last_updated"
+    stands = "watcher_active query_ready pending_changes"
+    made = "last_error model store strategy languages skipped"
+    values = {"status": str(status.state), "projectPath": status.project_path, **fields_of(status, held)}
+    values |= {"storageSize": size(status.storage_bytes), **fields_of(status, stands)}
+    if status.progress:
+        values["progress"] = fields_of(status.progress, "done total phase")
+    values |= fields_of(status, made)
+    return values | ({"notes": list(status.notes)} if status.notes else {})
 
 
 def asked_status(asked: Asked) -> dict[str, Any]:
@@ -146,18 +136,9 @@ def described(asked: Asked) -> str:
 
 def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
     """Return one entry of `list_projects`."""
-    values = {
-        "id": identity,
-        "path": status.project_path,
-        "repository": status.repository,
-        "commit": status.commit,
-        "status": str(status.state),
-        "totalFiles": status.total_files,
-        "totalChunks": status.total_chunks,
-        "storageSize": size(status.storage_bytes),
-        "lastUpdated": status.last_updated,
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    about = {"id": identity, "path": status.project_path, **fields_of(status, "repository commit")}
+    figures = fields_of(status, "total_files total_chunks last_updated")
+    return about | {"status": str(status.state), **figures, "storageSize": size(status.storage_bytes)}
 
 
 def skip_object(skip: Skip) -> dict[str, str]:
@@ -167,22 +148,12 @@ def skip_object(skip: Skip) -> dict[str, str]:
 def tool_results_object(results: ToolResults) -> dict[str, Any]:
     """Return the answer of `search_tools`."""
     listed = [
-        {
-            "name": tool.name,
-            **({"title": tool.title} if tool.title else {}),
-            "description": tool.description,
-            "serverName": tool.server_name,
-            "score": tool.score,
-            "matchType": str(tool.match_type),
-        }
+        fields_of(tool, "name description server_name score match_type")
+        | ({"title": tool.title} if tool.title else {})
         for tool in results.tools
     ]
-    answer: dict[str, Any] = {
-        "tools": listed,
-        "total": results.total,
-        "totalIndexed": results.total_indexed,
-        "searchTimeMs": round(results.elapsed_ms, 1),
-    }
+    answer: dict[str, Any] = {"tools": listed, **fields_of(results, "total total_indexed")}
+    answer["searchTimeMs"] = round(results.elapsed_ms, 1)
     if results.message:
         answer |= {"message": results.message, "nearest": list(results.nearest)}
     return warned(answer, results.warning)
@@ -224,97 +195,55 @@ def launch_text(spec: ServerSpec) -> str:
 
 def server_object(status: ServerStatus, run: ServerRun | None) -> dict[str, Any]:
     """Return one server of a catalogue, with its state in the process that holds servers."""
-    values = {
-        "name": status.name,
-        "state": str(status.state),
-        "runState": str(run.state) if run else None,
-        "tools": status.tools,
-        "disabledTools": list(status.disabled_tools),
-        "launch": launch_text(status.spec) if status.spec else None,
-        "source": str(status.spec.source) if status.spec else None,
-        "error": run.error or None if run else status.error,
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    values = fields_of(status, "name state tools disabled_tools")
+    if status.spec:
+        values |= {"launch": launch_text(status.spec), "source": str(status.spec.source)}
+    if run:
+        values["runState"] = str(run.state)
+    error = run.error if run else status.error
+    return values | ({"error": error} if error else {})
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:
     """Return one call to a tool of another server."""
-    return {
-        "time": call.time,
-        "tool": call.tool,
-        "serverName": call.server,
-        "client": call.client,
-        "outcome": str(call.outcome),
-        "durationMs": round(call.duration_ms, 1),
-        "argumentBytes": call.argument_bytes,
-        "answerBytes": call.answer_bytes,
-    }
+    about = {"serverName": call.server, "durationMs": round(call.duration_ms, 1)}
+    return fields_of(call, "time tool client outcome argument_bytes answer_bytes") | about
 
 
 def activity_object(entry: Entry) -> dict[str, Any]:
     """Return one question that was asked, and the places of its answer."""
-    return {
-        "time": entry.time,
-        "client": entry.client,
-        "project": entry.project,
-        "tool": entry.tool,
-        "question": entry.question,
-        "answers": list(entry.answers),
-        "found": entry.found,
-        "outcome": entry.outcome,
-        "durationMs": entry.duration_ms,
-        "tokens": entry.tokens,
-    }
+    names = "time client project tool question answers found outcome duration_ms tokens"
+    return fields_of(entry, names)
 
 
 def summary_object(summary: Summary) -> dict[str, Any]:
     """Return some questions taken together."""
-    return {
-        "questions": summary.questions,
-        "answered": summary.answered,
-        "medianMs": summary.median_ms,
-        "tokens": summary.tokens,
-    }
+    return fields_of(summary, "questions answered median_ms tokens")
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
     """Return what indexing a catalogue did."""
-    return {
-        "status": "success" if built.answered else "failed",
-        "path": path,
-        "totalTools": len(built.index.tools),
-        "hasEmbeddings": built.index.has_embeddings,
-        "embeddingProvider": built.index.provider,
-        "embedded": built.embedded,
-        "servers": [
-            {
-                "name": server.name,
-                "status": str(server.outcome),
-                "tools": server.tools,
-                **({"error": server.error} if server.error else {}),
-            }
-            for server in built.servers
-        ],
-        "changedTools": list(built.changed),
-        "notes": list(built.notes),
-    }
+    index = built.index
+    about = {"status": "success" if built.answered else "failed", "path": path, "embedded": built.embedded}
+    held = {"totalTools": len(index.tools), "hasEmbeddings": index.has_embeddings}
+    servers = [
+        {"name": each.name, "status": str(each.outcome), "tools": each.tools}
+        | ({"error": each.error} if each.error else {})
+        for each in built.servers
+    ]
+    told = {"changedTools": list(built.changed), "notes": list(built.notes)}
+    return about | held | {"embeddingProvider": index.provider, "servers": servers} | told
 
 
 def document_results_object(answer: SearchAnswer) -> dict[str, Any]:
     """Return the answer of `search_index`."""
-    return {
-        "results": [
-            {
-                "doc_id": result.doc_id,
-                "score": result.score,
-                "highlights": list(result.highlights),
-                "metadata": dict(result.metadata),
-            }
-            for result in answer.results
-        ],
-        "total_matches": answer.total_matches,
-        "query_parsed": answer.query.as_lists(),
-    }
+    results = [
+        {"doc_id": each.doc_id, "score": each.score}
+        | {"highlights": list(each.highlights), "metadata": dict(each.metadata)}
+        for each in answer.results
+    ]
+    parsed = answer.query.as_lists()
+    return {"results": results, "total_matches": answer.total_matches, "query_parsed": parsed}
 
 
 def added_document_object(added: AddedDocument) -> dict[str, Any]:

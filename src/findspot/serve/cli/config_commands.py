@@ -255,14 +255,7 @@ def _model_row(standing: Standing) -> tuple[str, ...]:
 
 
 def _model_object(standing: Standing) -> dict[str, Any]:
-    return {
-        "provider": standing.provider,
-        "chosen": standing.chosen,
-        "installed": standing.installed,
-        "detail": standing.detail,
-        "leavesMachine": standing.leaves_machine,
-        "sendsTo": standing.sends_to,
-        "sizeBytes": standing.size_bytes,
-        "dimensions": standing.dimensions,
-        "chunksPerSecond": None if standing.chunks_per_s is None else round(standing.chunks_per_s, 1),
-    }
+    sent = {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes, "dimensions": standing.dimensions}
+    speed = None if standing.chunks_per_s is None else round(standing.chunks_per_s, 1)
+    known = shapes.fields_of(standing, "provider chosen installed detail leaves_machine")
+    return known | sent | {"chunksPerSecond": speed}

@@ -18,6 +18,7 @@ from findspot.serve.cli.interaction import agreed, can_ask, cancel, stoppable
 from findspot.serve.cli.options import Reply, common, did_you_mean, project_option
 from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.terminal import open_in_browser
+from findspot.serve.shapes import fields_of
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -219,16 +220,11 @@ def list_(reply: Reply, project: str | None) -> None:
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
     from findspot.catalogue.consent import command_line
 
-    value: dict[str, Any] = {"name": server.name, "state": str(server.state), "tools": server.tools}
+    value = fields_of(server, "name state tools")
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
         value["url" if server.spec.url else "command"] = command_line(server.spec)
-    further = {
-        "disabledTools": list(server.disabled_tools),
-        "allowedTools": list(server.allowed_tools),
-        "changedTools": list(server.changed_tools),
-        "error": server.error,
-    }
+    further = fields_of(server, "disabled_tools allowed_tools changed_tools error")
     return value | {name: each for name, each in further.items() if each}
 
 
