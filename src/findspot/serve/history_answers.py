@@ -45,13 +45,10 @@ def ask_history(asked: Asked, text: str, limit: int, offset: int = 0) -> Commits
 
 
 def _of_members(workspace: Workspace, text: str, limit: int, offset: int) -> Commits:
-    """Return the commits of all members that fit best; a path that names a member is asked of that one."""
-    named = text.partition("/")[0]
-    if named in workspace.members and text != named:
-        workspace, text = (
-            replace(workspace, members={named: workspace.members[named]}),
-            text[len(named) + 1 :],
-        )
+    """Return the commits of all members that fit best; a path that leads into one is asked of that one."""
+    if len(text.split()) == 1 and (held := workspace.holding(text)):
+        name, text = held
+        workspace = replace(workspace, members={name: workspace.members[name]})
 
     def ask(name: str, project: Project) -> Commits:
         commits = ask_history(project, text, offset + limit)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from findspot import Project, Query
+from findspot import Engine, Project, Query
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
@@ -16,6 +17,7 @@ from findspot.history.commit_log import Commit, cleaned, commit_ids, defined_in,
 from findspot.history.commit_store import FILE_NAME
 from findspot.history.project_history import FEW_NEW
 from findspot.serve.history_answers import ask_history
+from findspot.workspace import projects_of
 from repositories import Repository
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -278,6 +280,21 @@ def test_a_path_may_be_deleted_a_folder_or_the_end_of_one(repository: Repository
     for missing in ("nosuch.py", "nosuch/folder", "nosuch.py:1-3"):
         with pytest.raises(InvalidArgumentError, match="is or was in this project"):
             ask_history(project, missing, 5)
+
+
+def test_a_path_into_a_member_is_asked_of_that_one(repository: Repository, project: Project) -> None:
+    other = Repository(repository.root.parent / "till")
+    other.commit("Open the till", client=FETCH)
+    other.commit("Close the till", client=RETRIED)
+    with contextlib.closing(Engine()) as engine:
+        workspace = engine.workspace(repository.root.parent)
+        assert workspace is not None
+        workspace.update()
+        for each in projects_of(workspace).values():
+            each.history.wait(CancelToken(), lambda _: None)
+        for path in ("till/client.py:1-2", "./till/client.py:1-2", f"{other.root}/client.py:1-2"):
+            found = ask_history(workspace, path, 5).found
+            assert {each.project for each in found} == {"till"}
 
 
 @pytest.mark.parametrize("question", ["zzqqxx", "why was the mortgage rate raised"])

@@ -5,22 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import groupby, islice
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.languages import language_of
-from findspot.core.model import Corpus, Query, Skip, SkipReason, SourceFile, Stamp
-from findspot.core.paths import Roots, absolute, is_secret_path
+from findspot.core.model import Query, Skip, SkipReason
+from findspot.core.paths import absolute
 from findspot.core.settings import DiscoverSettings
-from findspot.discover.checkouts import GIT
-from findspot.discover.walk import Discovery, look, walk
+from findspot.discover.named_files import MOST_BYTES, files_at, is_below, unrestricted
 from findspot.graph import Graph
 from findspot.rank.roles import is_test
 from findspot.search.freshness import Disk, Listed
@@ -43,8 +39,6 @@ if TYPE_CHECKING:
 
 _MOST_RANKED = 100
 _ALIKE = 5  # places in the order by meaning that say little about which of two is better
-_MOST_BYTES = 1 << 30
-_UNPUBLISHED = Discovery(skips=[Skip("", SkipReason.VANISHED)])
 _FLAG: dict[str, Any] = {"is_flag": True}
 _NUMBER: dict[str, Any] = {"type": click.IntRange(0), "default": 0}
 _FILTER: dict[str, Any] = {"multiple": True}
@@ -186,32 +180,16 @@ class _Files:
         published: IndexReader | None,
     ) -> None:
         self.prefix, self.is_published = prefix, published is not None
-        roots, settings = project.roots, project.settings.discover
-        free = replace(
-            settings, include=("**/*",), exclude=(), respect_gitignore=False, build_folders=True,
-            max_file_bytes=_MOST_BYTES,
-        )  # fmt: skip
-        settings = free if given["unrestricted"] else settings
-        self.disk = published.disk if published else Disk(roots, _MOST_BYTES, settings.secret_scan)
-        self.complaints: list[str] = []
-        """What was asked for and cannot be searched."""
-        found = walk(roots, settings) if published is None else Discovery()
-        files: Sequence[Listed] = published.snapshot.files.files if published else found.files
-        listed = {file.path: file for file in files}
-        chosen: dict[str, Listed] = {}
+        settings = project.settings.discover
+        settings = unrestricted(settings) if given["unrestricted"] else settings
+        self.disk = published.disk if published else Disk(project.roots, MOST_BYTES, settings.secret_scan)
+        files, failed = _indexed(published, wanted) if published else _on_disk(project, wanted, settings)
+        chosen = {file.path: file for file in files}
         for place in wanted:
-            inside = {path: file for path, file in listed.items() if _is_below(path, place)}
-            failed = [skip for skip in found.skips if skip.reason is SkipReason.UNREADABLE]
-            if place and not inside:  # what is named is searched, as by ripgrep, unless it must not be
-                named = _named(roots, place, free) if published is None else _UNPUBLISHED
-                inside = {file.path: file for file in named.files}
-                failed = [] if inside else [replace(skip, path=place) for skip in named.skips[:1]]
-            if place in inside and isinstance(left_out := self.disk.lines(inside[place]), Skip):
-                failed = [left_out] * (left_out.reason is not SkipReason.EMPTY)
-            self.complaints += [
-                f"{prefix}{_complaint(skip)}" for skip in failed if _is_below(skip.path, place)
-            ]
-            chosen |= inside
+            if place in chosen and isinstance(left_out := self.disk.lines(chosen[place]), Skip):
+                failed += [left_out] * (left_out.reason is not SkipReason.EMPTY)
+        self.complaints = [f"{prefix}{_complaint(skip)}" for skip in failed]
+        """What was asked for and cannot be searched."""
         self.listed = _fitting(project, chosen, _passed_on(given, _FILTER))
         self.partial = set(self.listed)
         """What ripgrep must not read itself: secrets may be in it."""
@@ -239,19 +217,19 @@ def _fitting(project: Project, files: dict[str, Listed], filters: list[str]) -> 
     return {path: files[path] for path in sorted(files) if path in fitting}
 
 
-def _named(roots: Roots, place: str, settings: DiscoverSettings) -> Discovery:
-    """Return what is at a path, also where its name alone would leave it out, as `app.log`."""
-    found = look(roots, place, settings)
-    path = Path(*roots.holding(place))
-    denied = found.skips[:1] if found.skips and found.skips[0].reason is SkipReason.DENIED else []
-    private = is_secret_path(place) or GIT in place.split("/") or any(skip.detail for skip in denied)
-    if denied and not private and path.is_file():
-        found.files.append(SourceFile(place, Corpus.CODE, language_of(place), *Stamp.of(path.lstat())))
-    return found
+def _on_disk(
+    project: Project, places: Sequence[str], settings: DiscoverSettings
+) -> tuple[Sequence[Listed], list[Skip]]:
+    found = files_at(project.roots, places, settings)
+    return found.files, found.skips
 
 
-def _is_below(path: str, place: str | None) -> bool:
-    return not place or f"{path}/".startswith(f"{place}/")
+def _indexed(published: IndexReader, places: Sequence[str]) -> tuple[Sequence[Listed], list[Skip]]:
+    """Return the files of a published index at or below some places, and what is not in it."""
+    every = published.snapshot.files.files
+    below = {place: [file for file in every if is_below(file.path, place)] for place in places}
+    missing = [Skip(place, SkipReason.VANISHED) for place, files in below.items() if place and not files]
+    return [file for files in below.values() for file in files], missing
 
 
 def _complaint(skip: Skip) -> str:
