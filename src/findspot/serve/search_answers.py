@@ -54,17 +54,20 @@ _quoted = json.encoder.encode_basestring
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     """Return the structured answer for an assistant; where nothing fits, it says so first."""
     first = {"warning": NOTHING_FITS} if results.nothing_fits else {}
-    answer: dict[str, Any] = {
-        "results": [lean_result(hit, code=place < shown.with_code) for place, hit in enumerate(shown.hits)],
+    listed = [lean_result(hit, code=place < shown.with_code) for place, hit in enumerate(shown.hits)]
+    answer = {"results": listed, **_about(results), **_known(more=_more(results, shown))}
+    return first | answer | _known(suggestions=_suggestions(results)) | _warning(results)
+
+
+def _about(results: Results) -> dict[str, Any]:
+    """Return what an answer says of a search as a whole."""
+    return {
         "totalResults": results.total,
         "searchTimeMs": round(results.elapsed_ms, 1),
         "query": results.query,
         "searchMode": results.mode.value,
         **assistance_object(results),
-        **_known(more=_more(results, shown), suggestions=_suggestions(results)),
     }
-    warning = " ".join(filter(None, (first.get("warning"), results.warning)))
-    return first | answer | ({"warning": warning} if warning else {})
 
 
 def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
@@ -103,16 +106,8 @@ def reference_line(place: CodeReference) -> str:
 
 def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """Return the answer with every field that the specifications of `search_code` and `search_docs` name."""
-    answer = {
-        "results": [_full_result(hit, corpus) for hit in hits],
-        "totalResults": results.total,
-        "searchTimeMs": round(results.elapsed_ms, 1),
-        "query": results.query,
-        "searchMode": results.mode.value,
-        **assistance_object(results),
-        **_known(suggestions=_suggestions(results)),
-    }
-    return answer | _warning(results)
+    answer = {"results": [_full_result(hit, corpus) for hit in hits], **_about(results)}
+    return answer | _known(suggestions=_suggestions(results)) | _warning(results)
 
 
 def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:

@@ -206,8 +206,7 @@ def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limi
     if reply.json:
         output.emit(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
         return
-    if answer.query.warning:
-        output.warn(answer.query.warning)
+    output.warn(answer.query.warning)
     for result in answer.results:
         output.line(f"{result.doc_id}  {result.score:.2f}", bold=True)
         for excerpt in result.highlights:

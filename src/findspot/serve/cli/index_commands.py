@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,13 +23,7 @@ from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import IndexUnaskedError, LargeProjectError
-from findspot.serve.cli.interaction import (
-    agreed,
-    can_ask,
-    confirm,
-    shown_progress,
-    stoppable,
-)
+from findspot.serve.cli.interaction import agreed, can_ask, confirm, shown_progress, stoppable
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.remote_terminal import remote_terminal
@@ -39,6 +33,8 @@ from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, 
 
 if TYPE_CHECKING:
     from findspot.project import Project
+
+T = TypeVar("T")
 
 _LOOK_S = 0.5
 _FIRST_LOOK_S = 0.05
@@ -154,15 +150,7 @@ def index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool)
             output.note(f"  {name}  {status.project_path}")
         if can_ask():
             confirm("Index all of them?", yes, reply)
-    with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
-        try:
-            report = workspace.update(force=force, allow_large=yes, progress=progress, cancel=cancel)
-        except FileLimitError as large:
-            confirm(large.user_message, yes, reply, unasked=LargeProjectError)
-            report = workspace.update(force=force, allow_large=True, progress=progress, cancel=cancel)
-        if remote_terminal() is None:  # else the resident process goes on
-            for project in projects_of(workspace).values():
-                project.history.wait(cancel, progress)
+    report = _run(workspace, reply, force=force, yes=yes)
     known.note(workspace)
     if reply.json:
         output.emit(report_object(report, forced=force) | {"members": list(workspace.members)})
@@ -335,14 +323,13 @@ def open_index(
 
 def _begin_first(project: Project, first: FirstIndex, reply: Reply) -> None:
     """Begin to index, after the questions that `findspot index` asks, and wait for what can answer."""
+
+    def begin(allow_large: bool) -> None:
+        first.begin(allow_large=allow_large)
+        _watched(first, reply, first.wait_for_first)
+
     _agree_to_begin(project, reply, yes=False)
-    try:
-        first.begin(allow_large=False)
-        _watched(first, reply, first.wait_for_first)
-    except FileLimitError as large:
-        confirm(large.user_message, False, reply, unasked=LargeProjectError)
-        first.begin(allow_large=True)
-        _watched(first, reply, first.wait_for_first)
+    _of_any_size(begin, reply, yes=False)
 
 
 def _watched(first: FirstIndex, reply: Reply, wait: Callable[[], object]) -> None:
@@ -358,11 +345,7 @@ def update_project(
 ) -> IndexReport:
     """Run the update; ask first about a home folder, a published index, and a project over `maxFiles`."""
     _agree_to_begin(project, reply, yes=yes, force=force)
-    try:
-        return _run(project, reply, force=force, allow_large=yes, still_wanted=still_wanted)
-    except FileLimitError as large:
-        confirm(large.user_message, yes, reply, unasked=LargeProjectError)
-        return _run(project, reply, force=force, allow_large=True, still_wanted=still_wanted)
+    return _run(project, reply, force=force, yes=yes, still_wanted=still_wanted)
 
 
 def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = False) -> None:
@@ -375,14 +358,25 @@ def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = 
         offer_published(project)
 
 
-def _run(
-    project: Project, reply: Reply, *, force: bool, allow_large: bool, still_wanted: bool
-) -> IndexReport:
-    with stoppable(still_wanted=still_wanted) as cancel, shown_progress(quiet=reply.json) as progress:
-        report = project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
-        if remote_terminal() is None:  # else the resident process goes on
-            project.history.wait(cancel, progress)
-        return report
+def _run(asked: Asked, reply: Reply, *, force: bool, yes: bool, still_wanted: bool = False) -> IndexReport:
+    def update(allow_large: bool) -> IndexReport:
+        with stoppable(still_wanted=still_wanted) as cancel, shown_progress(quiet=reply.json) as progress:
+            report = asked.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+            if remote_terminal() is None:  # else the resident process goes on
+                for project in projects_of(asked).values():
+                    project.history.wait(cancel, progress)
+            return report
+
+    return _of_any_size(update, reply, yes=yes)
+
+
+def _of_any_size(work: Callable[[bool], T], reply: Reply, *, yes: bool) -> T:
+    """Do the work; where a project is over `maxFiles`, ask first whether that is allowed."""
+    try:
+        return work(yes)
+    except FileLimitError as large:
+        confirm(large.user_message, yes, reply, unasked=LargeProjectError)
+        return work(True)
 
 
 def offer_published(project: Project) -> None:

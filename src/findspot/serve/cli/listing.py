@@ -62,8 +62,7 @@ def show_results(results: Results, files: Mapping[str, Path], *, first: int = 1,
 
 def show_notes(results: Results) -> None:
     """Print what a reader should know about the results, to standard error: after them, never between."""
-    if results.warning:
-        output.warn(results.warning)
+    output.warn(results.warning)
     if results.hits:
         output.note(output.count(len(results.hits), "result"), dim=True)
     else:

@@ -186,6 +186,11 @@ def update_option(command: Command) -> Command:
     )(command)
 
 
+def asking(command: Command) -> Command:
+    """Add what every question to an index takes: `--project`, `--update`, `--json` and `-v`."""
+    return project_option(update_option(common(command)))
+
+
 def yes_option(command: Command) -> Command:
     return click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")(command)
 

@@ -91,8 +91,10 @@ def note(text: str, **style: Any) -> None:
         click.echo(paint(clean(text), sys.stderr, **style), err=True, color=True)
 
 
-def warn(text: str) -> None:
-    note(f"warning: {text}", fg="yellow")
+def warn(text: str | None) -> None:
+    """Print a warning, if there is one."""
+    if text:
+        note(f"warning: {text}", fg="yellow")
 
 
 def paint(text: str, stream: TextIO, **style: Any) -> str:

@@ -29,11 +29,11 @@ from findspot.serve.cli.options import (
     Choice,
     Group,
     Reply,
+    asking,
     common,
     limit_option,
     path_or_project,
     project_option,
-    update_option,
     yes_option,
 )
 from findspot.serve.cli.project_choice import (
@@ -111,11 +111,9 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
 
 @click.command()
 @click.argument("pattern", metavar="GLOB")
-@project_option
 @limit_option(100_000, None, "Files")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Files to skip. Default: none.")
-@update_option
-@common
+@asking
 def files(
     reply: Reply, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool
 ) -> None:
@@ -130,8 +128,7 @@ def files(
     if reply.json:
         output.emit(warned({"matches": shown, "totalMatches": len(matching)}, warning))
         return
-    if warning:
-        output.warn(warning)
+    output.warn(warning)
     for path in shown:
         output.line(path)
     if not shown:

@@ -18,10 +18,11 @@ from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, matching, out
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.serve import shapes
+from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Reply, common, project_option, yes_option
+from findspot.serve.cli.options import Reply, common, option_of, project_option, yes_option
 from findspot.serve.cli.project_choice import open_project
 
 if TYPE_CHECKING:
@@ -37,20 +38,8 @@ _MOST_DIRTY = 3
 @click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's.")
 @click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout.")
 @click.option("--allow-dirty", is_flag=True, help="Publish although files differ from the commit.")
-@click.option(
-    "--keep-days",
-    type=click.IntRange(1),
-    default=KEEP_DAYS,
-    metavar="N",
-    help=f"Remove versions that are older. Default: {KEEP_DAYS}.",
-)
-@click.option(
-    "--keep",
-    type=click.IntRange(1),
-    default=KEEP_VERSIONS,
-    metavar="N",
-    help=f"Versions to keep per branch. Default: {KEEP_VERSIONS}.",
-)
+@option_of("keep_days", count("Remove versions that are older", 1, default=KEEP_DAYS), metavar="N")
+@option_of("keep", count("Versions to keep per branch", 1, default=KEEP_VERSIONS), metavar="N")
 @click.option(
     "--ray", metavar="ADDRESS", help="Read, cut and embed on a Ray cluster: ray://HOST:PORT, or local."
 )

@@ -24,17 +24,7 @@ from findspot.serve.arguments import CONTEXT_TOKENS, DEPTH, FOLLOWED, RESEARCH, 
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import (
-    Choice,
-    Command,
-    Reply,
-    common,
-    joined,
-    option_of,
-    options_of,
-    project_option,
-    update_option,
-)
+from findspot.serve.cli.options import Choice, Command, Reply, asking, joined, option_of, options_of
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.research_answers import (
     fitted_findings,
@@ -68,9 +58,7 @@ def _limits(command: Command) -> Command:
 @options_of(RESEARCH)
 @_limits
 @depth_option()
-@project_option
-@update_option
-@common
+@asking
 def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
     """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
 
@@ -93,9 +81,7 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @click.argument("name", metavar="PATH" if aim is Aim.IMPORTERS else "NAME")
     @_limits
     @depth_option(depth)
-    @project_option
-    @update_option
-    @common
+    @asking
     def verb(reply: Reply, name: str, **options: Any) -> None:
         _answer(reply, relation=aim, symbol=name, **options)
 
@@ -123,9 +109,7 @@ _subject = click.argument("name", required=False, metavar="[NAME|FILE]")
 @_since
 @_limits
 @depth_option()
-@project_option
-@update_option
-@common
+@asking
 def impact(reply: Reply, name: str | None, **options: Any) -> None:
     """Show what depends on NAME or FILE; without either, on what the working tree changes."""
     _answer(reply, relation=Aim.IMPACT, symbol=name or "", **options)
@@ -134,9 +118,7 @@ def impact(reply: Reply, name: str | None, **options: Any) -> None:
 @click.command()
 @_subject
 @_since
-@project_option
-@update_option
-@common
+@asking
 def tests(reply: Reply, name: str | None, **options: Any) -> None:
     """Show the tests most likely to notice a change of NAME or FILE; without either, of the working tree."""
     _answer(reply, relation=Aim.TESTS, symbol=name or "", **options)
@@ -159,8 +141,7 @@ def _answer(
         with stoppable() as cancel:
             findings = index.asked.research(replace(inquiry, under=index.under), cancel=cancel)
         findings = replace(findings, warning=index.warning(findings.warning))
-    if findings.warning:
-        output.warn(findings.warning)
+    output.warn(findings.warning)
     if reply.json:
         output.emit(fitted_findings(findings, max_tokens, full="question" not in asked))
     elif findings.unknown:
@@ -173,9 +154,7 @@ def _answer(
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@project_option
-@update_option
-@common
+@asking
 def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
     """Show what FILE defines, nested as it is written, with its lines."""
     with open_index(project, reply, update=update) as index:
@@ -186,8 +165,7 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
             if reader.snapshot.files.find(inside) is None:
                 raise FileNotIndexedError(path)
             definitions = Graph(reader.snapshot).outline(inside)
-    if behind:
-        output.warn(behind)
+    output.warn(behind)
     if reply.json:
         output.emit(warned({"path": path, "outline": [outline_object(item) for item in definitions]}, behind))
         return
@@ -212,17 +190,14 @@ def _show_outline(item: Outline, depth: int) -> None:
 
 @click.command(name="map")
 @option_of("depth", DEPTH, default=_MAP_DEPTH, help="How many levels of folders make a module.")
-@project_option
-@update_option
-@common
+@asking
 def map_(reply: Reply, depth: int, project: str | None, update: bool) -> None:
     """Show the modules of a project in layers, and what depends on what."""
     with open_index(project, reply, update=update) as index:
         with index.project.reader() as reader:
             modules = map_project(reader.snapshot, depth, index.under)
         warning = index.warning()
-    if warning:
-        output.warn(warning)
+    output.warn(warning)
     if reply.json:
         output.emit(warned(module_map_object(modules), warning))
     else:
@@ -256,9 +231,7 @@ _tokens = option_of("max_tokens", CONTEXT_TOKENS, default=DEFAULT_TOKENS)
 @click.argument("words", nargs=-1, metavar="[SIGNAL]...")
 @click.option("--diff", metavar="REV|worktree", help="What changed since a revision, or is not committed.")
 @_tokens
-@project_option
-@update_option
-@common
+@asking
 def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any) -> None:
     """Show what SIGNAL needs next: where to change, what relies on it, which tests to run.
 
@@ -282,9 +255,7 @@ def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any
 @click.command()
 @click.argument("commits", required=False, metavar="[BASE..HEAD]")
 @_tokens
-@project_option
-@update_option
-@common
+@asking
 def review(reply: Reply, commits: str | None, **options: Any) -> None:
     """Print what a reviewer should look at besides the diff, as Markdown for a comment.
 

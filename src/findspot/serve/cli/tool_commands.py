@@ -159,8 +159,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     if reply.json:
         output.emit(tool_results_object(results))
         return
-    if results.warning:
-        output.warn(results.warning)
+    output.warn(results.warning)
     for tool in results.tools:
         _show_line(tool)
     if results.message:
@@ -186,8 +185,7 @@ def show(reply: Reply, name: str, project: str | None) -> None:
     if reply.json:
         output.emit(value)
         return
-    if warning:
-        output.warn(warning)
+    output.warn(warning)
     output.line(tool.name, bold=True)
     access = value["access"]
     call = f"findspot tools call {tool.name} --args JSON" if access["state"] == "ready" else access["reason"]

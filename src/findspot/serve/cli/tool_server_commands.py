@@ -274,27 +274,26 @@ def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
     return InvalidArgumentError(f"There is no server or tool '{name}'.", hint=hint)
 
 
-@click.command("enable")
-@click.argument("name", metavar="SERVER[__TOOL]")
-@_user_option
-@project_option
-@common
-def enable(reply: Reply, name: str, user: bool, project: str | None) -> None:
-    """Enable a server, or one tool such as `github__create_issue`."""
-    _choose(reply, name, project, user=user, enabled=True)
+def _switch(command: str, about: str) -> click.Command:
+    """Return the command that enables or disables."""
+
+    @click.command(command, help=about)
+    @click.argument("name", metavar="SERVER[__TOOL]")
+    @_user_option
+    @project_option
+    @common
+    def switch(reply: Reply, name: str, user: bool, project: str | None) -> None:
+        _choose(reply, name, project, user=user, enabled=command == "enable")
+
+    return switch
 
 
-@click.command("disable")
-@click.argument("name", metavar="SERVER[__TOOL]")
-@_user_option
-@project_option
-@common
-def disable(reply: Reply, name: str, user: bool, project: str | None) -> None:
-    """Disable a server, or one tool: it is not started, found or called.
-
-    The choice is stored for you alone, and holds for this project unless --user is given.
-    """
-    _choose(reply, name, project, user=user, enabled=False)
+enable = _switch("enable", "Enable a server, or one tool such as `github__create_issue`.")
+disable = _switch(
+    "disable",
+    "Disable a server, or one tool: it is not started, found or called.\n\n"
+    "The choice is stored for you alone, and holds for this project unless --user is given.",
+)
 
 
 @click.command("allow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from findspot.core.model import IndexReport
 from findspot.dependencies.project_dependencies import list_dependencies, summary
 from findspot.serve.arguments import CONFIRM, PROJECT, Schema, flag, text
 from findspot.serve.mcp.target import (
@@ -70,6 +71,11 @@ async def overlaps(call: Call, target: Target) -> list[str | None]:
     return [enclosing, await call.quick(lambda engine: overlap_note(engine, target.asked))]
 
 
+async def _indexed(call: Call, target: Target, values: dict[str, Any], report: IndexReport) -> Answer:
+    notes = [*settings_notes(target.asked.settings), *report.notes]
+    return Answer(warned(values, *await overlaps(call, target), *notes))
+
+
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
     project, confirmed = target.asked, arguments["confirm"]
@@ -82,9 +88,7 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
-    return Answer(
-        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
-    )
+    return await _indexed(call, target, values, report)
 
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
@@ -94,9 +98,7 @@ async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     await agree_to_folder(call, project, about, confirmed=confirmed)
     report = await index(call, project, about, force=force, confirmed=confirmed)
     values = report_object(report, forced=force)
-    return Answer(
-        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
-    )
+    return await _indexed(call, target, values, report)
 
 
 CREATE_INDEX = Tool(
@@ -141,9 +143,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     await agree(call, rebuild_question(project), about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
-    return Answer(
-        warned(values, *await overlaps(call, target), *settings_notes(project.settings), *report.notes)
-    )
+    return await _indexed(call, target, values, report)
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
