@@ -13,7 +13,7 @@ from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.core.model import ChunkType
 from findspot.core.paths import expanded
 from findspot.serve import shapes
-from findspot.serve.arguments import CHUNKS
+from findspot.serve.arguments import CHUNKS, count
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
 from findspot.serve.cli.options import (
@@ -21,7 +21,6 @@ from findspot.serve.cli.options import (
     Group,
     Reply,
     common,
-    limit_option,
     option_of,
     options_of,
     path_or_project,
@@ -197,7 +196,7 @@ def add(
 @documents.command("search")
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_index_option
-@limit_option(1000, 10, "Results", "-k", "--k")
+@option_of("limit", count("Results to show", 1, 1000, default=10), "-n", "-k", "--k")
 @common
 def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limit: int) -> None:
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.serve.arguments import Schema
 from findspot.serve.cli import output
 from findspot.serve.cli.remote_terminal import remote_terminal
+
+if TYPE_CHECKING:
+    from findspot.serve.arguments import Schema
 
 Command = Callable[..., Any]
 
@@ -93,23 +95,6 @@ class Group(click.Group):
             formatter.write_dl(
                 [(name, command.get_short_help_str(_UNCUT)) for name, command in commands if command]
             )
-
-
-def limit_option(
-    most: int, default: int | None, what: str, *names: str, **settings: Any
-) -> Callable[[Command], Command]:
-    """Let `-n` and `--limit` say how many results to show; the command receives `limit`."""
-    usual = "all" if default is None else default
-    return click.option(
-        "-n",
-        "--limit",
-        *names,
-        "limit",
-        type=click.IntRange(1, most, **settings),
-        default=default,
-        metavar="N",
-        help=f"{what} to show, 1 to {most:,}. Default: {usual}.",
-    )
 
 
 _RANGES: dict[str, Any] = {"integer": click.IntRange, "number": click.FloatRange}

@@ -21,6 +21,7 @@ from findspot.discover.members import DEPTH, projects_in
 from findspot.engine import Engine
 from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
+from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.index_commands import open_index
@@ -31,7 +32,7 @@ from findspot.serve.cli.options import (
     Reply,
     asking,
     common,
-    limit_option,
+    option_of,
     path_or_project,
     project_option,
     yes_option,
@@ -111,8 +112,8 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
 
 @click.command()
 @click.argument("pattern", metavar="GLOB")
-@limit_option(100_000, None, "Files")
-@click.option("--offset", type=click.IntRange(0), default=0, help="Files to skip. Default: none.")
+@option_of("limit", count("Files to show. Default: all", 1, 100_000), "-n")
+@option_of("offset", count("Files to skip. Default: none", 0, default=0))
 @asking
 def files(
     reply: Reply, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool

@@ -16,7 +16,7 @@ from findspot.core.model import Assistance, Corpus, words_of
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.serve import activity
-from findspot.serve.arguments import CODE_ONLY, SEARCH
+from findspot.serve.arguments import CODE_ONLY, SEARCH, count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import OpenIndex, open_index
 from findspot.serve.cli.interaction import shown_progress, stoppable
@@ -26,7 +26,6 @@ from findspot.serve.cli.options import (
     Reply,
     common,
     joined,
-    limit_option,
     option_of,
     options_of,
     project_option,
@@ -195,7 +194,7 @@ def _print(text: str, form: str | None) -> None:
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION... | PATH[:LINES] | SYMBOL")
-@limit_option(MAX_LIMIT, DEFAULT_LIMIT, "Commits")
+@option_of("limit", count("Commits to show", 1, MAX_LIMIT, default=DEFAULT_LIMIT), "-n")
 @project_option
 @common
 def history(reply: Reply, words: Sequence[str], limit: int, project: str | None) -> None:

@@ -30,10 +30,11 @@ from findspot.door import pipe
 from findspot.door.address import IN_PROCESS_VARIABLE, reason_for_none, service_folder
 from findspot.door.connection import ask
 from findspot.serve import activity
+from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Choice, Command, Group, Reply, common, toolsets_option
+from findspot.serve.cli.options import Choice, Command, Group, Reply, common, option_of, toolsets_option
 from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import activity_object, summary_object
@@ -180,9 +181,7 @@ def gateway(*, start: Callable[[Terms], None]) -> None:
 
 @click.command()
 @click.argument("path", required=False)
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Port to serve at. Default: 8766, or a free one."
-)
+@option_of("port", count("Port to serve at. Default: 8766, or a free one", 0, 65_535))
 @click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 def ui(path: str | None, port: int | None, no_open: bool) -> None:
     """Open a page in the browser: search, projects, what an index holds, and tools.
@@ -234,7 +233,7 @@ def leading_to(address: str) -> Iterator[Path]:
 
 
 @click.command()
-@click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, help="Lines. Default: 50.")
+@option_of("lines", count("Lines to show", 1, 1_000_000, default=50), "-n")
 @click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
 @click.option("--level", type=Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
@@ -312,9 +311,7 @@ def stats(reply: Reply, days: int | None) -> None:
 
 
 @click.command("activity")
-@click.option(
-    "-n", "--limit", type=click.IntRange(1), default=20, metavar="N", help="Questions to show. Default: 20."
-)
+@option_of("limit", count("Questions to show", 1, default=20), "-n")
 @click.option("--client", metavar="NAME", help="Only questions of this client.")
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 @click.option("--clear", is_flag=True, help="Delete the record.")

@@ -17,7 +17,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import parse_json, read_named, reason
 from findspot.core.paths import expanded
 from findspot.serve.activity import COMMAND_LINE, log_call
-from findspot.serve.arguments import TOOLS
+from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import agreed, can_ask, confirm, prompt
@@ -76,12 +76,7 @@ for _command in (add, list_, remove, enable, disable, allow, login, logout):
 @click.option("--dtype", metavar="fp32|fp16|q8", help="Precision of the stored vectors. Default: fp16.")
 @click.option("--no-embeddings", is_flag=True, help="Store no vectors: search by keywords and patterns only.")
 @click.option("--force", is_flag=True, help="Ask every server again, and replace a damaged index.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    metavar="S",
-    help="Seconds to wait per server. Default: 30.",
-)
+@option_of("timeout", argument("number", "Seconds to wait per server. Default: 30", minimum=0.1))
 @click.option(
     "--follow/--no-follow",
     default=None,
@@ -198,9 +193,7 @@ def show(reply: Reply, name: str, project: str | None) -> None:
 
 
 @tools.command("log")
-@click.option(
-    "-n", "--limit", type=click.IntRange(1), default=20, metavar="N", help="Calls to show. Default: 20."
-)
+@option_of("limit", count("Calls to show", 1, default=20), "-n")
 @click.option("--server", metavar="NAME", help="Only calls to this server.")
 @click.option("--clear", is_flag=True, help="Delete the log.")
 @common

@@ -13,9 +13,10 @@ import click
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.paths import home_folder
 from findspot.core.progress import CancelToken
+from findspot.serve.arguments import argument
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, stoppable
-from findspot.serve.cli.options import Reply, common, did_you_mean, project_option
+from findspot.serve.cli.options import Reply, common, did_you_mean, option_of, project_option
 from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import fields_of
@@ -394,13 +395,7 @@ _PATIENCE_S = 300.0
 @click.command("login")
 @click.argument("server")
 @click.option("--no-browser", is_flag=True, help="Only print the address to open.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=_PATIENCE_S,
-    metavar="S",
-    help=f"Seconds to wait for you. Default: {_PATIENCE_S:.0f}.",
-)
+@option_of("timeout", argument("number", "Seconds to wait for you", minimum=1, default=_PATIENCE_S))
 @project_option
 @common
 def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, project: str | None) -> None:
