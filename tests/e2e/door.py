@@ -48,6 +48,13 @@ def post(address: str, message: Any = HELLO, **headers: str) -> http.client.HTTP
     return request(address, "POST", body, **headers)
 
 
+def message_in(body: bytes) -> dict[str, Any]:
+    """The one message of a response, in JSON or as the last event of a stream."""
+    events = [line[5:] for line in body.splitlines() if line.startswith(b"data:") and line[5:].strip()]
+    message: dict[str, Any] = json.loads(events[-1] if events else body)
+    return message
+
+
 class Door:
     """A server that has been started, and its standard error."""
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.door import HELLO, opened, post, serving
+from e2e.door import HELLO, message_in, opened, post, serving
 from e2e.harness import PATIENCE_S, Connection
 from e2e.wire import Wire
 
@@ -40,13 +40,6 @@ def call(number: int, query: str) -> dict[str, Any]:
     arguments = {"query": query, "limit": 1, "mode": "keyword"}
     params = {"name": "search_code", "arguments": arguments}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-
-
-def message_in(body: bytes) -> dict[str, Any]:
-    """The one message of a response, in JSON or as the last event of a stream."""
-    events = [line[5:] for line in body.splitlines() if line.startswith(b"data:") and line[5:].strip()]
-    message: dict[str, Any] = json.loads(events[-1] if events else body)
-    return message
 
 
 def alive(address: str, session: dict[str, str]) -> None:

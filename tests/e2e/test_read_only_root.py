@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.door import HELLO, post, request
+from e2e.door import HELLO, message_in, post, request
 from e2e.harness import COMMAND, PATIENCE_S, environment
 from e2e.sample import make_sample
-from e2e.test_http_abuse import message_in
 
 TOKEN, SHOP, COMMIT = "token-of-the-pod", "github.com/acme/shop", "ab" * 20
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "kubernetes.yaml"

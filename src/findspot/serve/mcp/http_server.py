@@ -45,7 +45,6 @@ from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
 from findspot.serve.mcp.framing import read_frame, with_whole_characters
-from findspot.serve.mcp.http_answers import sending
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
@@ -292,9 +291,6 @@ class Backend:
                 scope[IN_SCOPE] = await to_thread.run_sync(self._located, grant)
         if scope["path"] not in (PATH, f"{PATH}/"):
             await Response("Not Found", 404)(scope, receive, send)
-        elif scope["method"] == "POST":
-            with sending(send) as send_answer:
-                await self._sessions.handle_request(scope, receive, send_answer)
         elif scope["method"] == "GET":
             await self._listen(scope, receive, send)
         else:
