@@ -17,9 +17,10 @@ from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from findspot.catalogue.server_process import SESSION_ENDED, readable
+from findspot.catalogue.server_process import SESSION_ENDED
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.errors import FindspotError, first_cause
+from findspot.text.json_text import readable
 
 _HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
 """The SDK's own limits: a server may hold a stream of answers open for long."""

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from findspot.core.platforms import resolved
+from findspot.text.json_text import readable
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -50,17 +50,6 @@ _SHOWN_CHARS = 300
 _EXIT_PATIENCE_S = 2.0
 """For a server to end after its input was closed, and again after SIGTERM."""
 _POLL_S = 0.01
-
-_ESCAPE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
-)
-"""An escape in JSON; the group is half of a character, which programs leave that cut a text inside it."""
-
-
-def readable(message: bytes) -> bytes:
-    """Return a message as the SDK can read it: halves of characters are replaced by U+FFFD."""
-    text = message.decode("utf-8", "replace").encode()
-    return _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], text)
 
 
 class ProcessNotes:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFoundError
-from findspot.core.files import read_json
+from findspot.core.files import read_json, state_of
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
@@ -126,7 +126,7 @@ class Grants:
     def __init__(self, fixed: Sequence[Grant] = (), file: Path | None = None) -> None:
         self._fixed = tuple(fixed)
         self._file = file
-        self._stamp = _stamp(file)
+        self._stamp = state_of(file) if file else None
         self._issuer: Issuer | None = None
         self._take(read_access(file) if file else AccessFile())
 
@@ -161,7 +161,7 @@ class Grants:
 
     def _refresh(self) -> None:
         """Read the file again if it changed; while it cannot be read, none of its tokens is accepted."""
-        if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
+        if self._file is None or (stamp := state_of(self._file)) == self._stamp:
             return
         self._stamp = stamp
         try:
@@ -247,14 +247,6 @@ def _ids_of(path: Path) -> tuple[str, str]:
 
 def _digest(token: bytes) -> bytes:
     return hashlib.sha256(token).digest()
-
-
-def _stamp(file: Path | None) -> tuple[int, ...] | None:
-    try:
-        status = file.stat() if file else None
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _invalid(file: Path, what: str) -> InvalidArgumentError:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
 from pydantic import ValidationError
 
+from findspot.text.json_text import readable
+
 BATCH_VERSION = "2025-03-26"
 """The one version of the protocol that has batches."""
-
-_ESCAPES = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a surrogate pair
-    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-    rb"|\\.",
-    re.DOTALL,
-)
-_REPLACEMENT = rb"\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +42,8 @@ def read_frame(line: bytes, *, batches: bool) -> Frame:
             return Frame((message,))
     except ValidationError:
         pass  # looked at more closely below
-    text = with_whole_characters(line.decode("utf-8", "replace").encode())
     try:
-        value = json.loads(text)
+        value = json.loads(readable(line))
     except json.JSONDecodeError as error:
         return _unreadable(str(error))
     except RecursionError:
@@ -59,17 +51,6 @@ def read_frame(line: bytes, *, batches: bool) -> Frame:
     except ValueError:
         return _unreadable("a number is too long")
     return _read_batch(value, batches=batches) if isinstance(value, list) else _read_single(value)
-
-
-def with_whole_characters(text: bytes) -> bytes:
-    r"""Replace each half of a surrogate pair in JSON by U+FFFD; the length stays the same.
-
-    JavaScript writes such a half (`\ud83d`) for a string that was cut inside an emoji. It is no text, so
-    parsers refuse the whole message, though the call around it is right.
-    """
-    if b"\\u" not in text:
-        return text
-    return _ESCAPES.sub(lambda escape: _REPLACEMENT if escape["lone"] else escape[0], text)
 
 
 def _unreadable(reason: str) -> Frame:

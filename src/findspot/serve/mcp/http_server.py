@@ -44,12 +44,13 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
-from findspot.serve.mcp.framing import read_frame, with_whole_characters
+from findspot.serve.mcp.framing import read_frame
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
+from findspot.text.json_text import with_whole_characters
 
 _log = get_logger("access")
 

@@ -59,13 +59,13 @@ class Question:
 
 
 Tell = Callable[["Task"], Awaitable[None]]
-"""Told of each new status of a task that its client knows."""
+"""Told of each new status of a task that its client knows; some clients poll instead."""
 
 
 class Task:
     """One piece of work, from its beginning until its result is forgotten."""
 
-    def __init__(self, owner: str | None, ttl_ms: int | None, tell: Tell) -> None:
+    def __init__(self, owner: str | None, ttl_ms: int | None = None, tell: Tell | None = None) -> None:
         self.id = uuid.uuid4().hex
         self.owner = owner
         self.ttl_ms = min(ttl_ms or DEFAULT_TTL_MS, MAX_TTL_MS)
@@ -152,7 +152,7 @@ class Task:
     async def _become(self, status: Status, message: str) -> None:
         self.status, self.message, self.updated = status, message, datetime.now(UTC)
         self.announce()
-        if self.kept:
+        if self.kept and self._tell is not None:
             await self._tell(self)
 
 

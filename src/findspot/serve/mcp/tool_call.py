@@ -230,11 +230,7 @@ class ToolCalls:
         self, context: Context, tool: Tool, client: Client, given: dict[str, Any]
     ) -> Any:
         """Answer, or with the extension answer with a task once the long part begins."""
-
-        async def notify_nobody(_task: Task) -> None:
-            """Clients of the extension poll."""
-
-        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody)
+        task = client.task = Task(owner_of(context, self._tasks))
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
         await _until(task, lambda: task.kept or task.finished)
         return created(task, context) if task.kept else _result(task)
@@ -275,11 +271,7 @@ class ToolCalls:
         self._held = {name: held for name, held in self._held.items() if not held[0].finished}
         if len(self._held) >= _MAX_HELD:
             raise MCPError(types.INTERNAL_ERROR, "Too many calls wait for an answer: answer or cancel them.")
-
-        async def notify_nobody(_task: Task) -> None:
-            """Return at once: the client learns of it when it calls again."""
-
-        task = client.task = Task(client.owner, None, notify_nobody)
+        task = client.task = Task(client.owner)
         task.held = True
         self._held[task.id] = task, client
         return task

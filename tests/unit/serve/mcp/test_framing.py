@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from findspot.serve.mcp.framing import read_frame, with_whole_characters
+from findspot.serve.mcp.framing import read_frame
+from findspot.text.json_text import with_whole_characters
 
 PARSE, REQUEST, PARAMS = -32700, -32600, -32602
 

@@ -8,12 +8,8 @@ import pytest
 from findspot.serve.mcp.tasks import MAX_PER_CLIENT, Status, Task, Tasks, TooManyTasksError
 
 
-async def _untold(_task: Task) -> None:
-    """Tell nobody of changes."""
-
-
 def made(owner: str | None) -> Task:
-    return Task(owner, None, _untold)
+    return Task(owner)
 
 
 async def full(tasks: Tasks, owner: str | None, *, finished: bool) -> list[Task]:
