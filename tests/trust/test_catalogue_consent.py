@@ -17,7 +17,7 @@ from findspot.catalogue.indexfile import INDEX_PATH
 from program import Outcome, Program
 from trust.conftest import MakeFolder, Serve, until
 
-SERVER = Path(__file__).with_name("small_server.py")
+SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
 SECRET = "sesame-opens-everything"
 
 
@@ -29,7 +29,7 @@ class Project:
         self._log = user / "started"
 
     def entry(self, *tools: str, **more: Any) -> dict[str, Any]:
-        return {"command": sys.executable, "args": [str(SERVER), *tools], **more}
+        return {"command": sys.executable, "args": [str(SERVER), "tools", *tools], **more}
 
     def write(self, name: str = ".mcp.json", **servers: Any) -> Path:
         path = self.root / name
@@ -71,7 +71,7 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     refused = project.run("index", "--json")
     assert (refused.code, refused.json["status"]) == (2, "confirmation_required")
     assert "time" in refused.json["question"]
-    assert f"{SERVER} clock" in refused.err, "what would run"
+    assert f"{SERVER} tools clock" in refused.err, "what would run"
     assert {"time", "mail", "  with: KEY=…"} <= set(refused.err.splitlines()), "one server per paragraph"
     assert project.started() == [], "nobody was asked"
     assert project.index("--yes") == {"time": ("indexed", 1), "mail": ("indexed", 1)}

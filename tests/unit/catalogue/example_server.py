@@ -8,6 +8,8 @@ endless          three tools on a list that never ends
 secret           a tool whose description tells the variable TOKEN and the second argument
 silent           never answers
 dying            dies when it is asked for its tools
+tools NAME...    these tools; each start is a line of the file `started` in the home folder. `env` tells the
+                 variables that it got, `banner` greets first, `fail` ends at once, `hang` never answers
 
 On a pipe it needs nothing but Python, so that it starts thirty times faster than a server with the SDK.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -77,6 +80,9 @@ class Example:
             return {"tools": [tool("vast", "boundless " * 1_048_576), *NOTES[:1]]}
         if self.kind == "secret":
             return {"tools": [tool("tell", f"{os.environ.get('TOKEN')} {' '.join(self.arguments)}")]}
+        if self.kind == "tools":
+            about = " ".join(sorted(os.environ)) if "env" in self.arguments else "A tool."
+            return {"tools": [tool(name, about) for name in self.arguments]}
         if self.kind == "changing":
             self.listen()
             return {"tools": [*NOTES[:1], *self.added]}
@@ -118,8 +124,21 @@ async def serve_http(example: Example, port_file: Path) -> None:
     await uvicorn.Server(config).serve(sockets=[listener])
 
 
+def start(names: list[str]) -> None:
+    with Path.home().joinpath("started").open("a") as log:
+        log.write(f"{os.getpid()} {' '.join(names)}\n")
+    if "banner" in names:
+        sys.stdout.write("Welcome to my server!\n{}\n")
+    if "fail" in names:
+        sys.exit("no luck today")
+    if "hang" in names:
+        signal.pause()
+
+
 def main(kind: str, arguments: list[str]) -> None:
     example = Example(kind, arguments)
+    if kind == "tools":
+        start(arguments)
     if kind == "silent":
         sys.stdin.read()
     elif kind == "http":
