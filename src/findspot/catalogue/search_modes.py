@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, SearchStrategy, ranked
 from findspot.catalogue.tool_fields import query_terms
 from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import Request, correct_spelling, everyday_words, read_request
+from findspot.catalogue.tool_requests import Request, everyday_words, read_request
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
@@ -178,15 +178,12 @@ class EmbeddingStrategy(SearchStrategy):
         return found
 
     def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
-        """Return the query as a request, translated where it is not English, misspelt words corrected."""
+        """Return the query as a request, translated where it is not English."""
         if tools.vectors is None or tools.about.provider is None:
             raise NoEmbeddingsError(mode)
         model = self.model_of(tools)
         knows = model.knows if isinstance(model, Lexicon) else lambda _word: False
-        query = everyday_words().translate(query, knows, tools.keywords)
-        return read_request(
-            correct_spelling(query, knows, tools.keywords) if isinstance(model, Lexicon) else query
-        )
+        return read_request(everyday_words().translate(query, knows, tools.keywords))
 
     def likeness(self, request: Request, tools: ToolSet) -> Likeness:
         """Return how like the request each tool is, and other topics are."""

@@ -7,11 +7,9 @@ by another name, also in other languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from itertools import islice
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from findspot.catalogue.tool_fields import query_terms
@@ -169,38 +167,3 @@ def _synonyms(alternatives: Mapping[str, tuple[str, ...]]) -> dict[str, frozense
         own = stem(word)
         synonyms[own] = synonyms.get(own, frozenset()) | {stem(other) for other in others} - {own}
     return {word: others for word, others in synonyms.items() if others}
-
-
-_LONG_WORD = re.compile(r"\b[a-z]{8,40}\b")
-"""Shorter words have neighbours that mean something else (`grated`, `graded`); names begin with a capital."""
-
-_MAX_MISSPELT = 8
-"""A text with more unknown words is in another language, and is not corrected."""
-
-
-def correct_spelling(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """Replace words that neither the model nor any tool knows by similar words that both know."""
-    long_words = dict.fromkeys(_LONG_WORD.findall(query))
-    unknown = (word for word in long_words if not knows(word) and stem(word) not in keywords)
-    corrected = {word: _nearest_word(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
-    return _LONG_WORD.sub(lambda word: corrected.get(word[0], word[0]), query) if corrected else query
-
-
-def _nearest_word(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """Return the similar word that most tools have; the word itself if there is none."""
-    held = [(keywords.document_count(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
-    count, near = max(held, default=(0, word))
-    return near if count else word
-
-
-def _one_slip_away(word: str) -> Iterator[str]:
-    """Yield the words with one letter removed, added or replaced, or two exchanged.
-
-    The first letter stays: hardly anyone gets it wrong.
-    """
-    for position in range(1, len(word) + 1):
-        before, after = word[:position], word[position:]
-        yield before + after[1:]
-        yield before + after[1:2] + after[:1] + after[2:]
-        yield from (before + letter + after[1:] for letter in ascii_lowercase)
-        yield from (before + letter + after for letter in ascii_lowercase)

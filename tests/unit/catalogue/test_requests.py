@@ -9,7 +9,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import MAX_SENTENCES, correct_spelling, everyday_words, read_request
+from findspot.catalogue.tool_requests import MAX_SENTENCES, everyday_words, read_request
 from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
 
@@ -60,36 +60,6 @@ def test_no_query_hangs(unit: str) -> None:
     request = read_request((unit * MAX_QUERY_CHARS)[:MAX_QUERY_CHARS])
     assert len(request.text) <= MAX_QUERY_CHARS
     assert len(request.sentences) <= MAX_SENTENCES
-
-
-SPELT = Bm25.build([{"calculat": 1.0}, {"calculat": 1.0, "calendar": 1.0}, {"calculus": 1.0}])
-
-
-@pytest.mark.parametrize(
-    ("word", "read"),
-    [
-        ("caclulate", "calculate"),
-        ("calculatte", "calculate"),
-        ("calcuxlate", "calculate"),
-        ("calcuate", "calculate"),
-        ("calculus", "calculus"),
-        ("xalculate", "xalculate"),
-        ("caclluate", "caclluate"),
-        ("calendr", "calendr"),
-        ("calendra", "calendar"),
-        ("Caclulate", "Caclulate"),
-        ("zqxjkvbw", "zqxjkvbw"),
-    ],
-)
-def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(word: str, read: str) -> None:
-    assert correct_spelling(f"to {word} it", StaticEmbedder.open().knows, SPELT) == f"to {read} it"
-
-
-def test_a_text_in_another_language_is_left_alone() -> None:
-    slips = ("caclulate", "calculaet", "calculatte", "calcuxlate", "calcuate", "calculte", "calclate")
-    query = " ".join([*slips, "zzqxjkvbw", "calcualte"])
-    read = correct_spelling(query, StaticEmbedder.open().knows, SPELT).split()
-    assert read == ["calculate"] * 7 + ["zzqxjkvbw", "calcualte"]
 
 
 @pytest.mark.parametrize(
