@@ -37,7 +37,7 @@ _TABLES = {
 }
 """Rows of `words` that belong to no commit any more stay behind: nothing is found by them."""
 
-_WEIGHTS = "2.0, 1.5, 1.0, 1.0, 1.0, 2.0"
+WEIGHTS = (2.0, 1.5, 1.0, 1.0, 1.0, 2.0)
 """Of the columns of `words`, chosen with 60 questions about six projects: what changed says as much as the
 message."""
 
@@ -73,7 +73,7 @@ _REMOVAL = re.compile(
 )
 
 
-class _Loaded(NamedTuple):
+class Loaded(NamedTuple):
     """What is kept of all commits, one row for each."""
 
     stamp: str
@@ -84,6 +84,20 @@ class _Loaded(NamedTuple):
     removes: NDArray[np.bool_]
     """Whether its subject speaks of removing something."""
 
+    @classmethod
+    def of(cls, stamp: str, rows: Sequence[tuple[int, bytes, int, str]]) -> Loaded:
+        """Return what is kept, from number, vector, length of the body, and subject of each."""
+        whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
+        vectors = whole.reshape(len(rows), -1).astype(np.float32) if rows else np.empty((0, 0), np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True) if rows else 1
+        return cls(
+            stamp,
+            np.array([row[0] for row in rows], np.int64),
+            vectors / np.maximum(lengths, 1),
+            np.log1p(np.minimum([row[2] for row in rows], _EXPLAINED_CHARS)).astype(np.float32),
+            np.array([_REMOVAL.search(row[3]) is not None for row in rows], np.bool_),
+        )
+
 
 class CommitStore:
     """The commits of one repository. Safe to use from several threads."""
@@ -92,7 +106,7 @@ class CommitStore:
         self.folder = folder
         self._path = folder / FILE_NAME
         self._guard = threading.Lock()
-        self._kept: _Loaded | None = None
+        self._kept: Loaded | None = None
 
     @property
     def exists(self) -> bool:
@@ -157,27 +171,30 @@ class CommitStore:
 
     def _by_words(self, topic: str) -> dict[int, float]:
         """Return the commits that hold words of a topic, with their share of the best possible score."""
-        here = set(self._loaded().numbers.tolist())
+        words = [word for word in dict.fromkeys(tokens(topic)) if word not in STOP_WORDS]
+        found, everything = self._counted(words)
+        rare = [word for word, count in found.items() if 0 < count <= _COMMON * everything]
+        asked = rare if len(rare) > 1 else [word for word, count in found.items() if count]
+        most = _SATURATION * sum(rarity(count, everything) for count in found.values())
+        scored = self._scored(asked) if asked else ()
+        return dict(islice(((number, score / most) for number, score in scored), _MOST_FOUND))
+
+    def _counted(self, words: Sequence[str]) -> tuple[dict[str, int], int]:
+        """Return how many rows of words hold each word, and how many rows there are."""
+        count = "SELECT COUNT(*) FROM words"
         with self._reading() as db:
-            found = {}
-            for word in dict.fromkeys(tokens(topic)):
-                if word not in STOP_WORDS:
-                    quoted = '"' + word.replace('"', "") + '"'
-                    counted = db.execute("SELECT COUNT(*) FROM words WHERE words MATCH ?", (quoted,))
-                    found[quoted] = counted.fetchone()[0]
-            everything = db.execute("SELECT MAX(seq) FROM sqlite_sequence").fetchone()[0] or 0
-            rare = [word for word, count in found.items() if 0 < count <= _COMMON * everything]
-            asked = rare if len(rare) > 1 else [word for word, count in found.items() if count]
-            if not asked:
-                return {}
-            rarity = sum(max(math.log((everything - n + 0.5) / (n + 0.5)), 1e-6) for n in found.values())
-            rows = db.execute(
-                f"SELECT rowid, -bm25(words, {_WEIGHTS}) AS score FROM words "
-                "WHERE words MATCH ? ORDER BY score DESC",
-                (" OR ".join(asked),),
-            )
-            most = _SATURATION * rarity
-            return dict(islice(((n, score / most) for n, score in rows if n in here), _MOST_FOUND))
+            found = {word: db.execute(f"{count} WHERE words MATCH ?", (_quoted(word),)) for word in words}
+            counted = {word: int(rows.fetchone()[0]) for word, rows in found.items()}
+            return counted, int(db.execute(count).fetchone()[0])
+
+    def _scored(self, words: Sequence[str]) -> list[tuple[int, float]]:
+        """Return the commits that hold any of some words, best first, with their BM25."""
+        here = set(self._loaded().numbers.tolist())
+        weights = ", ".join(map(str, WEIGHTS))
+        select = f"SELECT rowid, -bm25(words, {weights}) AS score FROM words WHERE words MATCH ?"
+        with self._reading() as db:
+            rows = db.execute(f"{select} ORDER BY score DESC", (" OR ".join(map(_quoted, words)),))
+            return [row for row in rows if row[0] in here]
 
     def by_meaning(self, vector: NDArray[np.float32], most: int) -> dict[int, float]:
         """Return the commits whose messages are nearest to a vector, best first, with their cosines."""
@@ -188,23 +205,12 @@ class CommitStore:
         best = np.argsort(-cosines)[:most]
         return dict(zip(loaded.numbers[best].tolist(), cosines[best].tolist(), strict=True))
 
-    def _loaded(self) -> _Loaded:
+    def _loaded(self) -> Loaded:
         with self._guard, self._reading() as db:
             stamp = str(db.execute("SELECT COUNT(*), MAX(id) FROM commits").fetchone())
             if self._kept is None or self._kept.stamp != stamp:
                 rows = db.execute("SELECT id, vector, length(body), subject FROM commits").fetchall()
-                whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
-                vectors = (
-                    whole.reshape(len(rows), -1).astype(np.float32) if rows else np.empty((0, 0), np.float32)
-                )
-                lengths = np.linalg.norm(vectors, axis=1, keepdims=True) if rows else 1
-                self._kept = _Loaded(
-                    stamp,
-                    np.array([row[0] for row in rows], np.int64),
-                    vectors / np.maximum(lengths, 1),
-                    np.log1p(np.minimum([row[2] for row in rows], _EXPLAINED_CHARS)).astype(np.float32),
-                    np.array([_REMOVAL.search(row[3]) is not None for row in rows], np.bool_),
-                )
+                self._kept = Loaded.of(stamp, rows)
             return self._kept
 
     def commits(self, numbers: Sequence[int]) -> dict[int, Commit]:
@@ -228,6 +234,28 @@ class CommitStore:
             for number, path, names in db.execute(f"{select} WHERE commit_id {among}", tuple(numbers)):
                 found[number].append(Change(path, names.split()))
         return found
+
+
+def rarity(count: int, everything: int) -> float:
+    """Return what a word counts by its rarity, as in SQLite's BM25."""
+    return max(math.log((everything - count + 0.5) / (count + 0.5)), 1e-6)
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', "") + '"'
+
+
+def described(
+    commits: Sequence[Commit], embedder: Embedder
+) -> Iterator[tuple[Commit, bytes, list[list[str]]]]:
+    """Yield commits with the vectors of their messages, and their words by column."""
+    messages = [f"{commit.subject}\n{commit.body}" for commit in commits]
+    vectors = quantise(embedder.embed(messages, EmbedMode.PASSAGE)).values
+    for commit, vector in zip(commits, vectors, strict=True):
+        names = " ".join(name for file in commit.changes for name in file.names)
+        paths, removed = " ".join(file.path for file in commit.changes), " ".join(commit.removed)
+        texts = (commit.subject, commit.body, names, removed, paths, " ".join(commit.words))
+        yield commit, vector.tobytes(), [list(tokens(text)) for text in texts]
 
 
 class CommitWriter:
@@ -255,23 +283,19 @@ class CommitWriter:
 
     def add(self, commits: Sequence[Commit], embedder: Embedder) -> None:
         """Add commits, all of them or none."""
-        messages = [f"{commit.subject}\n{commit.body}" for commit in commits]
-        vectors = quantise(embedder.embed(messages, EmbedMode.PASSAGE)).values
+        rows = list(described(commits, embedder))
         with sqlite.transaction(self._db) as db:
-            for commit, vector in zip(commits, vectors, strict=True):
-                self._add(db, commit, vector.tobytes())
+            for row in rows:
+                self._add(db, *row)
 
-    def _add(self, db: sqlite.Connection, commit: Commit, vector: bytes) -> None:
+    def _add(self, db: sqlite.Connection, commit: Commit, vector: bytes, words: list[list[str]]) -> None:
         removed = " ".join(commit.removed)
         values = commit.hash, commit.time, commit.author, commit.subject, commit.body, removed, vector
         columns = "hash, time, author, subject, body, removed, vector"
         added = db.execute(f"INSERT OR IGNORE INTO commits ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         if not added.rowcount:
             return
-        names = " ".join(name for file in commit.changes for name in file.names)
-        paths = " ".join(file.path for file in commit.changes)
-        texts = (commit.subject, commit.body, names, removed, paths, " ".join(commit.words))
-        row = (added.lastrowid, *(" ".join(tokens(text)) for text in texts))
+        row = (added.lastrowid, *map(" ".join, words))
         db.execute(f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         for file in commit.changes:
             db.execute("INSERT OR IGNORE INTO paths (path) VALUES (?)", (file.path,))

@@ -67,14 +67,58 @@ class Commits:
     """Whether they are those that shaped a place that was named."""
 
 
-class ProjectHistory:
-    """The commits of a project's repository. Safe to use from several threads."""
+class History:
+    """The commits of a project, to be asked."""
+
+    def __init__(self, open_model: Callable[[], Embedder]) -> None:
+        """`open_model` opens the model of the box."""
+        self._open_model = open_model
+
+    def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
+        """Return the commits that answer a question, the best first."""
+        started = time.perf_counter()
+        store, warning = self._current()
+        topic = _FRAME.sub(" ", question)
+        ranked = store.ranked(question, topic, self._open_model()) if store else []
+        shown = tuple(_shown(store, ranked[offset : offset + limit], _words(question))) if store else ()
+        return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
+
+    @property
+    def commits(self) -> CommitStore | None:
+        """What is known of the commits so far; None where that is nothing."""
+        raise NotImplementedError
+
+    def _current(self) -> tuple[CommitStore | None, str | None]:
+        """Return the commits that answer, and what has to be said about them."""
+        raise NotImplementedError
+
+    def had_file(self, path: str) -> bool:
+        """Return whether a commit changed a file, which may be gone."""
+        commits = self.commits
+        return commits is not None and commits.knows_path(path)
+
+    def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
+        """Return the commits that shaped a file or some lines of it, the newest first."""
+        raise NotImplementedError
+
+    def update_soon(self) -> None:
+        """Begin to read the commits that are missing."""
+
+    def wait(self, cancel: CancelToken, progress: ProgressSink) -> None:
+        """Wait until the commits are read, or to be cancelled: what was read is kept."""
+
+    def close(self) -> None:
+        """End what reads commits."""
+
+
+class ProjectHistory(History):
+    """The commits of a project's repository, kept current. Safe to use from several threads."""
 
     def __init__(self, root: Path, folder: Path, open_model: Callable[[], Embedder]) -> None:
-        """`folder` is where the index is; `open_model` opens the model of the box."""
+        """`folder` is where the index is."""
+        super().__init__(open_model)
         self._root = root
         self._store = CommitStore(folder)
-        self._open_model = open_model
         self._guard = threading.Lock()
         self._few = threading.Lock()
         """Held while a few commits are read: whoever asks meanwhile waits for them."""
@@ -89,10 +133,6 @@ class ProjectHistory:
         with contextlib.suppress(IndexCorruptError):
             return self._store if self._store.exists else None
         return None
-
-    def had_file(self, path: str) -> bool:
-        """Return whether a commit that is read changed a file, which may be gone."""
-        return self._store.exists and self._store.knows_path(path)
 
     def update_soon(self) -> None:
         """Begin to read the commits that are missing, in a process of its own."""
@@ -166,38 +206,19 @@ class ProjectHistory:
             self._store.remove()
             return False
 
-    def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
-        """Return the commits that answer a question, the best first."""
-        started = time.perf_counter()
-        warning = self._make_current()
-        is_empty = self._head() is None or not self._store.exists
-        topic = _FRAME.sub(" ", question)
-        ranked = [] if is_empty else self._store.ranked(question, topic, self._open_model())
-        found = ranked[offset : offset + limit]
-        shown = tuple(self._shown(found, _words(question))) if found else ()
-        return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
-
-    def _make_current(self) -> str | None:
-        """Read a few new commits; of many, return that they are not all read yet."""
+    def _current(self) -> tuple[CommitStore | None, str | None]:
+        """Read a few new commits; of many, say that they are not all read yet."""
         try:
             if self._head() is None:
-                return "There is no commit here: history is that of a git repository."
+                return None, "There is no commit here: history is that of a git repository."
             if self._is_current():
-                return None
+                return self.commits, None
         except InvalidArgumentError as error:  # git is missing, or refuses
-            return error.user_message
+            return self.commits, error.user_message
         self.update_soon()
         now = self._progress
         so_far = f" ({now.done:,} of {now.total:,})" if now else ""
-        return f"Not all commits are read yet{so_far}, the newest first. Ask again in a moment."
-
-    def _shown(self, found: Sequence[tuple[int, float]], asked: set[str]) -> Iterator[FoundCommit]:
-        commits = self._store.commits([number for number, _ in found])
-        for number, score in found:
-            if (commit := commits.get(number)) is None:  # HEAD reaches it no longer
-                continue
-            commit.changes.sort(key=lambda each: -len(asked & _words(" ".join((each.path, *each.names)))))
-            yield FoundCommit(commit, round(score, 3), _sentence(commit, asked))
+        return self.commits, f"Not all commits are read yet{so_far}, the newest first. Ask again in a moment."
 
     def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
         """Return the commits that shaped a file or some lines of it, as it is on disk, the newest first."""
@@ -217,6 +238,15 @@ class ProjectHistory:
         if first is None or last is None:
             raise InvalidArgumentError(f"The lines {lines[0]}-{lines[1]} of {path} are not committed yet.")
         return first, last
+
+
+def _shown(store: CommitStore, found: Sequence[tuple[int, float]], asked: set[str]) -> Iterator[FoundCommit]:
+    commits = store.commits([number for number, _ in found])
+    for number, score in found:
+        if (commit := commits.get(number)) is None:  # HEAD reaches it no longer
+            continue
+        commit.changes.sort(key=lambda each: -len(asked & _words(" ".join((each.path, *each.names)))))
+        yield FoundCommit(commit, round(score, 3), _sentence(commit, asked))
 
 
 def _moved(line: int, hunks: Sequence[tuple[int, ...]]) -> int | None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from findspot.core.config import INDEX_FILE, set_value
 from findspot.core.errors import (
@@ -26,10 +27,14 @@ from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken, ignore_progress
 from findspot.publishing.choosing import nearest
 from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version, write_database
+from findspot.store.lance.lance_format import COMMITS_TABLE
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Figures
 from findspot.store.writer import Writer
+
+if TYPE_CHECKING:
+    from findspot.publishing.published_history import PublishedCommits
 
 _log = get_logger("store")
 
@@ -109,6 +114,16 @@ class PublishedStore:
         except IndexCorruptError:
             self.close()  # rows that are gone, because a newer version replaced this one
             raise
+
+    def commits(self) -> PublishedCommits | None:
+        """Return the commits of the version that answers; None if none are published."""
+        from findspot.publishing.published_history import PublishedCommits
+
+        snapshot = self._current()
+        with self._guard:
+            if snapshot.commits is None and COMMITS_TABLE in snapshot.rows:
+                snapshot.commits = PublishedCommits(snapshot.rows)
+        return snapshot.commits if snapshot.commits and snapshot.commits.exists else None
 
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> AbstractContextManager[Writer]:
         """Refuse: only `findspot publish` changes a published index."""

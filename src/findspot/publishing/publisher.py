@@ -13,13 +13,16 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from findspot.core.errors import IndexBusyError, IndexCorruptError
 from findspot.core.log import get_logger
 from findspot.publishing.choosing import likely_near
 from findspot.publishing.published import Entry, PublishedIndex, Version, entries_of
+from findspot.publishing.published_history import commit_batches, commits_to_publish
 from findspot.store.lance.lance_format import (
     BY_FILE,
+    COMMITS_TABLE,
     SKIPS_TABLE,
     WORDS_TABLE,
     NumberedFile,
@@ -55,8 +58,9 @@ class Sent:
 class Publisher:
     """The versions at one address, to be changed."""
 
-    def __init__(self, published: PublishedIndex) -> None:
-        self._published = published
+    def __init__(self, published: PublishedIndex, checkout: Path | None = None) -> None:
+        """With a checkout, its commits are published too."""
+        self._published, self._checkout = published, checkout
         self._tables = WritableTables(published.location, published.options)
 
     def add(self, version: Version, store: Store) -> Sent:
@@ -98,7 +102,7 @@ class Publisher:
         entries = entries_of(head)
         try:
             changes = _Changes(snapshot, self._nearest(entries, version, snapshot), head.last_file)
-            tables = changes.send(self._tables)
+            tables = changes.send(self._tables, self._checkout)
         except IndexCorruptError as error:
             if not entries:
                 raise
@@ -175,11 +179,21 @@ class _Changes:
         self.meta = {name: meta[name] for name in _META if name in meta}
         self.sent_bytes = 0
 
-    def send(self, tables: WritableTables) -> dict[str, int]:
+    def send(self, tables: WritableTables, checkout: Path | None) -> dict[str, int]:
         """Bring the tables from the nearest version to this one; return the versions that hold it."""
-        if self._base and not (self._gone or self.added):
-            return self._base.tables
-        draft = Draft(tables, self._base.tables if self._base else {})
+        base = self._base.tables if self._base else {}
+        commits, held = commits_to_publish(checkout) if checkout else {}, set[int]()
+        if COMMITS_TABLE in base:
+            held = {number for (number,) in VersionRows(tables, base).all(COMMITS_TABLE, ("number",))}
+        if base and not (self._gone or self.added or commits.keys() ^ held):
+            return base
+        draft = Draft(tables, base)
+        draft.delete(COMMITS_TABLE, sorted(held - commits.keys()))
+        if checkout:
+            new = {number: name for number, name in commits.items() if number not in held}
+            for rows in commit_batches(checkout, new):
+                self.sent_bytes += rows.nbytes
+                draft.append(COMMITS_TABLE, rows)
         for table in BY_FILE if self._gone else ():
             draft.delete(table, self._gone)
         snapshot = self._snapshot

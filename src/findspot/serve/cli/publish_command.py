@@ -168,6 +168,7 @@ def _publish(
     keep: tuple[int, int],
 ) -> None:
     update_project(project, reply, force=False, yes=True)
+    project.history.close()  # commits are read for the publisher, and only those that are not published
     meta, counts = project.index.own.figures()
     version = Version(
         commit=checkout.commit,
@@ -178,7 +179,7 @@ def _publish(
         model=meta["model"],
         pipeline=meta["pipeline"],
     )
-    publisher = Publisher(published)
+    publisher = Publisher(published, project.root)
     sent = publisher.add(version, project.index.own)
     versions = published.versions()
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]

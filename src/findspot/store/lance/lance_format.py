@@ -41,6 +41,7 @@ REFERENCES_TABLE = "references"
 EDGES_TABLE = "edges"
 SKIPS_TABLE = "skips"
 WORDS_TABLE = "words"
+COMMITS_TABLE = "commits"
 HEAD_TABLE = "findspot_head"
 
 CHUNK_TABLES = {Corpus.CODE.value: CODE_TABLE, Corpus.DOCS.value: DOCS_TABLE}
@@ -56,7 +57,9 @@ BY_FILE = {
 """The tables whose rows belong to files, and the field that says to which."""
 WHOLE = (SKIPS_TABLE, WORDS_TABLE)
 """The tables that a version replaces as a whole."""
-TABLES = (*BY_FILE, *WHOLE)
+NUMBERED = {**BY_FILE, COMMITS_TABLE: "number"}
+"""The tables whose rows are removed by a number, and the field that has it."""
+TABLES = (*NUMBERED, *WHOLE)
 
 KEYS = {
     CODE_TABLE: ("number",),
@@ -65,6 +68,7 @@ KEYS = {
     NAMES_TABLE: ("name",),
     REFERENCES_TABLE: ("file_id",),
     EDGES_TABLE: ("target",),
+    COMMITS_TABLE: ("number",),
 }
 """The fields by which rows are looked up."""
 
@@ -76,6 +80,8 @@ _FIELDS = {
     EDGES_TABLE: "target:int64 file_id:int64 data:binary",
     SKIPS_TABLE: "path reason detail size:int64 mtime_ns:int64",
     WORDS_TABLE: "corpus chunks:int64 tokens:int64 hashes:binary counts:binary",
+    COMMITS_TABLE: "number:int64 hash time:int64 author subject body removed changes vector:binary "
+    "explained:int32 words:binary length:int32",
     HEAD_TABLE: "generation:int64 format:int64 state",
 }
 SPECIFIED_DIMENSIONS = 384

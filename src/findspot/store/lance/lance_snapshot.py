@@ -99,7 +99,14 @@ class VersionRows:
         self._opened: dict[str, Table] = {}
         self._chunks = Cache(CHUNK_BYTES, lambda chunk: chunk.size)
         self._lookups = Cache(LOOKUP_BYTES, lambda rows: 200 + sum(map(_bytes_of, rows)))
-        self.files = FileTable(sorted((each.file for each in self.numbered()), key=lambda file: file.path))
+
+    @cached_property
+    def files(self) -> FileTable:
+        """Every file of the version."""
+        return FileTable(sorted((each.file for each in self.numbered()), key=lambda file: file.path))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._versions
 
     def numbered(self) -> Iterator[NumberedFile]:
         """Yield every file with the digest of its edges."""
@@ -532,6 +539,8 @@ class PublishedSnapshot(Snapshot):
         self.chunks, self.symbols = PublishedChunks(rows), PublishedSymbols(rows)
         self.facts, self.edges = PublishedFacts(rows), PublishedEdges(rows)
         self.skips = PublishedSkips(rows)
+        self.commits: Any = None
+        """The commits of the version, once somebody asked for them."""
         self._meta = dict(meta)
 
     def meta(self) -> dict[str, str]:

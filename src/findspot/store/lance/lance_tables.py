@@ -35,12 +35,12 @@ from findspot.core.errors import (
 )
 from findspot.core.files import disk_full
 from findspot.store.lance.lance_format import (
-    BY_FILE,
     CHUNK_TABLES,
     CODE_TABLE,
     HEAD_TABLE,
     KEYS,
     LANCE_FORMAT,
+    NUMBERED,
     TABLES,
     database_of,
     schema_of,
@@ -334,11 +334,11 @@ class Draft:
             self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
 
     def delete(self, name: str, numbers: Sequence[int]) -> None:
-        """Remove the rows of these files."""
+        """Remove the rows of these files or commits."""
         for first in range(0, len(numbers), _MAX_LISTED):
             listed = ", ".join(map(str, numbers[first : first + _MAX_LISTED]))
             with self._tables.translated():
-                self._follow(name, self._opened[name].delete(f"{BY_FILE[name]} IN ({listed})").version)
+                self._follow(name, self._opened[name].delete(f"{NUMBERED[name]} IN ({listed})").version)
 
     def finish(self) -> dict[str, int]:
         """Let the indexes of the tables cover their rows; return the versions that hold all of it."""
@@ -386,7 +386,7 @@ def _content(table: Table, name: str) -> tuple[int, int]:
     """Return what tells whether a table still has the same rows: their number, and the sum of their files."""
     import pyarrow.compute as pc
 
-    batches = table.search().select([BY_FILE[name]]).to_batches()
+    batches = table.search().select([NUMBERED[name]]).to_batches()
     sums = [pc.sum(batch.column(0)).as_py() or 0 for batch in batches]
     return table.count_rows(), sum(sums)
 
