@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from findspot.core.config import load_settings
+from findspot.core.config import SERVED, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.paths import home_folder, index_folder, is_folder
@@ -26,9 +26,9 @@ _REPOSITORIES_S = 10.0
 def list_indexes(home: Path) -> list[tuple[Path, Path | None]]:
     """Return each index folder with the project that it says it is of."""
     indexes = home / "indexes"
-    if not indexes.is_dir():
-        return []
-    return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
+    served: list[tuple[Path, Path | None]] = [(folder, root) for folder, (root, _) in SERVED.items()]
+    folders = sorted(indexes.iterdir()) if indexes.is_dir() else ()
+    return served + [(folder, _project_of(folder)) for folder in folders if folder.is_dir()]
 
 
 class KnownRepositories:

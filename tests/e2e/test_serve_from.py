@@ -14,6 +14,7 @@ import pytest
 from e2e.door import HELLO, Door, message_in, opened, post
 from e2e.harness import COMMAND, Pipe, environment
 from e2e.sample import make_sample
+from program import Program
 
 COMMIT = "ab" * 20
 QUESTIONS = ("check a password", "session", "send mail", "how are users stored")
@@ -99,5 +100,19 @@ def test_an_assistant_can_start_a_reader(address: Path, tmp_path: Path) -> None:
         assert "search_code" in tools
         assert "index_codebase" not in tools
         assert server.values("search_code", query="check a password")["results"]
-    indexes = list((tmp_path / "home/indexes").rglob("*.sqlite"))
-    assert indexes == []
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        server.process.wait()
+    home = tmp_path / "home"
+    assert not [path.name for name in ("indexes", "published") for path in home.glob(f"{name}/*")]
+
+
+def test_a_killed_reader_leaves_no_project(address: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    with Pipe(tmp_path / "home", tmp_path / "elsewhere", "--from", str(address)) as server:
+        server.initialize()
+        named = server.values("search_code", query="check a password", path="published")["results"]
+        assert named[0]["project"] == "published"
+        server.process.kill()
+    listed = Program(home=tmp_path / "home", cwd=tmp_path)("projects", "--json").json
+    assert listed["projects"] == []

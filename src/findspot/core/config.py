@@ -64,6 +64,9 @@ _NAMED = 5
 
 Values = dict[str, Any]
 
+SERVED: dict[Path, tuple[Path, str]] = {}
+"""The published indexes that this process reads with `serve --from`, by index folder: root and address."""
+
 
 def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | None:
     """Return a key from the environment; it is no setting, so that nothing that shows settings can show
@@ -158,6 +161,8 @@ def load_settings(
         layers.read(CORTEX_FILE, lambda: _cortex_file(root))
     if index is not None and index / INDEX_FILE != own:
         layers.read(str(index / INDEX_FILE), lambda: _own_file(index / INDEX_FILE))
+    if index in SERVED:
+        layers.add("serve --from", {"store": SERVED[index][1]})
     layers.add("environment", {n: environ[v] for v, n in _BY_VARIABLE.items() if v in environ})
     layers.add("flags", dict(flags or {}))
     return layers.settings()

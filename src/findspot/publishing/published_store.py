@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import INDEX_FILE, set_value
 from findspot.core.errors import (
     FindspotError,
     IndexCorruptError,
@@ -57,14 +56,14 @@ class ReadOnlyError(InvalidArgumentError):
         )
 
 
-def attach(folder: Path, root: Path, address: str) -> None:
-    """Let the project of a root, whose index folder this is, read a published index."""
+def published_address(root: Path, address: str) -> str:
+    """Return the address from which the project of a root can read; an error where nothing is published."""
     published = PublishedIndex(address.replace(PROJECT, root.name))
     if not published.versions():
         raise InvalidArgumentError(
             f"Nothing is published at {published.address}.", hint=f"Run `findspot publish {address}` first."
         )
-    set_value(folder / INDEX_FILE, "store", address if "://" in address else published.address)
+    return address if "://" in address else published.address
 
 
 class PublishedStore:

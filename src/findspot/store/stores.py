@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from findspot.core.config import INDEX_FILE
+from findspot.core.config import INDEX_FILE, SERVED
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.store.database import FILE_NAME
@@ -30,9 +30,9 @@ def holds_index(folder: Path) -> bool:
 
 
 def reads_published(folder: Path) -> bool:
-    """Return whether the settings in an index folder name a published index to read."""
+    """Return whether the settings of an index folder name a published index to read."""
     try:
-        return str(read_json(folder / INDEX_FILE).get("store") or "default") != "default"
+        return folder in SERVED or str(read_json(folder / INDEX_FILE).get("store") or "default") != "default"
     except (OSError, ValueError, AttributeError):
         return False
 

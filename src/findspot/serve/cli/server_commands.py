@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import load_settings, terminal_settings
+from findspot.core.config import SERVED, load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
@@ -144,26 +144,30 @@ def serve(
     """
     from findspot.serve.mcp.access import Terms
 
-    if addresses:
-        _read_from(addresses)
-    start(Terms(read_only or bool(addresses), toolsets=toolsets))
+    with _reading(addresses) if addresses else contextlib.nullcontext():
+        start(Terms(read_only or bool(addresses), toolsets=toolsets))
 
 
-def _read_from(addresses: tuple[str, ...]) -> None:
-    """Serve published indexes: each has a folder without files, and works in that of a single one."""
-    from findspot.project import Project
-    from findspot.publishing.published_store import attach
-    from findspot.store.index_meta import write_metadata
+@contextlib.contextmanager
+def _reading(addresses: tuple[str, ...]) -> Iterator[None]:
+    """Serve published indexes: each has an empty folder while it is served, and nothing else on the disk."""
+    from findspot.publishing.published_store import published_address
 
     home = load_settings().home
+    here = working_folder()
     for address in addresses:
         root = home / "published" / (PurePosixPath(address).name or "index")
         make_private_dir(root)
-        attach(index_folder(home, root), root, address)
-        with contextlib.closing(Project(root)) as project:
-            write_metadata(project.store, root)
+        SERVED[index_folder(home, root)] = root, published_address(root, address)
     os.chdir(root if len(addresses) == 1 else root.parent)
     os.environ[IN_PROCESS_VARIABLE] = "1"  # it is one reader of many: nobody else's process
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        for folder in (*(root for root, _ in SERVED.values()), home / "published"):
+            with contextlib.suppress(OSError):  # another reader is there
+                folder.rmdir()
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 from findspot.core.config import INDEX_FILE, load_settings, set_value, unset_value
 from findspot.core.errors import HomeNotWritableError
 from findspot.core.paths import expanded
-from findspot.publishing.published_store import attach
+from findspot.publishing.published_store import published_address
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import decline_published, summarise, update_project
@@ -50,7 +50,7 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
         if address == "default":
             _detach(opened)
         else:
-            attach(opened.store.folder, opened.root, address)
+            set_value(opened.store.folder / INDEX_FILE, "store", published_address(opened.root, address))
     with open_project(project, exact=True) as opened:
         if opened.index.shared and opened.index.has_files:
             update_project(opened, reply, force=False, yes=yes)
