@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,12 @@ from findspot.core.errors import (
     DiskFullError,
     FindspotError,
     IndexCorruptError,
+    InvalidArgumentError,
     PermissionDeniedError,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.store.lance.lance_tables import OvertakenError, translation
+from findspot.store.lance.lance_tables import OvertakenError, WritableTables, translation
 
 ADDRESS = "s3://bucket/team"
 ASKED = "lance error: LanceError(IO): Generic S3 error: Error performing GET http://127.0.0.1:1/bucket/team/x"
@@ -82,3 +84,11 @@ def test_a_folder_is_full_closed_or_damaged(tmp_path: Path) -> None:
     closed = translation(OSError("Permission denied (os error 13)"), tmp_path)
     assert isinstance(closed, PermissionDeniedError)
     assert isinstance(translation(OSError("anything else"), tmp_path), IndexCorruptError)
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`findspot publish` without the extra said: No module named 'pyarrow'."""
+    for name in ("lancedb", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InvalidArgumentError, match="package that is not installed"):
+        WritableTables(tmp_path / "published").begin()

@@ -237,6 +237,7 @@ class WritableTables(Tables):
                 f"The tables at {self.location} belong to another program.",
                 hint="Publish to an address of its own.",
             )
+        self._database(database_of(HEAD_TABLE))  # says which package is missing, before one is used
         if isinstance(self.location, Path):
             self.location.mkdir(parents=True, exist_ok=True)
         self.make(HEAD_TABLE, table_of(HEAD_TABLE, [tuple(Head().row().values())]))
