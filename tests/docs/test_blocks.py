@@ -27,11 +27,12 @@ from findspot.serve.mcp.tool import Tool
 from findspot.serve.mcp.tool_results import wire_tool
 from findspot.serve.mcp.tools import all_tools
 
-SEPARATORS = ("|", "&&")
+SEPARATORS = ("|", "&&", "<")
 MOST_PAGES, MOST_WORDS = 22, 25_000
 MOST_CHANGELOG_LINES = 60
 """Per version: what users notice."""
 
+_INLINE = re.compile(r"`([^`\n]*\bfindspot [^`\n]+)`")
 _INSTALLED = re.compile(r"pip3? install\s+(?:-\S+\s+)*['\"]?([\w.-]+)")
 
 PROJECT = {
@@ -101,10 +102,14 @@ def test_python_runs(desk: Path, page: Path) -> None:
 
 
 def shown_commands() -> list[tuple[str, list[str]]]:
-    """The arguments of every `findspot` that a shell block runs, with its page."""
+    """The arguments of every `findspot` that a shell block or a table of recipes runs, with its page."""
     found = []
     for page in PAGES:
-        for line in "".join(blocks(page, "bash")).splitlines():
+        lines = "".join(blocks(page, "bash")).splitlines()
+        if page.name in ("cheatsheet.md", "cookbook.md"):
+            rows = "".join(re.findall(r"^\|.*\n", page.read_text("utf-8"), re.MULTILINE))
+            lines += [code.replace("\\|", "|") for code in _INLINE.findall(rows)]
+        for line in lines:
             for _, run_by in itertools.groupby(shlex.split(line, comments=True), SEPARATORS.__contains__):
                 words = list(run_by)
                 if words[0] == "findspot":

@@ -15,6 +15,6 @@ def test_the_site_builds(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "searchindex.js").is_file()
     front = (tmp_path / "site" / "docs" / "README.html").read_text("utf-8")
-    for section in ("Tutorials", "How-to guides", "Reference", "Explanation"):
+    for section in ("Use it", "Run it for a team", "Work on it"):
         assert f'<span class="caption-text">{section}</span>' in front
     assert "docs/README.html" in (tmp_path / "site" / "index.html").read_text("utf-8")
