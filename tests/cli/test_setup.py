@@ -254,11 +254,42 @@ def test_it_asks_first(desk: Desk) -> None:
     assert toolsets_in(desk, "cursor") == "project"
 
 
+def test_each_assistant_can_be_chosen(desk: Desk) -> None:
+    """first-impression 4: one yes was for all files."""
+    desk.fill("cursor", "claude-code", "codex")
+    kept = desk.path("cursor").read_bytes()
+    answers = {
+        "Write 3 files? [y/N, c to choose]": "c\n",
+        f"Claude Code: write {desk.path('claude-code')}? [y/N]": "y\n",
+        f"Cursor: write {desk.path('cursor')}? [y/N]": "n\n",
+        f"Codex: write {desk.path('codex')}? [y/N]": "y\n",
+    }
+    done = desk.program.on_terminal("setup", answers=answers, env=desk.env)
+    assert done.code == 0, done.err
+    assert desk.path("cursor").read_bytes() == kept
+    assert (toolsets_in(desk, "claude-code"), toolsets_in(desk, "codex")) == ("project", "project")
+    assert "Cursor: done" not in done.out
+    none = desk.program.on_terminal(
+        "setup", "--toolsets", "all", answers={"Write 3 files? [y/N, c to choose]": "\n"}, env=desk.env
+    )
+    assert none.code == 1
+    assert toolsets_in(desk, "codex") == "project"
+
+
+def test_plugins_are_offered_where_a_client_has_them(desk: Desk) -> None:
+    """first-impression 4: the plugin is what makes an assistant prefer Findspot."""
+    desk.fill("claude-code", "vscode")
+    done = desk("--yes")
+    assert "  Claude Code: claude plugin marketplace add https://" in done.err
+    assert " && claude plugin install findspot@findspot" in done.err
+    assert "  VS Code:" not in done.err
+
+
 def test_toolsets_are_chosen_once(desk: Desk) -> None:
     desk.fill("cursor", "claude-code")
     assert desk("--yes", "--client", "cursor", "--toolsets", "project,documents").code == 0
     done = desk("--yes")
-    assert "`findspot setup --toolsets all` adds the others" in done.err
+    assert done.err.rstrip().endswith("run `findspot setup --toolsets all`.")
     assert (toolsets_in(desk, "cursor"), toolsets_in(desk, "claude-code")) == ("project,documents", "project")
     claude = desk.path("claude-code")
     claude.write_bytes(claude.read_bytes().replace(b'"alwaysLoad": true', b'"alwaysLoad": false'))

@@ -27,7 +27,7 @@ from findspot.serve.cli.clients.config_files import (
     serve_command,
     team_command,
 )
-from findspot.serve.cli.interaction import agreed, can_ask, confirm
+from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
 from findspot.serve.cli.options import ALL_TOOLSETS, Choice, Reply, common, toolsets_option, yes_option
 from findspot.serve.cli.project_choice import open_engine, open_project
 
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 
 CATALOGUE_FOLDER = ".please"
 """Where a project can name servers that only Findspot loads."""
+
+PLUGINS = {
+    "claude-code": "claude plugin marketplace add {source} && claude plugin install findspot@findspot",
+    "codex": "codex plugin marketplace add {source} && codex plugin add findspot@findspot",
+    "copilot": "copilot plugin marketplace add {source} && copilot plugin install findspot@findspot",
+    "cursor": "copy plugins/findspot of {source} to ~/.cursor/plugins/local/findspot",
+    "gemini": "gemini extensions install ./plugins/gemini, in a clone of {source}",
+}
+"""How the plugin of a client is installed."""
 
 
 @click.command()
@@ -114,9 +123,11 @@ class _Setup:
         ]
         if self.instruct:
             steps += instruction_steps(root, required=True)
-        self._carry_out(steps)
+        steps = self._carry_out(steps)
         if self.instruct is None and not quiet:
             self._offer_instructions(root)
+        if not self.reply.json and not self.dry_run:
+            tell_more([step for step in steps if step.change.needed])
         self._end_with_failures(steps)
 
     def for_team(self, root: Path) -> None:
@@ -242,8 +253,8 @@ class _Setup:
             for path in client.configs(machine) or (client.locations(machine)[:1] if self.names else [])
         ]
 
-    def _carry_out(self, steps: list[Step]) -> None:
-        """Show, ask and write."""
+    def _carry_out(self, steps: list[Step]) -> list[Step]:
+        """Show, ask and write; return the steps without those that the user did not choose."""
         if not steps:
             raise InvalidArgumentError(
                 "No assistant was found on this machine.",
@@ -253,12 +264,27 @@ class _Setup:
         if not self.reply.json:
             show_steps(steps, sure=self.yes and not self.dry_run)
         if needed and not self.dry_run:
-            confirm(f"Write {output.count(len(needed), 'file')}?", self.yes, self.reply)
+            needed = self._chosen(needed)
             self._write(needed)
+            steps = [step for step in steps if step in needed or not step.change.needed]
         if self.reply.json:
             emit_steps(steps, dry_run=self.dry_run)
         elif needed and not self.dry_run:
             tell_next(needed, self.journal)
+        return steps
+
+    def _chosen(self, steps: list[Step]) -> list[Step]:
+        """Return the steps that the user agrees to; of several, some can be chosen."""
+        question = f"Write {output.count(len(steps), 'file')}?"
+        if self.yes or len(steps) == 1 or not can_ask():
+            confirm(question, self.yes, self.reply)
+            return steps
+        answer = prompt(f"{question} [y/N, c to choose]").lower()
+        if answer in ("c", "choose"):
+            steps = [step for step in steps if agreed(f"{step.title}: write {step.path}?")]
+        elif answer not in ("y", "yes"):
+            steps = []
+        return steps or cancel(self.reply)
 
     def _write(self, steps: list[Step]) -> None:
         with self.journal.locked():
@@ -545,13 +571,24 @@ def show_steps(steps: list[Step], *, sure: bool) -> None:
 def tell_next(steps: list[Step], journal: Journal) -> None:
     for step in steps:
         output.line(f"{step.title}: done. {step.then}".rstrip(), fg="green")
-    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
-        output.note(
-            "Only the project's tools are offered; `findspot setup --toolsets all` adds the others.", dim=True
-        )
     if journal.backups.is_dir():
         output.note(
             f"Backups are in {journal.backups}; `findspot setup --undo` restores the files.", dim=True
+        )
+
+
+def tell_more(steps: list[Step]) -> None:
+    """Say what can be added to what was written: plugins, and tools beyond those of a project."""
+    source = findspot_repository()
+    if plugins := {step.title: PLUGINS[step.owner] for step in steps if step.owner in PLUGINS}:
+        output.note("A plugin makes an assistant prefer Findspot to its own grep:")
+        for title, how in plugins.items():
+            output.note(f"  {title}: {how.format(source=source)}")
+    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
+        output.note(
+            "Assistants now search code and documentation. To let them also search collections of documents "
+            "and call the tools of other servers, run `findspot setup --toolsets all`.",
+            dim=True,
         )
 
 
