@@ -23,7 +23,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SIZE = {"width": 1200, "height": 700}
 QUESTION = "where are secrets detected"
-SYMBOL = "writer_lock"
 MOST_BYTES = 200_000
 
 
@@ -38,7 +37,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for scheme in ("light", "dark"):
             take(searching(browser, address, scheme), f"search-{scheme}.png")
-        take(looking(browser, address), "project.png")
+        take(followed(browser, address), "impact.png")
         take(mapped(browser, address), "map.png")
         browser.close()
 
@@ -76,11 +75,10 @@ def searching(browser: Browser, address: str, scheme: str) -> Page:
     return window
 
 
-def looking(browser: Browser, address: str) -> Page:
-    window = opened(browser, address, "light", f"project?symbol={SYMBOL}")
-    window.wait_for_selector(".centre")
-    window.wait_for_selector(".fine")
-    window.evaluate("document.querySelector('main').scrollTop = 0")
+def followed(browser: Browser, address: str) -> Page:
+    window = searching(browser, address, "light")
+    window.get_by_role("tab", name="Impact").click()
+    window.wait_for_selector(".group")
     return window
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -380,7 +381,7 @@ class TestStates:
             expect(window.get_by_role("heading", name="other", level=1)).to_be_visible()
             window.get_by_role("button", name="Delete", exact=True).click()
             window.get_by_role("button", name="Delete the index").click()
-            expect(window.locator(".card")).to_have_count(1)
+            expect(window.locator(".rows li")).to_have_count(1)
             assert (other / "src/shop/cart.py").exists()
 
     def test_all_projects_are_searched_at_once(
@@ -411,6 +412,45 @@ class TestStates:
                 assert chooser["width"] >= 60
                 assert chooser["x"] + chooser["width"] <= box_of(window.locator("#keys-button"))["x"], width
 
+    def test_a_workspace_is_asked_as_one(self, visit: Visit, tmp_path: Path) -> None:
+        home, town = Home(tmp_path), tmp_path / "town"
+        for name, text in (("bakery", "def bread_price():\n    return 3\n"), ("dairy", "MILK_PRICE = 2\n")):
+            (town / name).mkdir(parents=True)
+            (town / name / "prices.py").write_text(text)
+            subprocess.run(["git", "init", "--quiet", town / name], check=True)
+        home.run("index", "--yes", cwd=town)
+        with serving(home, town) as served:
+            window = visit(served.address)
+            expect(window.get_by_role("heading", name="Search town")).to_be_visible()
+            search(window, "price")
+            expect(window.locator(".hit .pill", has_text="bakery")).to_be_visible()
+            expect(window.locator(".hit .pill", has_text="dairy")).to_be_visible()
+            chooser = window.locator("#project")
+            chooser.select_option("dairy")
+            answered(window, "price")
+            expect(window.locator(".hit .pill")).to_have_count(0)
+            chooser.select_option("town, 2 projects")
+            expect(window.locator(".hit .pill", has_text="bakery")).to_be_visible()
+            window.keyboard.press("Enter")
+            expect(window.get_by_role("dialog")).to_contain_text("prices.py")
+
+    def test_projects_are_listed_by_last_use_and_filtered(
+        self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path
+    ) -> None:
+        home, other = indexed[0].copied(tmp_path), tmp_path / "garden"
+        other.mkdir()
+        (other / "beds.py").write_text("def flowers():\n    return 'tulip'\n")
+        home.run("index", other, "--yes", cwd=other)
+        with serving(home, indexed[1]) as served:
+            window = visit(f"{served.address}#/projects")
+            names = window.locator(".rows h2")
+            expect(names).to_have_text(["garden", "shop"])
+            window.keyboard.press("/")
+            window.keyboard.type("javascript")
+            expect(names).to_have_text(["shop"])
+            window.get_by_label("Filter projects").fill("nothing like it")
+            expect(window.get_by_text("No project fits the filter.")).to_be_visible()
+
     def test_what_assistants_asked(self, visit: Visit, page: Served) -> None:
         """first-impression M7."""
         window = visit(f"{page.address}#/activity")
@@ -430,7 +470,7 @@ class TestStates:
         self, visit: Visit, indexed: tuple[Home, Path], page: Served
     ) -> None:
         window = visit(f"{page.address}#/projects")
-        expect(window.locator(".pill").first).to_have_text("Ready")
+        expect(window.locator(".rows li")).to_have_count(1)
         (folder,) = (indexed[0].folder / "home" / "indexes").iterdir()
         with being_indexed(folder):
             expect(window.locator(".pill").first).to_have_text("Indexing")
@@ -497,30 +537,59 @@ class TestProject:
         cart.press("Enter")
         expect(window.get_by_role("dialog")).to_contain_text("The cart of a customer")
 
-    def test_callers_are_followed_from_a_result(self, visit: Visit) -> None:
+    def test_a_result_is_followed_from_side_to_side(self, visit: Visit) -> None:
+        window = visit(expect_errors=True)  # its lines are in no commit
+        search(window, "price_of")
+        pane, viewer = window.locator(".pane"), window.get_by_role("dialog")
+        pane.get_by_role("tab", name="Callers").click()
+        callers = pane.get_by_role("region", name="Called by")
+        expect(callers).to_contain_text("Cart.total")
+        window.keyboard.press("ArrowRight")
+        expect(pane.get_by_role("tab", name="Tests")).to_be_focused()
+        expect(pane.get_by_role("tabpanel")).to_contain_text("test_cart.py")
+        window.keyboard.press("4")
+        expect(pane.get_by_role("region", name="Directly")).to_contain_text("Cart.total")
+        expect(pane.get_by_role("region", name="Tests")).to_contain_text("test_total")
+        window.keyboard.press("5")
+        expect(pane.get_by_role("tabpanel", name="History")).to_contain_text("that are committed")
+        window.keyboard.press("2")
+        callers.get_by_role("button", name="Cart.total").click()
+        expect(viewer.get_by_role("tab", name="Callers")).to_have_attribute("aria-selected", "true")
+        expect(viewer.get_by_role("region", name="Calls", exact=True)).to_contain_text("price_of")
+        expect(viewer.get_by_role("region", name="Called by")).to_contain_text("test_total")
+        expect(window).to_have_url(re.compile("cart.py%3A16-18&tab=callers"))
+        viewer.get_by_role("region", name="Calls", exact=True).get_by_role("button", name="price_of").click()
+        expect(viewer.get_by_role("heading", level=2)).to_contain_text("prices.py")
+        window.go_back()
+        expect(viewer.get_by_role("heading", level=2)).to_contain_text("cart.py")
+        window.keyboard.press("1")
+        expect(viewer.locator(".within").first).to_contain_text("def total")
+        window.keyboard.press("Escape")
+        expect(viewer).to_be_hidden()
+
+    def test_a_side_is_kept_in_the_address(self, visit: Visit) -> None:
         window = visit()
         search(window, "price_of")
-        window.get_by_role("link", name="Callers").click()
-        callers = window.get_by_role("region", name="Called by")
-        expect(callers).to_contain_text("Cart.total")
-        callers.get_by_role("button", name="Cart.total").click()
-        expect(window.locator(".centre")).to_contain_text("Cart.total")
-        expect(window.get_by_role("region", name="Calls", exact=True)).to_contain_text("price_of")
-        window.get_by_label("Name of a function, method or class").fill("no_such_name")
-        window.keyboard.press("Enter")
-        expect(window.get_by_role("heading", name="No such definition")).to_be_visible()
+        window.locator(".pane").get_by_role("tab", name="Impact").click()
+        expect(window).to_have_url(re.compile("tab=impact"))
+        window.reload()
+        expect(window.locator(".pane").get_by_role("region", name="Directly")).to_contain_text("Cart.total")
 
-    def test_callers_are_those_of_the_result(self, visit: Visit) -> None:
+    def test_each_side_is_of_the_result(self, visit: Visit) -> None:
         """A chunk may hold several definitions: the result names the one that answers."""
         window = visit()
         with window.expect_response(lambda answer: "q=discounted" in answer.url) as answers:
             search(window, "discounted")
         first = answers.value.json()["results"][0]
         assert (first["symbol"], first["symbols"][0]) == ("discounted", "PRICES")
-        link = window.locator(".pane").get_by_role("link", name="Callers")
-        expect(link).to_have_attribute("href", re.compile("symbol=discounted$"))
-        link.click()
-        expect(window.locator(".centre")).to_contain_text("discounted")
+        for side, route in (
+            ("Callers", "/calls?"),
+            ("Tests", "relation=tests"),
+            ("Impact", "relation=impact"),
+        ):
+            with window.expect_response(re.compile(re.escape(route))) as said:
+                window.locator(".pane").get_by_role("tab", name=side).click()
+            assert said.value.json()["node"]["name"] == "discounted"
 
     def test_words_of_the_table_of_packages_stay_whole(self, visit: Visit, page: Served) -> None:
         window = visit(f"{page.address}#/dependencies")

@@ -243,13 +243,28 @@ class TestRelations:
         assert links["src/shop/cart.py", "src/shop/prices.py"] == 1
 
     def test_callers_and_callees(self, page: Served, here: str) -> None:
-        told = page.ask(f"projects/{here}/calls", name="price_of")[1]
-        assert (told["node"]["name"], told["node"]["path"]) == ("price_of", "src/shop/prices.py")
+        prices, cart = {"path": "src/shop/prices.py"}, {"path": "src/shop/cart.py"}
+        told = page.ask(f"projects/{here}/calls", **prices, line=6)[1]
+        assert (told["node"]["name"], told["node"]["startLine"]) == ("price_of", 6)
         assert {caller["name"] for caller in told["callers"]} == {"Cart.total", "discounted"}
-        total = page.ask(f"projects/{here}/calls", name="total")[1]
+        total = page.ask(f"projects/{here}/calls", **cart, line=17)[1]
         assert [callee["name"] for callee in total["callees"]] == ["price_of"]
-        assert page.ask(f"projects/{here}/calls", name="nothing_of_that_name")[1]["node"] is None
-        assert page.ask(f"projects/{here}/calls")[1]["node"] is None
+        named = page.ask(f"projects/{here}/calls", **cart, line=1, symbol="Cart.total")[1]
+        assert named["node"]["startLine"] == 16
+        outside = page.ask(f"projects/{here}/calls", **prices, line=1)[1]
+        assert outside["node"] is None
+        assert [one["at"] for one in outside["callers"]] == ["src/shop/cart.py"]
+
+    def test_what_depends_on_a_passage(self, page: Served, here: str) -> None:
+        place = {"path": "src/shop/prices.py", "line": 6}
+        reached = page.ask(f"projects/{here}/dependents", **place, relation="impact")[1]
+        assert reached["node"]["name"] == "price_of"
+        assert {"Cart.total", "discounted"} <= {each["name"] for each in reached["nodes"]}
+        assert {each["test"] for each in reached["nodes"]} == {True, False}
+        tests = page.ask(f"projects/{here}/dependents", **place, relation="tests")[1]
+        assert tests["nodes"][0]["path"] == "tests/test_cart.py"
+        assert page.ask(f"projects/{here}/dependents", **place, relation="nonsense")[0] == 400
+        assert page.ask(f"projects/{here}/dependents", **place)[0] == 400
 
 
 @pytest.mark.parametrize("question", ["discounted", "price after a discount", "put an article into the cart"])

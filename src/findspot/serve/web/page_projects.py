@@ -175,15 +175,36 @@ class PageProjects:
         here = [self.here] if self.here else []
         return list({project.root: project for project in (*here, *members)}.values())
 
-    def search_everywhere(self, query: Query) -> tuple[Results, list[tuple[str, Path]], str | None]:
-        """Return the merged answer of all projects, the project of each hit, and a note if some were left
-        out.
+    def workspaces(self) -> dict[Path, list[str]]:
+        """Return the folder of each known workspace with the ids of its members that can be searched."""
+        searchable = self._searchable or self._note_searchable(self.engine.projects())
+        begun = self.engine.workspace(self.start)
+        own = dict.fromkeys(begun.members.values(), begun.folder) if begun else {}
+        found: dict[Path, list[str]] = {}
+        for identity, root in searchable:
+            if folder := own.get(root) or self.engine.known_workspaces.around(root):
+                found.setdefault(folder, []).append(identity)
+        return {folder: found[folder] for folder in sorted(found) if len(found[folder]) > 1}
+
+    def search_several(
+        self, query: Query, workspace: str
+    ) -> tuple[Results, list[tuple[str, Path]], str | None]:
+        """Return the merged answer of all projects or of those of a workspace, the project of each hit, and
+        a note if some were left out.
         """
         searchable = self._searchable or self._note_searchable(self.engine.projects())
+        folder = Path(workspace) if workspace else self.start
+        if workspace:
+            members = self.workspaces().get(folder)
+            if members is None:
+                raise InvalidArgumentError(
+                    "This workspace no longer exists.", workspace, hint="Choose one from the list."
+                )
+            searchable = [each for each in searchable if each[0] in members]
         identities = {root: identity for identity, root in searchable[:MAX_SEARCHED]}
-        everything = self.engine.gathered(self.start, identities)
+        everything = self.engine.gathered(folder, identities)
         if everything is None:
-            raise IndexNotFoundError(str(self.start), "no project is indexed")
+            raise IndexNotFoundError(str(folder), "no project is indexed")
         results = everything.search(query)
         owners = [everything.members[str(hit.project)] for hit in results.hits]
         hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)

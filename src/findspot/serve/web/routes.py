@@ -31,12 +31,15 @@ from findspot.graph import Edge, Graph, Node
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.package_indexes import ALL
 from findspot.project import Project
+from findspot.rank.roles import Role, role_of
+from findspot.research.findings import Aim, Inquiry
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
 from findspot.serve import activity
 from findspot.serve.history_answers import ask_history, commits_object
 from findspot.serve.project_files import ownership_note, source_object
 from findspot.serve.query_options import number, query_of
+from findspot.serve.research_answers import findings_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
     activity_object,
@@ -60,8 +63,6 @@ MAX_SKIPS = 2_000
 
 MAX_EDGES = 300
 """Callers or callees that a page lists; what has more is used everywhere."""
-
-MAX_DEFINITIONS = 50
 
 MAX_EXAMPLES = 4
 
@@ -97,7 +98,7 @@ def routes(page: PageProjects) -> list[Route]:
     """Return every route under `/api`; what changes something is a POST."""
     gets: dict[str, Answer] = {
         "/api/projects": _projects,
-        "/api/search": _search_everywhere,
+        "/api/search": _search_several,
         "/api/projects/{id}": _project,
         "/api/projects/{id}/search": _search,
         "/api/projects/{id}/examples": _examples,
@@ -106,6 +107,7 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
         "/api/projects/{id}/calls": _calls,
+        "/api/projects/{id}/dependents": _dependents,
         "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
         "/api/activity": _activity,
@@ -160,16 +162,20 @@ def _service() -> dict[str, Any] | None:
 
 
 def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
-    here = page.here
+    here, used = page.here, _last_uses()
+    projects = page.projects()
     return {
         "version": __version__,
         "service": _service(),
         "start": str(page.start),
         "home": str(Path.home()),
         "here": here.store.folder.name if here else None,
+        "workspaces": [
+            {"path": str(folder), "members": members} for folder, members in page.workspaces().items()
+        ],
         "editor": _editor_object(page.engine.settings.page.editor),
         "projects": [
-            project_object(identity, status) | _standing(page, status) for identity, status in page.projects()
+            project_object(identity, status) | _standing(page, status, used) for identity, status in projects
         ],
     }
 
@@ -182,9 +188,15 @@ def _editor_object(editor: str) -> dict[str, str] | None:
     return {"name": name, "address": address}
 
 
-def _standing(page: PageProjects, status: IndexStatus) -> dict[str, Any]:
+def _last_uses() -> dict[str, str]:
+    """Return when each project was asked last, as far as that is recorded."""
+    return {entry.project: entry.time for entry in reversed(activity.entries())}
+
+
+def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) -> dict[str, Any]:
     """Return what the list of projects shows apart from the figures."""
     return {
+        "lastUsed": max(used.get(status.project_path, ""), status.last_updated or "") or None,
         "languages": status.languages,
         "queryReady": status.query_ready,
         "watcherActive": status.watcher_active,
@@ -228,10 +240,12 @@ def _search(page: PageProjects, request: Request) -> dict[str, Any]:
     return _results_object(query, _asked(page, request).search(query))
 
 
-def _search_everywhere(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return what all projects answer, the best first; each result names its project."""
-    query = _query(request.query_params)
-    results, owners, note = page.search_everywhere(query)
+def _search_several(page: PageProjects, request: Request) -> dict[str, Any]:
+    """Return what a workspace or all projects answer, the best first; each result names its project."""
+    given = dict(request.query_params)
+    workspace = given.pop("workspace", "")
+    query = _query(given)
+    results, owners, note = page.search_several(query, workspace)
     values = _results_object(query, results)
     for item, (identity, root) in zip(values["results"], owners, strict=True):
         item["project"] = {"id": identity, "name": root.name}
@@ -307,25 +321,46 @@ def _imports(page: PageProjects, request: Request) -> dict[str, Any]:
     return {"at": at, "links": [{"from": a, "to": b, "count": n} for (a, b), n in links.most_common()]}
 
 
+def _subject(graph: Graph, given: Mapping[str, str]) -> Node | None:
+    """Return the definition that a passage is: the named one that begins nearest, else the one around its
+    line; None for a passage outside of definitions.
+    """
+    path, line = given.get("path", ""), number(given, "line", 1, 1, 10**9)
+    named = graph.find(f"{path}#{given['symbol']}") if given.get("symbol") else []
+    here = [node for node in named if node.path == path] or graph.find(f"{path}:{line}")
+    here = [node for node in here if node.path == path]
+    return min(here, key=lambda node: abs(node.start_line - line), default=None)
+
+
 def _calls(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the definitions of a name, and the callers and callees of the chosen one."""
-    given = request.query_params
+    """Return the callers and callees of the definition that a passage is, or the importers of its file."""
     with _asked(page, request).reader() as reader:
         graph = Graph(reader.snapshot)
-        found = graph.find(given.get("name", ""))[:MAX_DEFINITIONS] if given.get("name", "").strip() else []
-        wanted = given.get("id")
-        node = (graph.node(wanted) if wanted else None) or next(iter(found), None)
-        answer: dict[str, Any] = {"definitions": [_node_object(each) for each in found], "node": None}
-        if node is None:
-            return answer
-        callers, callees = graph.callers(node), graph.callees(node)
-    return answer | {
-        "node": _node_object(node),
+        node = _subject(graph, request.query_params)
+        callers = graph.callers(node) if node else graph.importers(request.query_params.get("path", ""))
+        callees = graph.callees(node) if node else []
+    return {
+        "node": _node_object(node) if node else None,
         "callers": _edges(callers, lambda edge: edge.source),
         "callees": _edges(callees, lambda edge: edge.target),
-        "totalCallers": len(callers),
-        "totalCallees": len(callees),
     }
+
+
+def _dependents(page: PageProjects, request: Request) -> dict[str, Any]:
+    """Return the tests of the definition that a passage is, or what a change of it reaches."""
+    project, given = _asked(page, request), request.query_params
+    with project.reader() as reader:
+        node = _subject(Graph(reader.snapshot), given)
+    symbol = f"{node.path}:{node.start_line}" if node else given.get("path", "")
+    relation = one_of(Aim, "relation", given.get("relation", ""))
+    found = project.research(Inquiry(relation=relation, symbol=symbol))
+    values = findings_object(found)
+    for item in values["nodes"]:
+        item |= {
+            "name": found.names.get(item["id"], item["name"]),
+            "test": role_of(item["path"]) is Role.TEST,
+        }
+    return values | {"node": _node_object(node) if node else None}
 
 
 def _history(page: PageProjects, request: Request) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import { activityPage } from "./activity.js";
 import { get, onConnection } from "./api.js";
-import { ALL, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
+import { ALL, WORKSPACE, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
 import { dependenciesPage } from "./dependencies.js";
 import { fill, h } from "./dom.js";
 import { projectPage } from "./project.js";
@@ -37,6 +37,7 @@ const KEYS = [
   ["Enter", "Open the file at the result"],
   ["Esc", "Close, or back to the search field"],
   ["Alt 1 2 3", "Code, docs, tools"],
+  ["1 2 3 4 5", "Its code, callers, tests, impact, history"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
   ["g then s p d a t v", "Go to search, projects, dependencies, activity, tools, servers"],
@@ -94,12 +95,17 @@ function follow() {
 function showChooser() {
   const chosen = desk.chosen;
   const ready = desk.projects.filter((project) => project.queryReady);
+  const option = (id, label) => h("option", { value: id }, label);
+  const projects = desk.projects.map((project) => option(project.id, nameOf(project.path)));
+  const several = [
+    ...desk.workspaces.map((one) => option(WORKSPACE + one.path, `${nameOf(one.path)}, ${one.members.length} projects`)),
+    ...(ready.length > 1 ? [option(ALL, "All projects")] : []),
+  ];
+  const group = (label, options) => h("optgroup", { label }, options);
   fill(
     chooser,
-    desk.projects.length
-      ? desk.projects.map((project) => h("option", { value: project.id }, nameOf(project.path)))
-      : h("option", { value: "" }, "None yet"),
-    ready.length > 1 ? h("option", { value: ALL }, "All projects") : null,
+    projects.length ? null : option("", "None yet"),
+    several.length ? [group("Projects", projects), group("Together", several)] : projects,
   );
   chooser.value = chosen ? chosen.id : "";
   chooser.disabled = !desk.projects.length;
@@ -107,9 +113,10 @@ function showChooser() {
 
 function choose() {
   const { page, parameters } = route();
-  if (chooser.value !== ALL) localStorage.setItem("findspot-project", chooser.value);
-  if (page === "project" && chooser.value !== ALL) go(`project/${encodeURIComponent(chooser.value)}`);
-  else if (page === "dependencies" && chooser.value !== ALL) go(page, { project: chooser.value });
+  const one = !desk.several(chooser.value);
+  if (one) localStorage.setItem("findspot-project", chooser.value);
+  if (page === "project" && one) go(`project/${encodeURIComponent(chooser.value)}`);
+  else if (page === "dependencies" && one) go(page, { project: chooser.value });
   else go("search", { q: parameters.get("q"), corpus: parameters.get("corpus"), project: chooser.value });
 }
 

@@ -12,11 +12,13 @@ const SECTIONS = new Set([
   "servers",
 ]);
 
-/** The id that means all indexed projects. */
+/** The id that means all indexed projects, and how that of a workspace begins, before its folder. */
 export const ALL = "all";
+export const WORKSPACE = "in:";
 
 export const desk = {
   projects: [],
+  workspaces: [],
   here: null,
   start: "",
   home: "",
@@ -33,9 +35,17 @@ export const desk = {
   get chosen() {
     const { page, rest, parameters } = route();
     const id = (page === "project" && rest[0]) || parameters.get("project");
-    if (id === ALL && page !== "project") return together(this.projects);
+    const several = page === "project" ? null : this.several(id);
+    if (several || id?.startsWith(WORKSPACE)) return several;
     if (id && this.projects.length) return this.projects.find((project) => project.id === id) || null;
-    return this.usual;
+    return (page === "search" && !this.here && this.several(WORKSPACE + this.start)) || this.usual;
+  },
+  /** Projects that are asked as one: all of them, or those of a workspace; null for any other id. */
+  several(id) {
+    if (id === ALL) return together(ALL, this.projects);
+    const workspace = this.workspaces.find((one) => WORKSPACE + one.path === id);
+    const members = workspace && this.projects.filter((project) => workspace.members.includes(project.id));
+    return workspace ? together(id, members, workspace.path) : null;
   },
   get usual() {
     const last = localStorage.getItem("findspot-project");
@@ -50,8 +60,8 @@ export const desk = {
   },
 };
 
-/** All projects as one, for searching. */
-function together(projects) {
+/** Several projects as one, for searching. */
+function together(id, projects, workspace = "") {
   const ready = projects.filter((project) => project.queryReady);
   const languages = {};
   for (const project of ready)
@@ -59,8 +69,10 @@ function together(projects) {
       languages[name] = (languages[name] || 0) + files;
   const sum = (name) => ready.reduce((total, project) => total + project[name], 0);
   return {
-    id: ALL,
-    path: count(ready.length),
+    id,
+    several: true,
+    workspace,
+    path: workspace || count(ready.length),
     queryReady: ready.length > 0,
     totalFiles: sum("totalFiles"),
     totalChunks: sum("totalChunks"),
@@ -90,7 +102,7 @@ export function route(hash = location.hash) {
 }
 
 /** The order of parameters in an address: the same view has the same address, however somebody came to it. */
-const ORDER = ["project", "corpus", "q", "similar", "languages", "tests", "path", "mode", "result", "open", "line", "of"];
+const ORDER = ["project", "corpus", "q", "similar", "languages", "tests", "path", "mode", "result", "open", "line", "of", "tab"];
 
 export function addressOf(page, parameters = {}) {
   const given = Object.entries(parameters)
@@ -109,7 +121,7 @@ let drawn = "";
 /** The address without what lies over the view, or is chosen in it. */
 function viewAddress() {
   const { page, rest, parameters } = route();
-  for (const name of ["open", "line", "of", "result"]) parameters.delete(name);
+  for (const name of ["open", "line", "of", "tab", "result"]) parameters.delete(name);
   return JSON.stringify([page, rest, [...parameters]]);
 }
 

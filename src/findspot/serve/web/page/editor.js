@@ -9,5 +9,5 @@ export function editorLink(location, line) {
   const path = location.replaceAll("\\", "/").replace(/^\//, "");
   const written = path.split("/").map(encodeURIComponent).join("/").replaceAll("%3A", ":");
   const href = desk.editor.address.replaceAll("{path}", `/${written}`).replaceAll("{line}", String(line));
-  return h("a", { class: "button small", href, title: `${location}:${line}` }, `Open in ${desk.editor.name}`);
+  return h("a", { class: "button small in-editor", href, title: `${location}:${line}` }, `Open in ${desk.editor.name}`);
 }

@@ -5,6 +5,30 @@ import { readdress, route } from "./desk.js";
 import { fill, h, visible } from "./dom.js";
 import { emptyState, errorState } from "./states.js";
 
+/** Commits, the best or newest first; what a commit says is text. */
+export function commitList(answer) {
+  return h(
+    "div",
+    { class: "history" },
+    answer.warning ? h("p", { class: "muted" }, visible(answer.warning)) : null,
+    answer.results.length
+      ? h("ol", {}, answer.results.map(commit))
+      : emptyState("No commit fits", "Ask in other words, or name a file."),
+  );
+}
+
+function commit(one) {
+  const changed = (one.changed || []).map((file) => file.path).join(", ");
+  return h(
+    "li",
+    {},
+    h("strong", {}, visible(one.subject)),
+    h("span", { class: "muted" }, `${one.date} `, h("code", {}, one.commit.slice(0, 10)), " ", visible(one.author || "")),
+    one.sentence ? h("p", {}, visible(one.sentence)) : null,
+    changed ? h("p", { class: "muted" }, visible(changed)) : null,
+  );
+}
+
 /** The view of a project's history in a panel; what the address asks is shown at once. */
 export function historyView(panel, project) {
   const field = h("input", {
@@ -13,7 +37,7 @@ export function historyView(panel, project) {
     placeholder: "Why, when, or src/cart.py:10-40",
     autocomplete: "off",
   });
-  const body = h("div", { class: "history" });
+  const body = h("div", {});
   let turn = 0;
 
   function ask(event) {
@@ -28,32 +52,10 @@ export function historyView(panel, project) {
     if (!q) return;
     try {
       const answer = await get(`projects/${project.id}/history`, { q });
-      if (mine === turn) draw(answer);
+      if (mine === turn) fill(body, commitList(answer));
     } catch (problem) {
       if (problem.code !== "OFFLINE") fill(body, errorState(problem));
     }
-  }
-
-  function draw(answer) {
-    fill(
-      body,
-      answer.warning ? h("p", { class: "muted" }, visible(answer.warning)) : null,
-      answer.results.length
-        ? h("ol", {}, answer.results.map(commit))
-        : emptyState("No commit fits", "Ask in other words, or name a file."),
-    );
-  }
-
-  function commit(one) {
-    const changed = (one.changed || []).map((file) => file.path).join(", ");
-    return h(
-      "li",
-      {},
-      h("strong", {}, visible(one.subject)),
-      h("span", { class: "muted" }, ` ${one.date} ${one.commit.slice(0, 10)} ${visible(one.author || "")}`),
-      one.sentence ? h("p", {}, visible(one.sentence)) : null,
-      changed ? h("p", { class: "muted" }, visible(changed)) : null,
-    );
   }
 
   fill(

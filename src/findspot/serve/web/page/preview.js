@@ -4,8 +4,9 @@ import { get } from "./api.js";
 import { codeRegion, scrollToLine } from "./code.js";
 import { fill, h, pathParts, say, visible } from "./dom.js";
 import { matcher } from "./highlight.js";
-import { toolDetails } from "./tools.js";
 import { editorLink } from "./editor.js";
+import { passageView } from "./passage.js";
+import { toolDetails } from "./tools.js";
 import { fileOf, openFile } from "./viewer.js";
 import { whyBars } from "./why.js";
 
@@ -16,6 +17,7 @@ const SETTLE_MS = 60;
 /** The pane of the chosen result; a result of several projects says which one it is of. */
 export function preview(pane, { project, onLike }) {
   let shown = null;
+  let sides = null;
   let timer = 0;
   const projectOf = (hit) => hit.project?.id || project.id;
 
@@ -33,10 +35,22 @@ export function preview(pane, { project, onLike }) {
 
   function draw(hit, about) {
     if (about.tools) {
+      sides = null;
       showTool(hit);
       return;
     }
-    const match = matcher(about.query, about.mode);
+    sides = passageView({
+      project: projectOf(hit),
+      place: hit,
+      side: about.tab,
+      code: (panel) => drawCode(panel, hit, matcher(about.query, about.mode)),
+      onOpen: (place, side) => openFile(projectOf(hit), place, { side }),
+    });
+    fill(pane, head(hit), sides.element);
+    sides.show();
+  }
+
+  function drawCode(panel, hit, match) {
     const region = codeRegion(hit.text, {
       language: hit.language,
       start: hit.startLine,
@@ -46,7 +60,7 @@ export function preview(pane, { project, onLike }) {
       match,
       label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}`,
     });
-    fill(pane, head(hit, about.query), region, whyBars(hit));
+    fill(panel, region, whyBars(hit));
     scrollToLine(region, hit.focusLine, hit.startLine);
     timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
   }
@@ -54,7 +68,8 @@ export function preview(pane, { project, onLike }) {
   async function withContext(hit, match, region) {
     const file = await fileOf(projectOf(hit), hit.path).catch(() => null);
     if (!file || shown !== hit) return;
-    pane.querySelector(".actions")?.append(editorLink(file.location, hit.focusLine) || "");
+    const known = pane.querySelector(".pane-head .in-editor");
+    if (!known) pane.querySelector(".open-file")?.after(editorLink(file.location, hit.focusLine) || "");
     const wider = codeRegion(file.lines.join("\n"), {
       language: file.language,
       first: Math.max(0, hit.startLine - 1 - AROUND),
@@ -71,7 +86,7 @@ export function preview(pane, { project, onLike }) {
     scrollToLine(wider, hit.focusLine, hit.startLine);
   }
 
-  function head(hit, query) {
+  function head(hit) {
     return h(
       "header",
       { class: "pane-head" },
@@ -84,31 +99,17 @@ export function preview(pane, { project, onLike }) {
       h(
         "div",
         { class: "actions" },
-        action("Open file", "Enter", () => open(hit, query)),
+        action("Open file", "Enter", () => open(hit), "open-file"),
         action("Copy place", "c", copy),
-        followUps(hit),
+        onLike && action("More like this", "m", () => onLike(hit)),
       ),
     );
   }
 
-  /** Where to go from a result. */
-  function followUps(hit) {
-    const named = hit.symbol;
-    const project = `#/project/${encodeURIComponent(projectOf(hit))}`;
-    const lines = `${hit.path}:${hit.startLine}-${hit.endLine}`;
-    return [
-      onLike && action("More like this", "m", () => onLike(hit)),
-      named
-        ? h("a", { class: "button small", href: `${project}?symbol=${encodeURIComponent(named)}` }, "Callers")
-        : null,
-      h("a", { class: "button small", href: `${project}?past=${encodeURIComponent(lines)}` }, "History"),
-    ];
-  }
-
-  function action(label, key, onclick) {
+  function action(label, key, onclick, kind = "") {
     return h(
       "button",
-      { type: "button", class: "small", onclick },
+      { type: "button", class: `small ${kind}`, onclick },
       label,
       h("kbd", { "aria-hidden": "true" }, key),
     );
@@ -119,8 +120,8 @@ export function preview(pane, { project, onLike }) {
     if (shown === tool && details) fill(pane, toolDetails(details));
   }
 
-  function open(hit, query = "") {
-    if (hit.path) openFile(projectOf(hit), hit, () => followUps(hit));
+  function open(hit) {
+    if (hit.path) openFile(projectOf(hit), hit, { actions: () => onLike && action("More like this", "", () => onLike(hit)) });
     else pane.querySelector("[tabindex]")?.focus();
   }
 
@@ -141,5 +142,7 @@ export function preview(pane, { project, onLike }) {
     }
   }
 
-  return { show, hold, open, copy };
+  const pick = (digit) => Boolean(sides?.pick(digit));
+
+  return { show, hold, open, copy, pick };
 }

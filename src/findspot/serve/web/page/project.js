@@ -1,7 +1,6 @@
 // One project: its health, what is in its index and what is not, and how its parts hang together.
 
 import { follow, get, post } from "./api.js";
-import { callsView } from "./calls.js";
 import { barChart, partsChart } from "./charts.js";
 import { confirmed } from "./confirm.js";
 import { desk, go, homely, nameOf, route } from "./desk.js";
@@ -29,9 +28,8 @@ export function projectPage(main) {
   const contents = h("div", { class: "panels" });
   const skipped = h("section", { class: "panel", "aria-label": "Left out", hidden: true });
   const parts = h("section", { class: "panel", "aria-label": "Module map", hidden: true });
-  const calls = h("section", { class: "panel", "aria-label": "Callers and callees", hidden: true });
   const past = h("section", { class: "panel", "aria-label": "History", hidden: true });
-  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, calls, past, parts);
+  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, past, parts);
   let reason = "";
   let stamp = "";
   let wasBusy = false;
@@ -251,9 +249,8 @@ export function projectPage(main) {
   /** What stands on a whole index is drawn once there is something to draw. */
   function showRelations() {
     if (!parts.hidden) return;
-    parts.hidden = calls.hidden = past.hidden = false;
+    parts.hidden = past.hidden = false;
     moduleMap(parts, { id });
-    callsView(calls, { id });
     historyView(past, { id });
   }
 

@@ -1,4 +1,4 @@
-// Every project: how it stands, how large it is, how fresh.
+// Every project as a row, the one used last first: how it stands, how large it is, how fresh.
 
 import { follow, post } from "./api.js";
 import { desk, go, homely, nameOf } from "./desk.js";
@@ -7,39 +7,51 @@ import { indexingButton, notIndexed } from "./indexing.js";
 import { progressBar, statePill } from "./states.js";
 
 export function projectsPage(main) {
-  const body = h("div", { class: "sheet-part" });
-  show();
+  const lead = h("p", { class: "lead" });
+  const body = h("div", {});
+  const filter = h("input", {
+    type: "search",
+    "data-search": "",
+    placeholder: "Filter by name, path or language",
+    "aria-label": "Filter projects",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: show,
+  });
 
   function show() {
-    const listed = desk.projects;
+    const listed = [...desk.projects].sort((one, other) => usedAt(other).localeCompare(usedAt(one)));
     const indexed = listed.filter((project) => project.status !== "not_found");
     const total = indexed.reduce((sum, project) => sum + project.totalChunks, 0);
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = listed.filter((project) => words.every((word) => told(project).includes(word)));
+    fill(
+      lead,
+      `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
+      desk.service ? `; process ${desk.service.pid} answers ${count(desk.service.clients, "client")}` : null,
+    );
+    filter.hidden = listed.length < 2;
     fill(
       body,
-      h(
-        "div",
-        { class: "sheet-head" },
-        h("h1", {}, "Projects"),
-        h(
-          "p",
-          { class: "lead" },
-          `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
-          desk.service
-            ? `; process ${desk.service.pid} answers ${count(desk.service.clients, "client")}`
-            : null,
-        ),
-      ),
-      listed.length ? h("ul", { class: "cards" }, listed.map(card)) : notIndexed(null, desk),
+      found.length ? h("ul", { class: "rows" }, found.map(row)) : null,
+      listed.length ? null : notIndexed(null, desk),
+      listed.length && !found.length ? h("p", { class: "muted" }, "No project fits the filter.") : null,
     );
   }
-  fill(main, h("div", { class: "sheet" }, body, folderForm()));
+  show();
+  const head = h("div", { class: "sheet-head" }, h("h1", {}, "Projects"), lead);
+  fill(main, h("div", { class: "sheet" }, head, folderForm(), filter, body));
 
-  const stop = follow(async () => {
+  return follow(async () => {
+    const before = document.activeElement?.closest(".rows li")?.dataset.id;
     await desk.refresh().then(show, () => {});
+    if (before) body.querySelector(`[data-id="${CSS.escape(before)}"] a, [data-id="${CSS.escape(before)}"] button`)?.focus();
     return true;
   }, 1500);
-  return stop;
 }
+
+const usedAt = (project) => project.lastUsed || "";
+const told = (project) => [project.path, ...Object.keys(project.languages || {})].join(" ").toLowerCase();
 
 /** A form that indexes another folder, and leads to its progress. */
 function folderForm() {
@@ -65,60 +77,53 @@ function folderForm() {
   };
   return h(
     "section",
-    { class: "panel", "aria-label": "Index another folder" },
-    h("h2", {}, "Index another folder"),
-    h("form", { class: "name-form", onsubmit: submit }, field, h("button", { class: "primary" }, "Index")),
-    h("p", { class: "muted" }, "A folder of this machine. Its files stay where they are; only an index is made."),
+    { class: "another", "aria-label": "Index another folder" },
+    h(
+      "form",
+      { class: "name-form", onsubmit: submit, title: "Its files stay where they are; only an index is made." },
+      field,
+      h("button", {}, "Index another folder"),
+    ),
     problem,
   );
 }
 
 const isBusy = (project) => project.status === "indexing" || project.run?.running;
 
-function card(project) {
+function row(project) {
   const busy = isBusy(project);
   const missing = project.status === "not_found";
-  const address = `#/project/${encodeURIComponent(project.id)}`;
+  const name = visible(nameOf(project.path));
+  const ready = !busy && project.status === "ready";
   return h(
     "li",
-    { class: "card" },
+    { "data-id": project.id },
     h(
       "div",
-      { class: "card-head" },
-      h(
-        "h2",
-        {},
-        missing ? visible(nameOf(project.path)) : h("a", { href: address }, visible(nameOf(project.path))),
-      ),
-      statePill(busy ? "indexing" : project.status),
+      { class: "row-name" },
+      h("h2", {}, missing ? name : h("a", { href: `#/project/${encodeURIComponent(project.id)}` }, name)),
+      ready ? null : statePill(busy ? "indexing" : project.status),
       project.id === desk.here && h("span", { class: "pill none" }, "here"),
+      project.watcherActive && h("span", { class: "pill good" }, "kept fresh"),
     ),
     h("p", { class: "place" }, visible(homely(project.path))),
     busy
       ? progressBar(project.run?.running ? project.run.progress : null)
       : missing
-        ? indexingButton(project, "Index now")
+        ? indexingButton(project, "Index now", { kind: "small primary" })
         : figures(project),
     project.lastError && h("p", { class: "problem" }, project.lastError),
   );
 }
 
 function figures(project) {
-  const top = Object.entries(project.languages || {})
-    .slice(0, 3)
-    .map(([name]) => name)
-    .join(", ");
+  const top = Object.keys(project.languages || {}).slice(0, 3).join(", ");
   return h(
-    "dl",
-    { class: "figures" },
-    [
-      ["Files", project.totalFiles.toLocaleString("en")],
-      ["Chunks", project.totalChunks.toLocaleString("en")],
-      ["Left out", (project.skippedFiles || 0).toLocaleString("en")],
-      ["On disk", project.storageSize],
-      ["Updated", ago(project.lastUpdated)],
-      ["Kept fresh", project.watcherActive ? "yes" : "not now"],
-      ["Mostly", top || "–"],
-    ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    "p",
+    { class: "row-figures" },
+    h("span", {}, top || "–"),
+    h("span", { class: "figure" }, count(project.totalFiles, "file")),
+    h("span", { class: "figure" }, project.storageSize),
+    h("span", { class: "row-used" }, "used ", ago(project.lastUsed)),
   );
 }

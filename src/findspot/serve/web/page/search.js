@@ -1,7 +1,7 @@
 // The search page: a field, what to search, filters, the results and the one that is chosen.
 
 import { follow, get } from "./api.js";
-import { ALL, desk, nameOf, readdress, route } from "./desk.js";
+import { desk, nameOf, readdress, route } from "./desk.js";
 import { count, fill, h, say } from "./dom.js";
 import { notIndexed } from "./indexing.js";
 import { preview } from "./preview.js";
@@ -21,7 +21,7 @@ export function searchPage(main) {
   const { parameters } = route();
   const project = desk.chosen;
   const corpus = parameters.get("corpus") || "code";
-  const everywhere = project?.id === ALL;
+  const everywhere = Boolean(project?.several);
   const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0, settled: true, left: false };
   const { form, field, corpora, filters, summary } = searchForm(project, parameters, (key) => setCorpus(key));
   const notice = h("div", { class: "notice-area" });
@@ -44,6 +44,7 @@ export function searchPage(main) {
   let speaking = 0;
   let similar = parameters.get("similar") || "";
   let wanted = parameters.get("result") || "";
+  let tab = parameters.get("tab") || ""; // of the first result that is shown; later ones have that of the address
 
   function asked(offset = 0) {
     const values = { q: field.value.trim(), offset: offset || "", limit: PAGE, similar };
@@ -78,7 +79,7 @@ export function searchPage(main) {
     if (!tools && !project) return showUnready();
     state.busy = true;
     const path = tools ? "tools" : everywhere ? "search" : `projects/${project.id}/search`;
-    const [answer, problem] = await get(path, values).then(
+    const [answer, problem] = await get(path, everywhere && !tools ? { ...values, workspace: project.workspace } : values).then(
       (said) => [said, null],
       (failed) => [null, failed],
     );
@@ -111,7 +112,7 @@ export function searchPage(main) {
       h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`),
     );
     list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools, wanted });
-    if (!offset) wanted = "";
+    if (!offset) wanted = tab = "";
     field.setAttribute("aria-expanded", String(hits.length > 0));
     if (!hits.length && !offset) showNoResults(values);
     clearTimeout(speaking);
@@ -132,6 +133,7 @@ export function searchPage(main) {
         query: field.value.trim(),
         mode: filters.querySelector("[name=mode]").value,
         tools: state.corpus === "tools",
+        tab: typing ? tab : route().parameters.get("tab"),
         typing,
       });
   }
@@ -260,7 +262,7 @@ export function searchPage(main) {
     const changes = { ...Object.fromEntries(named), corpus: state.corpus === "code" ? "" : state.corpus };
     const { parameters: now } = route();
     if (Object.entries(changes).every(([name, value]) => (now.get(name) || "") === value)) return;
-    readdress({ ...changes, result: "", open: "", line: "", of: "" }, { push: state.settled });
+    readdress({ ...changes, result: "", open: "", line: "", of: "", tab: "" }, { push: state.settled });
     state.settled = false;
     clearTimeout(settling);
     settling = setTimeout(() => {
@@ -295,7 +297,8 @@ export function searchPage(main) {
       field.value = "";
       similar = "";
       ask();
-    } else if (!inField && event.key === "c") panel.copy();
+    } else if (!inField && /^[1-5]$/.test(event.key)) panel.pick(event.key);
+    else if (!inField && event.key === "c") panel.copy();
     else if (!inField && event.key === "m" && list.chosen?.path && !everywhere) like(list.chosen);
   }
 

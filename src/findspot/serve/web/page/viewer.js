@@ -6,6 +6,7 @@ import { codeRegion, scrollToLine } from "./code.js";
 import { desk, readdress, route } from "./desk.js";
 import { fill, h, pathParts } from "./dom.js";
 import { editorLink } from "./editor.js";
+import { passageView } from "./passage.js";
 import { errorState } from "./states.js";
 
 const KEPT_FILES = 30;
@@ -14,7 +15,8 @@ const PLACE = /^(.+?):(\d+)(?:-(\d+))?$/;
 const dialog = document.getElementById("viewer");
 const files = new Map();
 let shown = "";
-let actionsOf = () => null;
+let sides = null;
+let given = {}; // what whoever opened the passage knows about it, and the address does not say
 
 /** The lines of a file of a project; the latest files are kept. */
 export function fileOf(project, path) {
@@ -31,14 +33,14 @@ export function fileOf(project, path) {
 /** Forget the files that were read: they may have changed. */
 export const forgetFiles = () => files.clear();
 
-/** Open a file at its `path`, `startLine` and `endLine`, and at the `focusLine` between them if there is one;
- * `actions` makes further buttons for its head. */
-export function openFile(project, place, actions = () => null) {
-  actionsOf = actions;
+/** Open a file at its `path`, `startLine` and `endLine`, and at the `focusLine` between them if there is one,
+ * on one of its sides; `actions` makes further buttons for its head. */
+export function openFile(project, place, { side = "", actions = () => null } = {}) {
+  given = { symbol: place.symbol, actions };
   const lines = place.endLine > place.startLine ? `${place.startLine}-${place.endLine}` : place.startLine;
   const line = place.focusLine > place.startLine ? String(place.focusLine) : "";
   const changed = readdress(
-    { open: `${place.path}:${lines}`, line, of: project === desk.chosen?.id ? "" : project },
+    { open: `${place.path}:${lines}`, line, of: project === desk.chosen?.id ? "" : project, tab: side },
     { push: true, state: { viewer: true } },
   );
   if (changed || !dialog.open) followAddress();
@@ -55,18 +57,21 @@ export async function followAddress() {
     return;
   }
   const project = parameters.get("of") || desk.chosen?.id;
-  const key = `${project} ${wanted}`;
+  const key = keyNow();
   if (key === shown && dialog.open) return;
   shown = key;
   const line = Number(parameters.get("line") || start);
-  const place = { path, line, startLine: Number(start), endLine: Number(end || start) };
+  const place = { path, line, symbol: given.symbol, startLine: Number(start), endLine: Number(end || start) };
   const file = await fileOf(project, path).catch((problem) => problem);
-  if (key === shown) draw(place, file);
+  if (key === shown) draw(project, place, file);
 }
 
-function draw(place, file) {
+const keyNow = () => ["open", "of", "tab"].map((name) => route().parameters.get(name) || "").join(" ");
+
+function draw(project, place, file) {
   const failed = file instanceof Error;
-  const title = h("h2", { id: "viewer-title" }, pathParts(place.path, `:${place.line}`));
+  const lines = place.endLine > place.startLine ? `:${place.startLine}–${place.endLine}` : `:${place.line}`;
+  const title = h("h2", { id: "viewer-title" }, pathParts(place.path, lines));
   const head = h(
     "header",
     { class: "pane-head" },
@@ -75,7 +80,7 @@ function draw(place, file) {
       "div",
       { class: "actions" },
       failed ? null : editorLink(file.location, place.line),
-      actionsOf(place),
+      given.actions?.(),
       h(
         "button",
         { type: "button", class: "small", onclick: () => dialog.close() },
@@ -85,12 +90,24 @@ function draw(place, file) {
     ),
   );
   if (!dialog.open) dialog.showModal();
-  if (failed) fill(dialog, head, errorState(file));
-  else fill(dialog, head, cutNotice(file), region(file, place));
-  const code = dialog.querySelector(".code");
-  if (!code) return;
-  scrollToLine(code, place.line);
-  code.focus();
+  sides = passageView({
+    project,
+    place,
+    side: route().parameters.get("tab") || "code",
+    code: (panel) => drawCode(panel, file, place),
+    onOpen: (next, side) => openFile(project, next, { side }),
+    onSide: () => (shown = keyNow()),
+  });
+  fill(dialog, head, failed ? errorState(file) : sides.element);
+  if (failed) return;
+  sides.show();
+  (dialog.querySelector(".code") || dialog.querySelector("[aria-selected='true']")).focus();
+}
+
+function drawCode(panel, file, place) {
+  const code = region(file, place);
+  fill(panel, cutNotice(file), code);
+  scrollToLine(code, place.line, place.startLine);
 }
 
 function cutNotice(file) {
@@ -105,12 +122,14 @@ function region(file, place) {
     language: file.language,
     from: place.startLine,
     to: place.endLine,
+    best: place.line > place.startLine ? place.line : 0,
     label: `All of ${place.path}`,
   });
   code.addEventListener("click", (event) => {
     const row = event.target.closest(".row");
     if (!row || event.target !== row) return;
     readdress({ open: `${place.path}:${row.dataset.line}`, line: "" });
+    given = {};
     followAddress();
   });
   return code;
@@ -118,8 +137,13 @@ function region(file, place) {
 
 dialog.addEventListener("close", () => {
   shown = "";
-  actionsOf = () => null;
+  sides = null;
+  given = {};
   if (!route().parameters.get("open")) return;
   if (history.state?.viewer) history.back();
-  else readdress({ open: "", line: "", of: "" });
+  else readdress({ open: "", line: "", of: "", tab: "" });
+});
+
+dialog.addEventListener("keydown", (event) => {
+  if (/^[1-5]$/.test(event.key) && !event.altKey && !event.ctrlKey && !event.metaKey) sides?.pick(event.key);
 });
