@@ -296,7 +296,7 @@ def _measure(name: str, file: Path) -> int:
     executed = Executed(f"{SOURCE / 'findspot' / name}{os.sep}")
     before = set(sys.modules)
     status = pytest.main(_arguments(TESTS[name]), [executed])
-    ours = ("findspot", *(path.stem for path in (ROOT / "tests").rglob("*.py")))
+    ours = ("findspot", "benchmarks", *(path.stem for path in (ROOT / "tests").rglob("*.py")))
     modules = [new for new in sys.modules if new not in before and new.partition(".")[0] not in ours]
     found = {"tests": list(executed.tests().items()), "seconds": executed.seconds, "modules": modules}
     file.write_text(json.dumps(found), "utf-8")

@@ -51,7 +51,7 @@ PATTERNS = st.lists(
         ]
     ),
     max_size=4,
-)
+)  # fmt: skip
 KINDS = st.sampled_from(["file", "file", "file", "folder", "link out", "link to file", "link up", "fifo"])
 TREES = st.lists(st.tuples(st.lists(NAMES, min_size=1, max_size=4), KINDS, PATTERNS), max_size=14)
 POLICIES = st.builds(
@@ -223,28 +223,10 @@ def test_nothing_outside_the_root_is_opened(tree: Tree, wild: list[str]) -> None
 GIT_NAMES = st.sampled_from(["a", "b", "ab", "ba", "a.b", "a b", "-a", "#a", "!b"])
 GIT_PIECES = st.sampled_from(
     [
-        "a",
-        "b",
-        "*",
-        "**",
-        "?",
-        "/",
-        "/",
-        "[ab]",
-        "[!a]",
-        ".",
-        "\\a",
-        "\\ ",
-        " ",
-        "é",
-        "**/",
-        "/**",
-        "#",
-        "!",
-        "[",
-        "\\",
+        "a", "b", "*", "**", "?", "/", "/", "[ab]", "[!a]", ".", "\\a", "\\ ", " ", "é", "**/", "/**", "#",
+        "!", "[", "\\",
     ]
-)
+)  # fmt: skip
 GIT_LINES = st.builds(
     lambda negated, pieces, slash: ("!" if negated else "") + "".join(pieces) + ("/" if slash else ""),
     st.booleans(),

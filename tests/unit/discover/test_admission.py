@@ -10,46 +10,38 @@ from findspot.core.paths import is_denied
 from findspot.discover.admission import compiled, corpus_of
 from findspot.discover.root_folder import cleaned, is_unsafe, nfc, spelled_out
 
-# fmt: off
 FOLDERS = [
-    "node_modules",
-    "jspm_packages",
-    "bower_components",
-    "vendor",
-    ".venv",
-    "venv",
-    ".git",
-    ".hg",
-    ".svn",
-    "dist",
-    "build",
-    "out",
-    "target",
-    "__pycache__",
-    ".next",
-    ".nuxt",
-    ".idea",
-    ".vscode",
-    "coverage",
-    ".nyc_output",
-    ".pytest_cache",
-    ".please",
-    ".cortex",
-]
+    "node_modules", "jspm_packages", "bower_components", "vendor", ".venv", "venv", ".git", ".hg", ".svn",
+    "dist", "build", "out", "target", "__pycache__", ".next", ".nuxt", ".idea", ".vscode", "coverage",
+    ".nyc_output", ".pytest_cache", ".please", ".cortex",
+]  # fmt: skip
 SECRETS = [".env", ".env.local", ".env.example", "server.pem", "id.key", "a.p12", "a.pfx", ".pem"]
 FILES = [
-    "x.log",
-    "x.lock",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "Gemfile.lock",
-    "poetry.lock",
-    ".DS_Store",
-    "a.swp",
-    ".a.swo",
-]
-# fmt: on
+    "x.log", "x.lock", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Gemfile.lock", "poetry.lock",
+    ".DS_Store", "a.swp", ".a.swo",
+]  # fmt: skip
+CREDENTIALS = [
+    ".netrc", "_netrc", "home/.git-credentials", ".pgpass", ".my.cnf", ".htpasswd", ".dockercfg",
+    ".docker/config.json", "x/.kube/config", "kubeconfig", "terraform.tfstate", "terraform.tfstate.backup",
+    "prod.tfvars", "a.auto.tfvars.json", ".envrc", "prod.env", ".env-prod", ".env_local", ".env~",
+    ".flaskenv", "deploy.ppk", "config/secrets.yml", "secrets.yaml", "credentials.json", ".aws/credentials",
+    ".pypirc", "id_ed25519", ".netrc~", "id_ed25519.bak", ".env.bak", "prod.env.orig", ".pgpass.old",
+    "server.key.1", ".secrets.yml.swp", "#secrets.yml#", ".#credentials.json~",
+    "terraform.tfstate.backup.bak", ".aws/credentials.old", ".kube/config.bak", "service-account.json",
+    "etc/shadow", "etc/shadow-", "env.production", ".dev.vars", ".envrc.private", ".secrets", "secret.yaml",
+    "kubeconfig.yaml", ".databrickscfg", ".msmtprc", ".authinfo", ".smbcredentials", ".python_history",
+    ".kaggle/kaggle.json", "private_key",
+]  # fmt: skip
+CREDENTIALS += [".env copy", ".env (1)", "deploy/.env.local copy 2", "credentials - copy.json"]
+ABOUT_CREDENTIALS = [
+    "secrets.py", "secrets.md", "credentials.py", "docs/credentials.md", "config.json", "app/config",
+    "prod.tfvars.example", "a.py~", "#notes.md#", "config.yml.bak", "~", ".bak", "ui/shadow",
+    "service-account.md", "id_rsa.pub", "env.py", "docker/config.json", "netrc.py", "environment.yml",
+    ".npmrc", "secret.go", "docs/secrets.md", "chart/templates/secret.yaml", "env.ts", "kaggle.json",
+    "locales/auth.json", "private_key.py", "environment.py", "env", "keys.py", "key", "log", "lock.py",
+    "building", "x.keys", "a",
+]  # fmt: skip
+ABOUT_CREDENTIALS += ["notes copy.md", ""]
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -66,124 +58,21 @@ def test_secrets_are_denied_in_any_case(name: str) -> None:
         assert is_denied(spelling, folder=True)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".netrc",
-        "_netrc",
-        "home/.git-credentials",
-        ".pgpass",
-        ".my.cnf",
-        ".htpasswd",
-        ".dockercfg",
-        ".docker/config.json",
-        "x/.kube/config",
-        "kubeconfig",
-        "terraform.tfstate",
-        "terraform.tfstate.backup",
-        "prod.tfvars",
-        "a.auto.tfvars.json",
-        ".envrc",
-        "prod.env",
-        ".env-prod",
-        ".env_local",
-        ".env~",
-        ".flaskenv",
-        "deploy.ppk",
-        "config/secrets.yml",
-        "secrets.yaml",
-        "credentials.json",
-        ".aws/credentials",
-        ".pypirc",
-        "id_ed25519",
-        ".netrc~",
-        "id_ed25519.bak",
-        ".env.bak",
-        "prod.env.orig",
-        ".pgpass.old",
-        "server.key.1",
-        ".secrets.yml.swp",
-        "#secrets.yml#",
-        ".#credentials.json~",
-        "terraform.tfstate.backup.bak",
-        ".aws/credentials.old",
-        ".kube/config.bak",
-        "service-account.json",
-        "etc/shadow",
-        "etc/shadow-",
-        ".env copy",
-        ".env (1)",
-        "deploy/.env.local copy 2",
-        "credentials - copy.json",
-        "env.production",
-        ".dev.vars",
-        ".envrc.private",
-        ".secrets",
-        "secret.yaml",
-        "kubeconfig.yaml",
-        ".databrickscfg",
-        ".msmtprc",
-        ".authinfo",
-        ".smbcredentials",
-        ".python_history",
-        ".kaggle/kaggle.json",
-        "private_key",
-    ],
-)
-def test_credential_files_are_denied_in_any_case(path: str) -> None:
+@pytest.mark.parametrize(("denied", "paths"), [(True, CREDENTIALS), (False, ABOUT_CREDENTIALS)])
+def test_credential_files_are_denied_in_any_case_and_nothing_else(denied: bool, paths: list[str]) -> None:
     """security 9, first-impression B6, documents A3: none of these was on the list."""
-    folder, _, name = path.rpartition("/")
-    prefix = f"{folder}/" if folder else ""
-    assert is_denied(name, folder=False, prefix=prefix)
-    assert is_denied(name.upper(), folder=False, prefix=prefix.upper())
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        prefix = f"{folder}/" if folder else ""
+        assert is_denied(name, folder=False, prefix=prefix) is denied, path
+        if denied:
+            assert is_denied(name.upper(), folder=False, prefix=prefix.upper()), path
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "secrets.py",
-        "secrets.md",
-        "credentials.py",
-        "docs/credentials.md",
-        "config.json",
-        "app/config",
-        "prod.tfvars.example",
-        "a.py~",
-        "#notes.md#",
-        "config.yml.bak",
-        "~",
-        ".bak",
-        "ui/shadow",
-        "service-account.md",
-        "id_rsa.pub",
-        "env.py",
-        "docker/config.json",
-        "netrc.py",
-        "environment.yml",
-        ".npmrc",
-        "secret.go",
-        "docs/secrets.md",
-        "chart/templates/secret.yaml",
-        "env.ts",
-        "kaggle.json",
-        "locales/auth.json",
-        "private_key.py",
-        "notes copy.md",
-    ],
-)
-def test_files_about_credentials_are_not_denied(path: str) -> None:
-    folder, _, name = path.rpartition("/")
-    assert not is_denied(name, folder=False, prefix=f"{folder}/" if folder else "")
-
-
-@pytest.mark.parametrize("name", [".ssh", ".gnupg", ".secrets"])
-def test_folders_of_keys_are_denied(name: str) -> None:
-    assert is_denied(name, folder=True)
-
-
-@pytest.mark.parametrize("name", ["credentials", "kubeconfig", "secrets", "x.env"])
-def test_folders_named_like_secret_files_are_not_denied(name: str) -> None:
-    assert not is_denied(name, folder=True)
+def test_folders_of_keys_are_denied_and_others_named_like_them_are_not() -> None:
+    names = (".ssh", ".gnupg", ".secrets", "credentials", "kubeconfig", "secrets", "x.env")
+    assert [is_denied(name, folder=True) for name in names] == [True] * 3 + [False] * 4
+    assert not any(is_denied(name, folder=True) for name in ("NODE_MODULES", "Vendor", "BUILD"))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -192,51 +81,20 @@ def test_denied_files(name: str) -> None:
     assert is_denied(name.swapcase(), folder=False, ignore_case=True)
 
 
-@pytest.mark.parametrize("name", ["NODE_MODULES", "Vendor", "BUILD"])
-def test_case_counts_where_the_file_system_says_so(name: str) -> None:
-    assert not is_denied(name, folder=True)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["environment.py", "env", "keys.py", "key", "log", "lock.py", "building", "x.keys", "a", ""],
-)
-def test_lookalikes_are_not_denied(name: str) -> None:
-    assert not is_denied(name, folder=False)
-
-
-@pytest.mark.parametrize(
-    ("path", "corpus"),
-    [
-        ("README.md", Corpus.DOCS),
-        ("docs/a/guide.txt", Corpus.DOCS),
-        ("a.rst", Corpus.DOCS),
-        ("a.mdx", Corpus.DOCS),
-        ("a.adoc", Corpus.DOCS),
-        ("a.markdown", Corpus.DOCS),
-        ("src/CMakeLists.txt", Corpus.CODE),
-        ("requirements.txt", Corpus.CODE),
-        ("requirements-dev.txt", Corpus.CODE),
-        ("dev-requirements.txt", Corpus.CODE),
-        ("requirements/base.txt", Corpus.CODE),
-        ("api/constraints-3.11.txt", Corpus.CODE),
-        ("robots.txt", Corpus.DOCS),
-        ("a.py", Corpus.CODE),
-        ("Makefile", Corpus.CODE),
-        ("LICENSE", Corpus.DOCS),
-        ("lib/README", Corpus.DOCS),
-        ("license", Corpus.CODE),
-    ],
-)
-def test_corpus(path: str, corpus: Corpus) -> None:
-    assert corpus_of(path, compiled(DEFAULT_FILES.doc_patterns)) is corpus
-
-
-def test_doc_patterns_choose_the_corpus() -> None:
-    docs = compiled(("docs/**",))
-    assert corpus_of("docs/example.py", docs) is Corpus.DOCS
-    assert corpus_of("notes.txt", docs) is Corpus.CODE
-    assert corpus_of("notes.rst", docs) is Corpus.DOCS
+def test_corpus() -> None:
+    docs = [
+        "README.md", "docs/a/guide.txt", "a.rst", "a.mdx", "a.adoc", "a.markdown", "robots.txt", "LICENSE",
+        "lib/README",
+    ]  # fmt: skip
+    code = [
+        "src/CMakeLists.txt", "requirements.txt", "requirements-dev.txt", "dev-requirements.txt",
+        "requirements/base.txt", "api/constraints-3.11.txt", "a.py", "Makefile", "license",
+    ]  # fmt: skip
+    patterns = compiled(DEFAULT_FILES.doc_patterns)
+    assert [path for path in docs + code if corpus_of(path, patterns) is Corpus.DOCS] == docs
+    chosen = compiled(("docs/**",))
+    found = [corpus_of(path, chosen) for path in ("docs/example.py", "notes.txt", "notes.rst")]
+    assert found == [Corpus.DOCS, Corpus.CODE, Corpus.DOCS]
 
 
 @pytest.mark.parametrize(

@@ -14,31 +14,24 @@ from pathlib import Path
 import pytest
 
 from contents import files_wanted
+from contents import write_files as write
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
 from findspot.discover.walk import Discovery, classify, walk
 
-GIT_ENV = {
-    **os.environ,
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "a",
-    "GIT_AUTHOR_EMAIL": "a@example.org",
-    "GIT_COMMITTER_NAME": "a",
-    "GIT_COMMITTER_EMAIL": "a@example.org",
-}
-
 
 def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, env=GIT_ENV, check=True, capture_output=True)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", *identity, *arguments]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+def make(root: Path, paths: str) -> None:
+    """Make empty files."""
+    write(root, dict.fromkeys(paths.split(), ""))
 
 
 def admitted(found: Discovery) -> list[str]:
@@ -63,27 +56,7 @@ def test_files_are_described_and_sorted(tmp_path: Path) -> None:
 
 def test_the_inclusion_order(tmp_path: Path) -> None:
     # Each file has the faults of its line and of all lines below it; the first decides.
-    write(
-        tmp_path,
-        {
-            ".gitignore": "deny.pem\nexcl.png\nign.png\n",
-            "deny.pem": "x" * 99,
-            "excl.png": "x" * 99,
-            "ign.png": "x" * 99,
-            "bin.png": "x" * 99,
-            "big.py": "x" * 99,
-            "other.go": "x",
-            "doc.md": "x",
-            "good.py": "x",
-        },
-    )
-    policy = files_wanted(
-        include=("*.py", "*.md"), exclude=("deny.pem", "excl.png"), index_docs=False, max_file_bytes=50
-    )
-    found = walk(tmp_path, policy)
-    assert admitted(found) == ["good.py"]
-    assert reasons(found) == {
-        ".gitignore": SkipReason.NOT_INCLUDED,
+    expected = {
         "deny.pem": SkipReason.DENIED,
         "excl.png": SkipReason.EXCLUDED,
         "ign.png": SkipReason.GITIGNORED,
@@ -92,19 +65,19 @@ def test_the_inclusion_order(tmp_path: Path) -> None:
         "other.go": SkipReason.NOT_INCLUDED,
         "doc.md": SkipReason.DOCS_DISABLED,
     }
+    write(tmp_path, {name: "x" * (1 if name in ("other.go", "doc.md") else 99) for name in expected})
+    write(tmp_path, {".gitignore": "deny.pem\nexcl.png\nign.png\n", "good.py": "x"})
+    policy = files_wanted(
+        include=("*.py", "*.md"), exclude=("deny.pem", "excl.png"), index_docs=False, max_file_bytes=50
+    )
+    found = walk(tmp_path, policy)
+    assert admitted(found) == ["good.py"]
+    assert reasons(found) == {".gitignore": SkipReason.NOT_INCLUDED, **expected}
 
 
 def test_folders_left_out_are_one_skip_and_not_entered(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "node_modules/a/b.js": "",
-            "x/gen/a.py": "",
-            "data/a.py": "",
-            "ig/deep/a.py": "",
-            ".gitignore": "ig/\n",
-        },
-    )
+    make(tmp_path, "node_modules/a/b.js x/gen/a.py data/a.py ig/deep/a.py")
+    write(tmp_path, {".gitignore": "ig/\n"})
     found = walk(tmp_path, files_wanted(exclude=("gen", "data/**")))
     assert admitted(found) == [".gitignore"]
     assert reasons(found) == {
@@ -136,19 +109,15 @@ def test_the_home_is_never_walked(tmp_path: Path, home: Path) -> None:
 
 
 def test_ignore_files_nest_and_ours_leaves_out_more(tmp_path: Path) -> None:
+    make(
+        tmp_path, "a.gen.py top.py kept.gen.py secret/x.py sub/b.gen.py sub/c.gen.py sub/local.py sub/top.py"
+    )
     write(
         tmp_path,
         {
             ".gitignore": "*.gen.py\n/top.py\nkept.gen.py\n",
             ".findspotignore": "!kept.gen.py\nsecret/\nlocal.*\n!local.py\n",
-            "a.gen.py": "",
-            "top.py": "",
-            "kept.gen.py": "",
-            "secret/x.py": "",
             "sub/.gitignore": "!b.gen.py\nlocal.py\n",
-            "sub/b.gen.py": "",
-            "sub/c.gen.py": "",
-            "sub/local.py": "",
             "sub/top.py": "",
             "local.py": "",
         },
@@ -158,17 +127,6 @@ def test_ignore_files_nest_and_ours_leaves_out_more(tmp_path: Path) -> None:
     without_git = walk(tmp_path, files_wanted(include=("*.py",), respect_gitignore=False))
     assert "a.gen.py" in admitted(without_git)
     assert reasons(without_git)["secret/"] is SkipReason.GITIGNORED
-
-
-def test_a_repositorys_exclude_file_counts(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    write(
-        tmp_path, {".git/info/exclude": "mine/\n!b.py\n", ".gitignore": "b.py\n", "mine/a.py": "", "b.py": ""}
-    )
-    found = walk(tmp_path, files_wanted())
-    assert reasons(found)["mine/"] is SkipReason.GITIGNORED
-    assert reasons(found)["b.py"] is SkipReason.GITIGNORED
-    assert "mine/a.py" in admitted(walk(tmp_path, files_wanted(respect_gitignore=False)))
 
 
 def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
@@ -181,10 +139,15 @@ def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     git(library, "commit", "-qm", "one")
     write(project, {"main.py": ""})
     git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/lib")
+    write(
+        project, {".git/info/exclude": "mine/\n!b.py\n", ".gitignore": "b.py\n", "mine/a.py": "", "b.py": ""}
+    )
     found = walk(project, files_wanted())
-    assert admitted(found) == [".gitmodules", "main.py"]
+    assert admitted(found) == [".gitignore", ".gitmodules", "main.py"]
+    assert reasons(found)["mine/"] is reasons(found)["b.py"] is SkipReason.GITIGNORED
+    assert "mine/a.py" in admitted(walk(project, files_wanted(respect_gitignore=False)))
     assert reasons(found)["third/lib/"] is SkipReason.REPOSITORY
-    assert classify(project, "third/lib/lib.py", files_wanted()) == found.skips[-1]
+    assert classify(project, "third/lib/lib.py", files_wanted()) in found.skips
     assert found.notes == []
     assert admitted(walk(project / "third/lib", files_wanted())) == ["lib.py"]
     git(project, "submodule", "deinit", "-f", "third/lib")
@@ -269,12 +232,8 @@ def test_links_and_what_is_no_file_are_left_out(tmp_path: Path) -> None:
         server.bind(os.path.relpath(root / "socket.py"))
         found = walk(root, files_wanted())
     assert admitted(found) == ["a.py"]
-    links = ("file.py", "folder", "dangling.py", "loop")
-    assert {path: reason for path, reason in reasons(found).items() if path in links} == dict.fromkeys(
-        links, SkipReason.SYMLINK
-    )
-    assert reasons(found)["pipe.py"] is SkipReason.NOT_REGULAR
-    assert reasons(found)["socket.py"] is SkipReason.NOT_REGULAR
+    links = dict.fromkeys(("file.py", "folder", "dangling.py", "loop"), SkipReason.SYMLINK)
+    assert reasons(found) == links | dict.fromkeys(("pipe.py", "socket.py"), SkipReason.NOT_REGULAR)
 
 
 def test_a_folder_is_left_out_whose_ignore_file_cannot_be_used(tmp_path: Path) -> None:
@@ -318,22 +277,18 @@ def test_rules_beyond_one_batch_are_ranked_like_the_others(tmp_path: Path) -> No
 
 def test_depth_is_limited(tmp_path: Path) -> None:
     deep = "/".join(f"d{number}" for number in range(1, 22))
-    write(tmp_path, {f"{deep}/low.py": "", f"{deep.rpartition('/')[0]}/high.py": ""})
-    found = walk(tmp_path, files_wanted())
-    assert [path.count("/") for path in admitted(found)] == [20]
-    assert reasons(found) == {deep + "/": SkipReason.TOO_DEEP}
-
-
-def test_a_tree_of_great_depth_is_no_danger(tmp_path: Path) -> None:
-    where = os.open(tmp_path, os.O_RDONLY)
+    make(tmp_path, f"{deep}/low.py {deep.rpartition('/')[0]}/high.py")
+    where = os.open(tmp_path / deep, os.O_RDONLY)
     for _ in range(1_500):
         os.mkdir("d", dir_fd=where)
         inner = os.open("d", os.O_RDONLY, dir_fd=where)
         os.close(where)
         where = inner
     os.close(where)
-    assert [skip.reason for skip in walk(tmp_path, files_wanted()).skips] == [SkipReason.TOO_DEEP]
-    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+    found = walk(tmp_path, files_wanted())
+    assert [path.count("/") for path in admitted(found)] == [20]
+    assert reasons(found) == {deep + "/": SkipReason.TOO_DEEP}
+    subprocess.run(["rm", "-rf", str(tmp_path / "d1")], check=True)
 
 
 def test_names_that_pretend_are_left_out(tmp_path: Path) -> None:
@@ -420,28 +375,19 @@ def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
         walk(tmp_path, files_wanted(exclude=("[a",)))
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("src/a.py", None),
-        ("src/gone.py", Skip("src/gone.py", SkipReason.VANISHED)),
-        ("gone/a.py", Skip("gone/a.py", SkipReason.VANISHED)),
-        ("src/a.py/x", Skip("src/a.py/x", SkipReason.VANISHED)),
-        ("src", Skip("src", SkipReason.NOT_REGULAR, "a folder")),
-        ("src/build/x.py", Skip("src/build/", SkipReason.DENIED)),
-        ("src/link/x.py", Skip("src/link", SkipReason.SYMLINK)),
-        ("../a.py", Skip("../a.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
-        ("/etc/passwd", Skip("/etc/passwd", SkipReason.UNSAFE_NAME, "not a path inside the project")),
-        ("src//a.py", Skip("src//a.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
-        ("a\0.py", Skip("a\0.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
-        ("", Skip("", SkipReason.UNSAFE_NAME, "not a path inside the project")),
-    ],
-)
-def test_classify(tmp_path: Path, path: str, expected: Skip | None) -> None:
-    write(tmp_path, {"src/a.py": "", "src/build/x.py": ""})
+def test_classify(tmp_path: Path) -> None:
+    make(tmp_path, "src/a.py src/build/x.py")
     (tmp_path / "src/link").symlink_to("/etc")
-    answer = classify(tmp_path, path, files_wanted())
-    assert answer == expected if expected else isinstance(answer, SourceFile)
+    assert isinstance(classify(tmp_path, "src/a.py", files_wanted()), SourceFile)
+    outside = ("../a.py", "/etc/passwd", "src//a.py", "a\0.py", "")
+    for skip in (
+        *(Skip(path, SkipReason.VANISHED) for path in ("src/gone.py", "gone/a.py", "src/a.py/x")),
+        *(Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project") for path in outside),
+        Skip("src", SkipReason.NOT_REGULAR, "a folder"),
+    ):
+        assert classify(tmp_path, skip.path, files_wanted()) == skip
+    assert classify(tmp_path, "src/build/x.py", files_wanted()) == Skip("src/build/", SkipReason.DENIED)
+    assert classify(tmp_path, "src/link/x.py", files_wanted()) == Skip("src/link", SkipReason.SYMLINK)
 
 
 @contextlib.contextmanager

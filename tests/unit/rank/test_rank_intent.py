@@ -12,62 +12,34 @@ TRACE_RUST = "thread 'main' panicked at src/main.rs:4:5"
 TRACE_NATIVE = "#1  0x00007f2 in main ()"
 
 
-@pytest.mark.parametrize(
-    ("text", "intent"),
-    [
-        ("verify_password", Intent.SYMBOL),
-        ("HTTPServer", Intent.SYMBOL),
-        ("load", Intent.SYMBOL),
-        ("_private", Intent.SYMBOL),
-        ("$scope", Intent.SYMBOL),
-        ("main()", Intent.SYMBOL),
-        ("empty?", Intent.SYMBOL),
-        ("save!", Intent.SYMBOL),
-        ("SessionStore.load", Intent.SYMBOL),
-        ("std::vector", Intent.SYMBOL),
-        ("this->items", Intent.SYMBOL),
-        ("Array#map", Intent.SYMBOL),
-        ("Array.map", Intent.SYMBOL),
-        ("app.run", Intent.SYMBOL),
-        ("os.path", Intent.SYMBOL),
-        ("UserRepository findById", Intent.SYMBOL),
-        ("  padded_name\n", Intent.SYMBOL),
-        ("src/auth/login.py", Intent.PATH),
-        ("./src/auth/login.py", Intent.PATH),
-        ("login.py", Intent.PATH),
-        ("web\\src\\client.ts", Intent.PATH),
-        ("/etc/app-config/", Intent.PATH),
-        ("node-modules/left-pad", Intent.PATH),
-        ("string.h", Intent.PATH),
-        ("README.md", Intent.PATH),
-        ("where are passwords hashed", Intent.QUESTION),
-        ("how does CartStore work", Intent.NAMING),
-        ("password", Intent.SYMBOL),
-        ("session store", Intent.QUESTION),
-        ("foo bar baz", Intent.QUESTION),
-        ("what is 42", Intent.QUESTION),
-        ("?!", Intent.QUESTION),
-        ("", Intent.QUESTION),
-        (TRACE_PYTHON, Intent.ERROR),
-        (TRACE_JAVA, Intent.ERROR),
-        (TRACE_RUST, Intent.ERROR),
-        (TRACE_NATIVE, Intent.ERROR),
-        ("KeyError: 'customer'", Intent.ERROR),
-        ("fails:\nshop.errors.CartError: lost", Intent.ERROR),
-        ("what raises BadRequestKeyError: when a form key is missing", Intent.NAMING),
-        ("where is panic: caught", Intent.QUESTION),
-        ("Fatal error: Index out of range", Intent.ERROR),
-        ('Exception in thread "main"', Intent.ERROR),
-        ("error handling in the parser", Intent.QUESTION),
-        ("the word " * 30 + "more", Intent.REPORT),
-        ("the word " * 30, Intent.QUESTION),
-        ("session store\nclosed", Intent.QUESTION),
-        ("main.map", Intent.SYMBOL),
-        ("a.c", Intent.PATH),
-        ("lib/x.map", Intent.PATH),
+INTENTS = {
+    Intent.SYMBOL: [
+        "verify_password", "HTTPServer", "load", "_private", "$scope", "main()", "empty?", "save!",
+        "password", "SessionStore.load", "std::vector", "this->items", "Array#map", "Array.map", "app.run",
+        "os.path", "UserRepository findById", "  padded_name\n", "main.map",
     ],
-)
-def test_intent(text: str, intent: Intent) -> None:
+    Intent.PATH: [
+        "src/auth/login.py", "./src/auth/login.py", "login.py", "web\\src\\client.ts", "/etc/app-config/",
+        "node-modules/left-pad", "string.h", "README.md", "a.c", "lib/x.map",
+    ],
+    Intent.QUESTION: [
+        "where are passwords hashed", "session store", "foo bar baz", "what is 42", "?!", "",
+        "where is panic: caught", "error handling in the parser", "the word " * 30, "session store\nclosed",
+    ],
+    Intent.NAMING: [
+        "how does CartStore work", "what raises BadRequestKeyError: when a form key is missing",
+    ],
+    Intent.ERROR: [
+        TRACE_PYTHON, TRACE_JAVA, TRACE_RUST, TRACE_NATIVE, "KeyError: 'customer'",
+        "fails:\nshop.errors.CartError: lost", "Fatal error: Index out of range",
+        'Exception in thread "main"',
+    ],
+    Intent.REPORT: ["the word " * 30 + "more"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("intent", "text"), [(each, text) for each in INTENTS for text in INTENTS[each]])
+def test_intent(intent: Intent, text: str) -> None:
     assert read_query(text).intent is intent
 
 
@@ -120,41 +92,27 @@ def test_names(text: str, names: tuple[str, ...]) -> None:
     assert read_query(text).names == names
 
 
-def test_files_that_a_trace_names_are_places_with_their_lines() -> None:
+def test_places() -> None:
     assert ("app.py", 3) in read_query(TRACE_PYTHON).places
     assert ("OrderRepository.java", 17) in read_query(TRACE_JAVA).places
     assert ("src/main.rs", 4) in read_query(TRACE_RUST).places
-
-
-def test_a_path_is_its_own_place() -> None:
     assert read_query("./src/auth/login.py").places == (("src/auth/login.py", None),)
     assert read_query("web\\client.ts").places == (("web/client.ts", None),)
-
-
-def test_a_question_about_a_name_has_no_places() -> None:
     assert read_query("what does app.run do").places == ()
-
-
-def test_places_are_bounded() -> None:
+    assert ("lib/app.py", None) in read_query(f"{TRACE_PYTHON}\nsee ./lib/app.py and so on").places
     text = TRACE_PYTHON + "\n".join(f'File "module_{n}.py", line {n}' for n in range(500))
     assert read_query(text).places[-1] == ("module_48.py", 48)
     assert len(read_query(text).places) == 50
 
 
 def test_the_title_of_a_long_text_is_its_first_line() -> None:
-    reading = read_query("Sessions end too early\n\n" + "word " * 100)
-    assert reading.title == "Sessions end too early"
-    assert reading.is_long
-    assert not read_query("short question here").is_long
-    assert read_query("short question here").title == ""
-
-
-def test_a_title_is_cut_where_nobody_would_read_on() -> None:
+    reading, short = (
+        read_query("Sessions end too early\n\n" + "word " * 100),
+        read_query("short question here"),
+    )
+    assert (reading.title, reading.is_long) == ("Sessions end too early", True)
+    assert (short.title, short.is_long) == ("", False)
     assert read_query("word " * 100).title == ("word " * 40)[:200]
-
-
-def test_a_place_without_a_line_has_none() -> None:
-    assert ("lib/app.py", None) in read_query(f"{TRACE_PYTHON}\nsee ./lib/app.py and so on").places
 
 
 def test_every_intent_has_a_weight() -> None:

@@ -2,212 +2,72 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, is_collected, role_of
 
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "tests/unit/auth.py",
-        "test/auth.rb",
-        "src/__tests__/cart.ts",
-        "spec/models/user.rb",
-        "pkg/testdata/a.json",
-        "e2e/login.ts",
-        "src/__mocks__/api.ts",
-        "Tests/ShopTests/Cart.swift",
-        "src/androidTest/kotlin/Cart.kt",
-        "src/commonTest/kotlin/Cart.kt",
-        "shop/tests.py",
-        "test_auth.py",
-        "auth_test.go",
-        "user_spec.rb",
-        "cart.test.ts",
-        "cart-spec.js",
-        "conftest.py",
-        "src/OrderRepositoryTest.java",
-        "src/CartTests.cs",
-        "src/CartSpec.scala",
-        "cart_unittest.cc",
-        "run.bats",
-    ],
-)
-def test_tests(path: str) -> None:
-    assert role_of(path) is Role.TEST
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "src/auth.py",
-        "src/contest.py",
-        "src/latest/news.py",
-        "src/testimony.py",
-        "src/protest.go",
-        "src/inspector.rb",
-        "src/Latest.java",
-        "attestation/verify.go",
-        "src/special/case.ts",
-        "sampler/sampler.py",
-        "demography.py",
-    ],
-)
-def test_sources(path: str) -> None:
-    assert role_of(path) is Role.SOURCE
+ROLES = """
+TEST: tests/unit/auth.py test/auth.rb src/__tests__/cart.ts spec/models/user.rb pkg/testdata/a.json
+    e2e/login.ts src/__mocks__/api.ts Tests/ShopTests/Cart.swift src/androidTest/kotlin/Cart.kt
+    src/commonTest/kotlin/Cart.kt shop/tests.py test_auth.py auth_test.go user_spec.rb cart.test.ts
+    cart-spec.js conftest.py src/OrderRepositoryTest.java src/CartTests.cs src/CartSpec.scala
+    cart_unittest.cc run.bats examples/tests/test_a.py features/deploy.feature vendor/x/tests/test_y.py
+SOURCE: src/auth.py src/contest.py src/latest/news.py src/testimony.py src/protest.go src/inspector.rb
+    src/Latest.java attestation/verify.go src/special/case.ts sampler/sampler.py demography.py
+    src/Shop/Lang/de.php lib/languages/js/source-code/token-store.js src/main/java/shop/lang/ast/Node.java
+    shop/locales/api/views.py packages/i18n/src/index.ts src/i18n/api.ts src/i18n/is_valid.py
+    src/i18n/config.json src/languages/cpp.js languages/php/index.ts shop/lang/de/stop_words.py
+    src/languages/i18n/de.ts translations/api/views.py internal/pipe/changelog/changelog.go
+    release_notes/build.py src/vendor/VendorService.java app/vendor/views.py shop/vendor/invoice.py
+    vendor.py deps/deps.go deps/resolver.py extern/binding.c src/external/client.py
+    autogen/agentchat/agent.py src/dist/math.js src/locale/format.ts src/lang/parser.py
+    src/i18n/translator.rb src/history.py src/news.go src/release.ts src/generator.py src/deps/resolve.rs
+    shop/contrib/cart.py src/vendors.py distutils/command.py src/lock.py src/manage/a.py
+EXAMPLE: examples/retry.py Samples/App.cs docs/tutorial/a.py benchmarks/speed.py legacy/gateway.py
+DECLARATION: types/index.d.ts types/index.d.mts stubs/os.pyi
+TRANSLATION: shop/locale/de/LC_MESSAGES/django.po web/locales/pt-BR.json config/locales/models/de.yml
+    src/locale/pt_BR/index.ts shop/conf/locale/zh_Hans/formats.py src/i18n/messages/pt-br.js
+    config/locales/devise.en.yml lang/de/cart.json res/values-pt-rBR/strings.xml src/shop_de.properties
+    app/src/main/res/values-de/strings.xml Shop/Messages.fr.resx lib/l10n/app_de.arb
+CHANGELOG: CHANGES CHANGELOG.md HISTORY-2.x.txt changelog.d/12.bugfix.txt newsfragments/12.feature.rst
+    docs/releases/2.2.txt doc/whatsnew/3.0.rst changelog.d/12.feature docs/changelog.html
+MANUAL: man/shop.1 doc/shop.8.in
+GENERATED: api/shop_pb2.py api/shop.pb.go lib/cart.g.dart src/__generated__/schema.ts Shop/Form.Designer.cs
+    static/jquery.min.js dist/shop.js yarn.lock pkg/generated/client.go api/zz_generated.deepcopy.go
+VENDORED: vendor/github.com/x/y.go pip/_vendor/requests/api.py third_party/zlib/inflate.c deps/lua/lua.c
+    lib/vendor/thor/base.rb shop/static/js/vendor/jquery.js web/node_modules/x/index.js
+    extern/zlib/inflate.c
+"""
+PATHS = [(part.split(":")[0], path) for part in re.split(r"\n(?=\w)", ROLES)[1:] for path in part.split()[1:]]
 
 
-@pytest.mark.parametrize(
-    ("path", "role"),
-    [
-        ("examples/retry.py", Role.EXAMPLE),
-        ("Samples/App.cs", Role.EXAMPLE),
-        ("docs/tutorial/a.py", Role.EXAMPLE),
-        ("benchmarks/speed.py", Role.EXAMPLE),
-        ("legacy/gateway.py", Role.EXAMPLE),
-        ("examples/tests/test_a.py", Role.TEST),
-        ("types/index.d.ts", Role.DECLARATION),
-        ("types/index.d.mts", Role.DECLARATION),
-        ("stubs/os.pyi", Role.DECLARATION),
-    ],
-)
-def test_other_roles(path: str, role: Role) -> None:
-    assert role_of(path) is role
-
-
-@pytest.mark.parametrize(
-    ("path", "role"),
-    [
-        ("shop/locale/de/LC_MESSAGES/django.po", Role.TRANSLATION),
-        ("web/locales/pt-BR.json", Role.TRANSLATION),
-        ("config/locales/models/de.yml", Role.TRANSLATION),
-        ("src/locale/pt_BR/index.ts", Role.TRANSLATION),
-        ("src/Shop/Lang/de.php", Role.SOURCE),
-        ("shop/conf/locale/zh_Hans/formats.py", Role.TRANSLATION),
-        ("src/i18n/messages/pt-br.js", Role.TRANSLATION),
-        ("config/locales/devise.en.yml", Role.TRANSLATION),
-        ("lang/de/cart.json", Role.TRANSLATION),
-        ("res/values-pt-rBR/strings.xml", Role.TRANSLATION),
-        ("src/shop_de.properties", Role.TRANSLATION),
-        ("app/src/main/res/values-de/strings.xml", Role.TRANSLATION),
-        ("Shop/Messages.fr.resx", Role.TRANSLATION),
-        ("lib/l10n/app_de.arb", Role.TRANSLATION),
-        ("CHANGES", Role.CHANGELOG),
-        ("CHANGELOG.md", Role.CHANGELOG),
-        ("HISTORY-2.x.txt", Role.CHANGELOG),
-        ("changelog.d/12.bugfix.txt", Role.CHANGELOG),
-        ("newsfragments/12.feature.rst", Role.CHANGELOG),
-        ("docs/releases/2.2.txt", Role.CHANGELOG),
-        ("doc/whatsnew/3.0.rst", Role.CHANGELOG),
-        ("changelog.d/12.feature", Role.CHANGELOG),
-        ("docs/changelog.html", Role.CHANGELOG),
-        ("features/deploy.feature", Role.TEST),
-        ("man/shop.1", Role.MANUAL),
-        ("doc/shop.8.in", Role.MANUAL),
-        ("api/shop_pb2.py", Role.GENERATED),
-        ("api/shop.pb.go", Role.GENERATED),
-        ("lib/cart.g.dart", Role.GENERATED),
-        ("src/__generated__/schema.ts", Role.GENERATED),
-        ("Shop/Form.Designer.cs", Role.GENERATED),
-        ("static/jquery.min.js", Role.GENERATED),
-        ("dist/shop.js", Role.GENERATED),
-        ("yarn.lock", Role.GENERATED),
-        ("vendor/github.com/x/y.go", Role.VENDORED),
-        ("pip/_vendor/requests/api.py", Role.VENDORED),
-        ("third_party/zlib/inflate.c", Role.VENDORED),
-        ("deps/lua/lua.c", Role.VENDORED),
-        ("pkg/generated/client.go", Role.GENERATED),
-        ("api/zz_generated.deepcopy.go", Role.GENERATED),
-        ("lib/vendor/thor/base.rb", Role.VENDORED),
-        ("shop/static/js/vendor/jquery.js", Role.VENDORED),
-        ("web/node_modules/x/index.js", Role.VENDORED),
-        ("extern/zlib/inflate.c", Role.VENDORED),
-        ("vendor/x/tests/test_y.py", Role.TEST),
-        ("lib/languages/js/source-code/token-store.js", Role.SOURCE),
-        ("src/main/java/shop/lang/ast/Node.java", Role.SOURCE),
-        ("shop/locales/api/views.py", Role.SOURCE),
-        ("packages/i18n/src/index.ts", Role.SOURCE),
-        ("src/i18n/api.ts", Role.SOURCE),
-        ("src/i18n/is_valid.py", Role.SOURCE),
-        ("src/i18n/config.json", Role.SOURCE),
-        ("src/languages/cpp.js", Role.SOURCE),
-        ("languages/php/index.ts", Role.SOURCE),
-        ("shop/lang/de/stop_words.py", Role.SOURCE),
-        ("src/languages/i18n/de.ts", Role.SOURCE),
-        ("translations/api/views.py", Role.SOURCE),
-        ("internal/pipe/changelog/changelog.go", Role.SOURCE),
-        ("release_notes/build.py", Role.SOURCE),
-        ("src/vendor/VendorService.java", Role.SOURCE),
-        ("app/vendor/views.py", Role.SOURCE),
-        ("shop/vendor/invoice.py", Role.SOURCE),
-        ("vendor.py", Role.SOURCE),
-        ("deps/deps.go", Role.SOURCE),
-        ("deps/resolver.py", Role.SOURCE),
-        ("extern/binding.c", Role.SOURCE),
-        ("src/external/client.py", Role.SOURCE),
-        ("autogen/agentchat/agent.py", Role.SOURCE),
-        ("src/dist/math.js", Role.SOURCE),
-        ("src/locale/format.ts", Role.SOURCE),
-        ("src/lang/parser.py", Role.SOURCE),
-        ("src/i18n/translator.rb", Role.SOURCE),
-        ("src/history.py", Role.SOURCE),
-        ("src/news.go", Role.SOURCE),
-        ("src/release.ts", Role.SOURCE),
-        ("src/generator.py", Role.SOURCE),
-        ("src/deps/resolve.rs", Role.SOURCE),
-        ("shop/contrib/cart.py", Role.SOURCE),
-        ("src/vendors.py", Role.SOURCE),
-        ("distutils/command.py", Role.SOURCE),
-        ("src/lock.py", Role.SOURCE),
-        ("src/manage/a.py", Role.SOURCE),
-    ],
-)
-def test_roles_of_what_is_written_elsewhere_or_for_others(path: str, role: Role) -> None:
-    assert role_of(path) is role
-
-
-def test_data_stays_data_wherever_it_was_copied_from() -> None:
-    assert role_of("vendor/x/config.yaml", data=True) is Role.DATA
-    assert role_of("package-lock.json", data=True) is Role.DATA
-    assert role_of("web/locales/de.json", data=True) is Role.TRANSLATION
+@pytest.mark.parametrize(("role", "path"), PATHS)
+def test_roles(role: str, path: str) -> None:
+    assert role_of(path) is Role[role]
 
 
 def test_data_is_told_by_language_and_comes_last() -> None:
-    assert role_of("config/shop.yaml", data=True) is Role.DATA
-    assert role_of("tests/shop.yaml", data=True) is Role.TEST
+    """It stays data wherever it was copied from."""
+    paths = (
+        "vendor/x/config.yaml",
+        "package-lock.json",
+        "config/shop.yaml",
+        "web/locales/de.json",
+        "tests/a.yaml",
+    )
+    found = [role_of(path, data=True) for path in paths]
+    assert found == [Role.DATA] * 3 + [Role.TRANSLATION, Role.TEST]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "tests for the cart",
-        "how is login tested",
-        "which specs exist",
-        "a test that fails",
-        "which test checks a cookie",
-    ],
-)
-def test_asking_for_tests(text: str) -> None:
-    assert ASKS_FOR_TESTS.search(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the latest order",
-        "special contest",
-        "attest",
-        "test_auth",
-        "how is a test reported as timed out",
-        "what mocks are reset",
-    ],
-)
-def test_not_asking_for_tests(text: str) -> None:
-    assert not ASKS_FOR_TESTS.search(text)
-
-
-def test_asking_for_examples() -> None:
+def test_asking_for_tests_and_examples() -> None:
+    for text in ("tests for the cart", "how is login tested", "which specs exist", "a test that fails",
+                 "which test checks a cookie"):  # fmt: skip
+        assert ASKS_FOR_TESTS.search(text), text
+    for text in ("the latest order", "special contest", "attest", "test_auth", "what mocks are reset",
+                 "how is a test reported as timed out"):  # fmt: skip
+        assert not ASKS_FOR_TESTS.search(text), text
     assert ASKS_FOR_EXAMPLES.search("an example of charging")
     assert not ASKS_FOR_EXAMPLES.search("exemplary sampling")
 
@@ -218,22 +78,17 @@ def test_a_header_declares_only_beside_its_implementation() -> None:
     assert not any(declares_only(path, paths) for path in ("src/idna.c", "include/uv.h", "src/list.h"))
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("tests/test_apps/app.py", False),
-        ("tests/test_apps/test_app.py", True),
-        ("tests/blog/tests.py", True),
-        ("tests/conftest.py", True),
-        ("pkg/store_test.go", True),
-        ("pkg/testdata/store.go", False),
-        ("src/test/java/Helper.java", False),
-        ("src/test/java/StoreTest.java", True),
-        ("spec/store_spec.rb", True),
-        ("test/store.js", True),
-        ("tests/login.feature", True),
-        ("tests/data/prices.csv", False),
-    ],
-)
-def test_what_a_test_runner_collects(path: str, expected: bool) -> None:
-    assert is_collected(path) is expected
+def test_what_a_test_runner_collects() -> None:
+    collected = (
+        "tests/test_apps/test_app.py",
+        "tests/blog/tests.py",
+        "tests/conftest.py",
+        "pkg/store_test.go",
+        "src/test/java/StoreTest.java",
+        "spec/store_spec.rb",
+        "test/store.js",
+        "tests/login.feature",
+    )
+    others = ("tests/test_apps/app.py", "pkg/testdata/store.go", "src/test/java/Helper.java",
+              "tests/data/prices.csv")  # fmt: skip
+    assert tuple(path for path in collected + others if is_collected(path)) == collected

@@ -61,47 +61,29 @@ class TestFusion:
             candidates = found({1: 9.0, 2: 1.0}, {1: 0.1, 2: 0.9})
             fuse(candidates, weight)
             assert candidates.ranked().numbers[0] == better
-
-    def test_what_one_side_did_not_find_counts_nothing_there(self) -> None:
         candidates = found({1: 3.0}, {2: nan})
         fuse(candidates, 0.5)
-        assert candidates.fused.tolist() == [0.5, 0]
+        assert candidates.fused.tolist() == [0.5, 0], "what one side did not find counts nothing there"
 
 
 class TestDefinitions:
-    def test_types_and_functions_count_whole(self) -> None:
-        assert signals.definition_worth("class", "Tokenizer", ["Tokenizer"]) == 1.0
-        assert signals.definition_worth("function", "load", ["load", "Store"]) == 1.0
-        assert signals.definition_worth("method", "Store.load", ["load"]) == 1.0
-        assert signals.definition_worth("method", "ns::load", ["load"]) == 1.0
-
-    def test_another_spelling_and_lesser_kinds_count_less(self) -> None:
+    def test_what_a_name_usually_means_counts_most(self) -> None:
+        for kind, qualified, names in (
+            ("class", "Tokenizer", ["Tokenizer"]),
+            ("function", "load", ["load", "Store"]),
+            ("method", "Store.load", ["load"]),
+            ("method", "ns::load", ["load"]),
+        ):
+            assert signals.definition_worth(kind, qualified, names) == 1.0
         assert signals.definition_worth("class", "tokenizer", ["Tokenizer"]) == signals.OTHER_CASE
-        assert 0 < signals.definition_worth("field", "load", ["load"]) < 1
         assert signals.definition_worth("class", "reload", ["load"]) < 1
-
-    @pytest.mark.parametrize(
-        ("kind", "worth"),
-        [
-            ("class", 1.0),
-            ("constant", 0.7),
-            ("constructor", 0.7),
-            ("property", 0.5),
-            ("extension", 0.5),
-            ("test", 0.5),
-            ("field", 0.4),
-            ("impl", 0.4),
-        ],
-    )
-    def test_what_a_name_usually_means_counts_most(self, kind: str, worth: float) -> None:
-        assert signals.definition_worth(kind, "Load", ["Load"]) == worth
-        assert signals.definition_worth(kind, "load", ["Load"]) == pytest.approx(0.6 * worth)
-
-    @pytest.mark.parametrize("kind", [*signals.KIND_WORTH, "class", "anything"])
-    def test_worth_is_a_share(self, kind: str) -> None:
-        assert (
-            0 < signals.definition_worth(kind, "x", ["X"]) < signals.definition_worth(kind, "X", ["X"]) <= 1
-        )
+        for kind, worth in {"class": 1.0, "constant": 0.7, "constructor": 0.7, "property": 0.5,
+                            "extension": 0.5, "test": 0.5, "field": 0.4, "impl": 0.4}.items():  # fmt: skip
+            assert signals.definition_worth(kind, "Load", ["Load"]) == worth
+            assert signals.definition_worth(kind, "load", ["Load"]) == pytest.approx(0.6 * worth)
+        for kind in (*signals.KIND_WORTH, "class", "anything"):
+            other_case, same = (signals.definition_worth(kind, name, ["X"]) for name in "xX")
+            assert 0 < other_case < same <= 1
 
     @pytest.mark.parametrize("stem", ["CartStore", "cartStore", "cart_store", "cart-store", "cartstore"])
     def test_a_file_named_after_something(self, stem: str) -> None:
@@ -110,26 +92,21 @@ class TestDefinitions:
 
 
 class TestPaths:
-    def test_the_share_of_a_path(self) -> None:
-        whole = signals.path_share(["pricing"], ["pricing"], ["orders"])
-        assert whole == 1.0
-        assert signals.path_share(["pricing", "rules"], ["pricing"], ["orders"]) < whole
-        assert signals.path_share(["orders"], ["pricing"], ["orders"]) == 0.5
-        assert signals.path_share(["nothing"], ["pricing"], ["orders"]) == 0.0
-        assert signals.path_share(["pricing", "rules"], ["pricing"], ["orders"]) == 0.75
-        assert signals.path_share(["pricing"], ["pricing", "rules"], []) == 0.75
-        assert signals.path_share(["orders", "pricing"], ["pricing", "rules"], ["orders"]) == 0.75
-
-    def test_the_share_of_a_heading(self) -> None:
+    def test_the_share_of_a_path_and_of_a_heading(self) -> None:
+        for query, name, folder, share in (
+            ("pricing", "pricing", "orders", 1.0),
+            ("orders", "pricing", "orders", 0.5),
+            ("nothing", "pricing", "orders", 0.0),
+            ("pricing rules", "pricing", "orders", 0.75),
+            ("pricing", "pricing rules", "", 0.75),
+            ("orders pricing", "pricing rules", "orders", 0.75),
+            ("", "a", "b", 0.0),
+            ("a", "", "b", 0.0),
+        ):
+            assert signals.path_share(query.split(), name.split(), folder.split()) == share
         assert signals.heading_share(["pool"], ["connection", "pool"]) == 1.0
         assert signals.heading_share(["pool", "size"], ["connection", "pool"]) == 0.5
-        assert signals.heading_share(["checks"], ["checker"]) == pytest.approx(5 / 7)
-
-    def test_nothing_shares_nothing(self) -> None:
-        assert signals.path_share([], ["a"], ["b"]) == 0.0
-        assert signals.path_share(["a"], [], ["b"]) == 0.0
-        assert signals.heading_share([], ["a"]) == 0.0
-        assert signals.heading_share(["a"], []) == 0.0
+        assert signals.heading_share([], ["a"]) == signals.heading_share(["a"], []) == 0.0
 
     words = st.text("abcdefg", min_size=1, max_size=9)
 
@@ -141,19 +118,11 @@ class TestPaths:
     @pytest.mark.parametrize(
         ("word", "other", "likeness"),
         [
-            ("checks", "checker", 5 / 7),
-            ("validates", "validator", 7 / 9),
-            ("pass", "passwords", 4 / 9),
-            ("abc", "abcdefgh", 3 / 8),
-            ("tested", "tester", 5 / 6),
-            ("cards", "cardo", 4 / 5),
-            ("content", "contact", 0),
-            ("ab", "abc", 0),
-            ("cart", "card", 0),
-            ("stores", "storage", 0),
-            ("same", "same", 1),
+            ("checks", "checker", 5 / 7), ("validates", "validator", 7 / 9), ("pass", "passwords", 4 / 9),
+            ("abc", "abcdefgh", 3 / 8), ("tested", "tester", 5 / 6), ("cards", "cardo", 4 / 5),
+            ("same", "same", 1), ("content", "contact", 0), ("ab", "abc", 0), ("cart", "card", 0), ("stores", "storage", 0),
         ],
-    )
+    )  # fmt: skip
     def test_words_of_one_family_are_alike(self, word: str, other: str, likeness: float) -> None:
         assert signals.heading_share([word], [other]) == pytest.approx(likeness)
         assert signals.heading_share([other], [word]) == pytest.approx(likeness)
@@ -165,20 +134,16 @@ class TestPaths:
 
 class TestFiles:
     def test_coherence_lifts_only_the_best_chunk_of_a_file(self) -> None:
+        """It counts the three next chunks, and has a limit."""
         candidates = pool(one(1, fused=0.9), one(2, fused=0.5), one(3, fused=0.4), one(9, 2, fused=0.9))
         add_coherence(candidates)
         lifted = {n: c.coherence for n, c in by_number(candidates).items() if c.coherence}
         assert lifted == {1: pytest.approx(signals.COHERENCE * 0.6)}
-
-    def test_coherence_counts_the_three_next_chunks(self) -> None:
-        candidates = pool(*(one(number, fused=0.3) for number in range(9)))
-        add_coherence(candidates)
-        assert candidates.coherence.tolist() == pytest.approx([0.06] + [0.0] * 8)
-
-    def test_coherence_has_a_limit(self) -> None:
-        candidates = pool(*(one(number, fused=1.0) for number in range(50)))
-        add_coherence(candidates)
-        assert candidates.coherence.max() == signals.COHERENCE == 0.1
+        for fused, coherence in ((0.3, 0.06), (1.0, signals.COHERENCE)):
+            candidates = pool(*(one(number, fused=fused) for number in range(50)))
+            add_coherence(candidates)
+            assert candidates.coherence.tolist() == pytest.approx([coherence] + [0.0] * 49)
+        assert signals.COHERENCE == 0.1
 
     def test_further_chunks_of_a_file_count_less(self) -> None:
         candidates = pool(
@@ -195,19 +160,10 @@ class TestFiles:
 
     def test_the_role_scales_everything_else(self) -> None:
         assert pool(one(1, fused=0.5, defines=0.5, role=0.5)).score.tolist() == [0.5]
-        assert set(signals.ROLE_FACTOR) == set(Role)
-        assert {str(role): factor for role, factor in signals.ROLE_FACTOR.items()} == {
-            "source": 1.0,
-            "declaration": 0.7,
-            "test": 0.5,
-            "example": 0.5,
-            "data": 0.4,
-            "translation": 0.4,
-            "changelog": 0.4,
-            "manual": 0.5,
-            "generated": 0.5,
-            "vendored": 0.5,
-        }
+
+        factors = {Role.SOURCE: 1.0, Role.DECLARATION: 0.7}
+        factors |= dict.fromkeys((Role.DATA, Role.TRANSLATION, Role.CHANGELOG), 0.4)
+        assert {role: factors.get(role, 0.5) for role in Role} == signals.ROLE_FACTOR
 
     def test_every_signal_raises_the_score_by_itself(self) -> None:
         names = ("fused", "defines", "stem", "path_match", "mention", "wording", "coherence")
@@ -216,12 +172,8 @@ class TestFiles:
         assert pool(one(1)).score.tolist() == [0]
 
     def test_why_names_only_what_had_a_say(self) -> None:
-        assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == {
-            "keyword": 0.25,
-            "fused": 0.1,
-            "roleFactor": 0.5,
-            "sameFileFactor": 1.0,
-        }
+        why = {"keyword": 0.25, "fused": 0.1, "roleFactor": 0.5, "sameFileFactor": 1.0}
+        assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == why
         assert one(1, semantic=0.123456).why()["semantic"] == 0.1235
 
 
