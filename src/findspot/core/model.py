@@ -409,6 +409,8 @@ class Hit:
     """Constants that its lines use, where they are defined."""
     callers: tuple[CodeReference, ...] = ()
     """Some of the places that call what it defines."""
+    last_change: str = ""
+    """The newest commit that changed what it defines: date, number and subject."""
     more: tuple[str, ...] = ()
     """Where else its file matches, where results are files: lines, and the definition there."""
     relative: float = 1.0

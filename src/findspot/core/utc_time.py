@@ -22,6 +22,11 @@ def utc_day(days_ago: int = 0) -> str:
     return (datetime.now(UTC) - timedelta(days=days_ago)).strftime("%Y-%m-%d")
 
 
+def day_of(seconds: int) -> str:
+    """Return the date of a commit."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
 def age(stored: str) -> timedelta:
     """Return how long ago a stored time was; raise ValueError if the text is not such a time."""
     then = datetime.fromisoformat(stored)

@@ -31,6 +31,7 @@ _TABLES = {
         CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL);
         CREATE TABLE changes (commit_id INTEGER NOT NULL, path_id INTEGER NOT NULL, names TEXT NOT NULL,
             PRIMARY KEY (commit_id, path_id)) WITHOUT ROWID;
+        CREATE INDEX changes_of_path ON changes (path_id);
         CREATE VIRTUAL TABLE words USING fts5({_COLUMNS}, content='',
             tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
         CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"""
@@ -224,6 +225,16 @@ class CommitStore:
             number: Commit(name, time, author, subject, body, removed.split(), changed.get(number, []))
             for number, name, time, author, subject, body, removed in rows
         }
+
+    def last_change(self, path: str, name: str) -> Commit | None:
+        """Return the newest commit that changed a definition of a file."""
+        changed = "paths JOIN changes ON path_id = paths.id JOIN commits ON commits.id = commit_id"
+        newest = f"SELECT hash, time, author, subject, names FROM {changed} WHERE path = ? ORDER BY time DESC"
+        with self._reading() as db:
+            for *commit, names in db.execute(newest, (path,)):
+                if name in names.split():
+                    return Commit(*commit)
+        return None
 
     def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
         """Return what each of these commits changed."""

@@ -59,7 +59,7 @@ class IndexReader:
             left_out = fitting_question(self.snapshot, query)
             results = replace(results, warning=_joined(results.warning, left_out))
         if query.related and query.corpus is Corpus.CODE:
-            hits = Related(self.snapshot, self.disk).add(hits)
+            hits = Related(self.snapshot, self.disk, self.commits).add(hits)
             results = replace(results, suggestions=self._suggestions(query, hits))
         return replace(results, hits=hits)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import Facts, Relation
 from findspot.core.git import History
 from findspot.core.model import CodeReference, Corpus, Hit, Suggestion
+from findspot.core.utc_time import day_of
+from findspot.history.commit_store import CommitStore
 from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
@@ -67,14 +71,28 @@ class Related:
 
     snapshot: Snapshot
     disk: Disk
+    commits: CommitStore | None = None
 
     def add(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits, the best with constants and callers."""
-        first = [
-            replace(hit, constants=self._constants(hit), callers=() if place else self._callers(hit))
-            for place, hit in enumerate(hits[:HITS])
-        ]
+        """Return the hits, the best with constants, and the first with callers and its last change."""
+        first = [replace(hit, constants=self._constants(hit)) for hit in hits[:HITS]]
+        first[:1] = (
+            replace(h, callers=self._callers(h), last_change=self._last_change(h)) for h in first[:1]
+        )
         return (*first, *hits[HITS:])
+
+    def _last_change(self, hit: Hit) -> str:
+        """Return the last commit that changed what a hit defines, where its file defines the name once."""
+        file = self._unchanged(hit.path) if self.commits and hit.definition else None
+        if self.commits is None or file is None or not hit.breadcrumb:
+            return ""
+        name = last_name(hit.breadcrumb.rpartition(" > ")[2])
+        if sum(place.file_id == file.id for place in self.snapshot.symbols.places(name.lower())) != 1:
+            return ""
+        commit = None
+        with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
+            commit = self.commits.last_change(hit.path, name)
+        return f"{day_of(commit.time)} {commit.hash[:9]} {_clipped(commit.subject)}" if commit else ""
 
     def _constants(self, hit: Hit) -> tuple[CodeReference, ...]:
         file = self._unchanged(hit.path)

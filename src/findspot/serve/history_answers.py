@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.languages import language_of
+from findspot.core.utc_time import day_of
 from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
@@ -119,7 +119,7 @@ def commits_text(commits: Commits, count: int | None = None) -> str:
 def _lines(found: FoundCommit) -> list[str]:
     commit = found.commit
     owner = f"{found.project}: " if found.project else ""
-    lines = [f"{owner}{_day(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
+    lines = [f"{owner}{day_of(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
     if found.sentence:
         lines.append(f"    {_cut(found.sentence)}")
     changed = [f"{each.path}{_named(each.names)}" for each in commit.changes[:_MOST_FILES]]
@@ -159,7 +159,7 @@ def _object(found: FoundCommit) -> dict[str, Any]:
     values = {
         "project": found.project,
         "commit": commit.hash,
-        "date": _day(commit.time),
+        "date": day_of(commit.time),
         "author": commit.author,
         "subject": commit.subject,
         "sentence": _cut(found.sentence),
@@ -168,7 +168,3 @@ def _object(found: FoundCommit) -> dict[str, Any]:
         "score": found.score,
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _day(seconds: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(seconds))

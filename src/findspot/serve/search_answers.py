@@ -96,6 +96,7 @@ def _related(hit: Hit) -> dict[str, Any]:
         constants=[reference_line(place) for place in hit.constants],
         callers=[reference_line(place) for place in hit.callers],
         more=list(hit.more),
+        lastChange=hit.last_change,
     )
 
 
@@ -207,6 +208,7 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
     related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
     related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
     related += [f"{_ASIDE}also {one_line(place)}" for place in hit.more]
+    related += [f"{_ASIDE}last changed {one_line(hit.last_change)}"] if hit.last_change else []
     return "\n".join((head, indented(hit.text), *related))
 
 
@@ -308,7 +310,8 @@ def lean_chars(hit: Hit, code: bool, known: dict[object, int]) -> int:
 
     A hit is measured in many lengths, and what it is related to stays the same: `known` keeps that.
     """
-    symbol, span, related = hit.symbol, hit.span, (hit.constants, hit.callers, hit.more)
+    symbol, span = hit.symbol, hit.span
+    related = hit.constants, hit.callers, hit.more, hit.last_change
     chars = _LEAN_CHARS + len(f"{span.start}{span.end}{round(hit.score, 2)}") + len(hit.strength)
     chars += len(_quoted(hit.path)) + len(_quoted(hit.kind)) + len(_quoted(hit.text))
     if symbol:

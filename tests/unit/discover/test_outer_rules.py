@@ -19,9 +19,7 @@ FILES = {
     ".findspotignore": "*.own.py\n!kept.gen.py\n",
     "packages/.gitignore": "api/local.py\n!b.gen.py\n",
 }
-NAMES = (
-    "pyproject.toml a.py b.gen.py c.gen.py kept.gen.py d.own.py local.py top.py private/s.py excluded.py"
-)
+NAMES = "pyproject.toml a.py b.gen.py c.gen.py kept.gen.py d.own.py local.py top.py private/s.py excluded.py"
 FILES |= {f"packages/api/{path}": "" for path in NAMES.split()}
 
 

@@ -316,3 +316,17 @@ def test_a_damaged_history_leaves_search_whole(project: Project) -> None:
     assert first.found or "Not all commits are read yet" in (first.warning or "")
     project.history.wait(CancelToken(), lambda _: None)
     assert subjects(project, "slow mirrors")[0] == "Wait longer for slow mirrors"
+
+
+def test_the_first_hit_tells_its_last_change(repository: Repository, project: Project) -> None:
+    twice = "\n\n".join(f"class {name}:\n    def send(self):\n        return '{name}'\n" for name in "AB")
+    repository.commit("Send", sender=twice)
+    repository.commit("Send more", sender=twice.replace("'B'", "2"))
+    project.update()
+    project.history.wait(CancelToken(), lambda _: None)
+    first, *others = project.search(Query("fetch", related=True)).hits
+    assert first.path == "client.py"
+    assert first.last_change.split(" ", 2)[2] == "Wait longer for slow mirrors"
+    assert not any(hit.last_change for hit in others)
+    unclear = project.search(Query("send", related=True)).hits[0]
+    assert (unclear.path, unclear.last_change) == ("sender.py", "")

@@ -100,6 +100,8 @@ def _show_context(hit: Hit) -> None:
             click.echo(f"  {output.paint(label, sys.stdout, dim=True)}  {text}  {location}", color=True)
     for place in hit.more:
         output.line(f"  also  {place}", dim=True)
+    if hit.last_change:
+        output.line(f"  last changed  {hit.last_change}", dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

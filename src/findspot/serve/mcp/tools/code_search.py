@@ -63,7 +63,7 @@ _HIT: dict[str, Schema] = {
     "lines": {"type": "array", "items": COUNT},
 }
 _CODE_HIT: dict[str, Schema] = {
-    **fields(TEXT, "signature", "docComment", "language"),
+    **fields(TEXT, "signature", "docComment", "language", "lastChange"),
     **fields(TEXTS, "symbols", "constants", "callers", "more"),
 }
 _COMMIT: dict[str, Schema] = {
