@@ -45,7 +45,7 @@ from findspot.sync.strategies import Lazy, status_notes
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
 if TYPE_CHECKING:
-    from findspot.history.project_history import History
+    from findspot.history.project_history import ProjectHistory
     from findspot.llm import Sample
     from findspot.research.task_signals import Request
 
@@ -132,23 +132,18 @@ class Project:
         return report
 
     @property
-    def history(self) -> History:
+    def history(self) -> ProjectHistory:
         """The commits of the project's repository; of a published index, those that it was published with."""
-        shared = self.index.shared
-        return self._published_history if shared and self.store is shared else self._own_history
+        return self._histories[self.store is self.index.shared]
 
     @cached_property
-    def _own_history(self) -> History:
+    def _histories(self) -> tuple[ProjectHistory, ProjectHistory]:
         from findspot.history.project_history import ProjectHistory
-
-        return ProjectHistory(self.root, self.index.own.folder, partial(self.index.open_model, IN_THE_BOX))
-
-    @cached_property
-    def _published_history(self) -> History:
         from findspot.publishing.published_history import PublishedHistory
 
-        assert self.index.shared is not None
-        return PublishedHistory(self.index.shared, partial(self.index.open_model, IN_THE_BOX))
+        open_model, shared = partial(self.index.open_model, IN_THE_BOX), self.index.shared
+        own = ProjectHistory(self.root, self.index.own.folder, open_model)
+        return own, PublishedHistory(shared, open_model) if shared else own
 
     def reindex_file(self, path: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""

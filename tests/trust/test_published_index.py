@@ -129,12 +129,6 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, tmp_pa
 
     listed = publisher("publish", folder, "--list", "--json").json["versions"]
     assert {version["branch"] for version in listed} == {"main", "topic"}
-    asked = publisher("publish", folder, "--remove", "topic", cwd=root)
-    assert (asked.code, "Everyone who works on the project uses it" in asked.err) == (2, True)
-    assert publisher("publish", folder, "--remove", "topic", "--yes", cwd=root).code == 0
-    assert [
-        v["commit"] for v in publisher("publish", folder, "--list", "--json", cwd=root).json["versions"]
-    ] == [head]
 
     assert publisher("publish", "https://host/x", "--branch", "x", cwd=root).code == 2
     assert publisher("publish", root / "public", "--branch", "x", cwd=root).code == 2

@@ -210,7 +210,8 @@ class CommitStore:
         with self._guard, self._reading() as db:
             stamp = str(db.execute("SELECT COUNT(*), MAX(id) FROM commits").fetchone())
             if self._kept is None or self._kept.stamp != stamp:
-                rows = db.execute("SELECT id, vector, length(body), subject FROM commits").fetchall()
+                read = "SELECT id, vector, length(body), subject FROM commits ORDER BY time DESC, hash"
+                rows = db.execute(read).fetchall()
                 self._kept = Loaded.of(stamp, rows)
             return self._kept
 

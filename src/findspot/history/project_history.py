@@ -67,56 +67,12 @@ class Commits:
     """Whether they are those that shaped a place that was named."""
 
 
-class History:
-    """The commits of a project, to be asked."""
-
-    def __init__(self, open_model: Callable[[], Embedder]) -> None:
-        """`open_model` opens the model of the box."""
-        self._open_model = open_model
-
-    def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
-        """Return the commits that answer a question, the best first."""
-        started = time.perf_counter()
-        store, warning = self._current()
-        topic = _FRAME.sub(" ", question)
-        ranked = store.ranked(question, topic, self._open_model()) if store else []
-        shown = tuple(_shown(store, ranked[offset : offset + limit], _words(question))) if store else ()
-        return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
-
-    @property
-    def commits(self) -> CommitStore | None:
-        """What is known of the commits so far; None where that is nothing."""
-        raise NotImplementedError
-
-    def _current(self) -> tuple[CommitStore | None, str | None]:
-        """Return the commits that answer, and what has to be said about them."""
-        raise NotImplementedError
-
-    def had_file(self, path: str) -> bool:
-        """Return whether a commit changed a file, which may be gone."""
-        commits = self.commits
-        return commits is not None and commits.knows_path(path)
-
-    def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
-        """Return the commits that shaped a file or some lines of it, the newest first."""
-        raise NotImplementedError
-
-    def update_soon(self) -> None:
-        """Begin to read the commits that are missing."""
-
-    def wait(self, cancel: CancelToken, progress: ProgressSink) -> None:
-        """Wait until the commits are read, or to be cancelled: what was read is kept."""
-
-    def close(self) -> None:
-        """End what reads commits."""
-
-
-class ProjectHistory(History):
+class ProjectHistory:
     """The commits of a project's repository, kept current. Safe to use from several threads."""
 
     def __init__(self, root: Path, folder: Path, open_model: Callable[[], Embedder]) -> None:
-        """`folder` is where the index is."""
-        super().__init__(open_model)
+        """`folder` is where the index is; `open_model` opens the model of the box."""
+        self._open_model = open_model
         self._root = root
         self._store = CommitStore(folder)
         self._guard = threading.Lock()
@@ -133,6 +89,11 @@ class ProjectHistory(History):
         with contextlib.suppress(IndexCorruptError):
             return self._store if self._store.exists else None
         return None
+
+    def had_file(self, path: str) -> bool:
+        """Return whether a commit changed a file, which may be gone."""
+        commits = self.commits
+        return commits is not None and commits.knows_path(path)
 
     def update_soon(self) -> None:
         """Begin to read the commits that are missing, in a process of its own."""
@@ -205,6 +166,15 @@ class ProjectHistory(History):
         except IndexCorruptError:  # it is made of what git has: nothing is lost
             self._store.remove()
             return False
+
+    def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
+        """Return the commits that answer a question, the best first."""
+        started = time.perf_counter()
+        store, warning = self._current()
+        topic = _FRAME.sub(" ", question)
+        ranked = store.ranked(question, topic, self._open_model()) if store else []
+        shown = tuple(_shown(store, ranked[offset : offset + limit], _words(question))) if store else ()
+        return Commits(question, shown, (time.perf_counter() - started) * 1000, warning)
 
     def _current(self) -> tuple[CommitStore | None, str | None]:
         """Read a few new commits; of many, say that they are not all read yet."""

@@ -83,10 +83,3 @@ def newest_first(versions: Iterable[Version]) -> list[Version]:
     """Return versions in the order in which they are listed; at the same time, by commit and branch."""
     ordered = sorted(versions, key=lambda version: (version.commit, version.branch))
     return sorted(ordered, key=lambda version: version.published_at, reverse=True)
-
-
-def matching(versions: Iterable[Version], name: str) -> list[Version]:
-    """Return the versions that a commit, the beginning of one, or a branch names."""
-    if not name:
-        return []
-    return [v for v in versions if v.branch == name or v.commit.startswith(name.lower())]

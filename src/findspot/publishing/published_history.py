@@ -19,13 +19,11 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.history.commit_log import Change, Commit, commit_ids, read_commits
 from findspot.history.commit_store import WEIGHTS, CommitStore, Loaded, described, rarity
-from findspot.history.project_history import DEFAULT_LIMIT, Commits, FoundCommit, History
-from findspot.store.lance.lance_format import COMMITS_TABLE, table_of
+from findspot.history.project_history import DEFAULT_LIMIT, Commits, FoundCommit, ProjectHistory
+from findspot.store.lance.lance_format import COMMITS_TABLE
 from findspot.store.lance.lance_snapshot import Cache, VersionRows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from findspot.publishing.published_store import PublishedStore
 
 _BATCH = 2_000
@@ -47,13 +45,13 @@ def commits_to_publish(root: Path) -> dict[int, str]:
     return {int(name[:_NUMBER_DIGITS], 16): name for name in ids}
 
 
-def commit_batches(root: Path, commits: dict[int, str]) -> Iterator[pa.Table]:
-    """Yield the rows of commits."""
+def commit_batches(root: Path, commits: dict[int, str]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of commits, in batches."""
     numbered = list(commits.items())
     for at in range(0, len(numbered), _BATCH):
         part = {name: number for number, name in numbered[at : at + _BATCH]}
         rows = described(read_commits(root, list(part)), open_embedder(IN_THE_BOX))
-        yield table_of(COMMITS_TABLE, (_row(part[row[0].hash], *row) for row in rows))
+        yield [_row(part[row[0].hash], *row) for row in rows]
 
 
 def _row(number: int, commit: Commit, vector: bytes, columns: list[list[str]]) -> tuple[Any, ...]:
@@ -115,16 +113,20 @@ class PublishedCommits(CommitStore):
 
     @cached_property
     def _all(self) -> Loaded:
-        fields = ("number", "vector", "explained", "subject")
-        return Loaded.of("", sorted(self._rows.all(COMMITS_TABLE, fields)))
+        return Loaded.of("", self._ordered("number", "vector", "explained", "subject"))
+
+    def _ordered(self, *fields: str) -> list[Any]:
+        """Return some fields of all commits, the newest first, as a checkout has them."""
+        rows = list(self._rows.all(COMMITS_TABLE, ("time", "hash", *fields)))
+        return [row[2:] for row in sorted(rows, key=lambda row: (-row[0], row[1]))]
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.void], NDArray[np.int64], NDArray[np.float64]]:
         """The words of all commits, where those of each end, and its length beside the average."""
-        rows = sorted(self._rows.all(COMMITS_TABLE, ("number", "words", "length")))
-        ends = np.cumsum([len(row[1]) // _WORD.itemsize for row in rows], dtype=np.int64)
-        lengths = np.array([row[2] for row in rows], np.float64)
-        return np.frombuffer(b"".join(row[1] for row in rows), _WORD), ends, lengths / (lengths.mean() or 1)
+        rows = self._ordered("words", "length")
+        ends = np.cumsum([len(words) // _WORD.itemsize for words, _ in rows], dtype=np.int64)
+        lengths = np.array([length for _, length in rows], np.float64)
+        return np.frombuffer(b"".join(row[0] for row in rows), _WORD), ends, lengths / (lengths.mean() or 1)
 
     def _holding(self, word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the commits that hold a word, as rows, and what it weighs in each."""
@@ -152,24 +154,27 @@ def _changes(written: str) -> list[Change]:
     return [Change(path, names) for path, names in json.loads(written)]
 
 
-class PublishedHistory(History):
-    """The commits of the version that answers."""
+class PublishedHistory(ProjectHistory):
+    """The commits of the version that answers: there is nothing to keep current."""
 
     def __init__(self, store: PublishedStore, open_model: Callable[[], Embedder]) -> None:
-        super().__init__(open_model)
-        self._store = store
+        super().__init__(store.folder, store.folder, open_model)
+        self._published = store
 
     @property
     def commits(self) -> CommitStore | None:
-        return self._store.commits()
+        return self._published.commits()
+
+    def update_soon(self) -> None:
+        """Do nothing: the next version has the next commits."""
 
     def _current(self) -> tuple[CommitStore | None, str | None]:
         commits = self.commits
-        return commits, f"{self._store.notice} {'' if commits else _NONE}".strip()
+        return commits, f"{self._published.notice} {'' if commits else _NONE}".strip()
 
     def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
         """Return the commits that changed a file, the newest first: lines cannot be followed without git."""
-        commits, warning = self._store.commits(), self._current()[1]
+        commits, warning = self._published.commits(), self._current()[1]
         found: Iterable[Commit] = commits.commits(commits.of_path(path)).values() if commits else ()
         newest = sorted(found, key=lambda commit: -commit.time)[:limit]
         note = f"{warning} {_OF_FILE if lines and commits else ''}".strip()

@@ -75,14 +75,16 @@ class PublishedStore:
     being_written = False
 
     def __init__(self, folder: Path, root: Path, source: PublishedIndex) -> None:
-        self.folder = folder
-        self.address = source.address
-        self.maintenance = PublishedMaintenance(self)
+        self.folder, self.address = folder, source.address
         self._root, self._source = root, source
         self._guard = threading.Lock()
         self._look_at = float("-inf")
         self._trouble = ""
         self._opened: tuple[Entry, PublishedSnapshot] | None = None
+
+    @property
+    def maintenance(self) -> PublishedStore:
+        return self
 
     @property
     def exists(self) -> bool:
@@ -189,36 +191,26 @@ class PublishedStore:
             _log.warning("answering from an older version: %s", error.developer_message)
             self._look_at = time.monotonic() + LEAVE_ALONE_S
 
-
-class PublishedMaintenance:
-    """What is done to an index as a whole; nothing of it reaches what is published."""
-
-    def __init__(self, store: PublishedStore) -> None:
-        self._store = store
-
-    def repair(self) -> None:
-        """Open the version again."""
-        self._store.close()
+    repair = close
+    """Opens the version again with the next question."""
 
     def set_aside(self) -> Path:
         """Close the version: nothing of it is here."""
-        self._store.close()
-        return self._store.folder
+        self.close()
+        return self.folder
 
     def delete(self) -> None:
         """Remove the settings of this reader."""
-        self._store.close()
-        remove_folder(self._store.folder)
+        self.close()
+        remove_folder(self.folder)
 
     def tidy(self) -> None:
         """Do nothing: `findspot publish` tidies."""
 
     def copy_to(self, path: Path) -> None:
         """Write everything that the version holds to one database file."""
-        with self._store.snapshot() as snapshot:
-            assert isinstance(snapshot, PublishedSnapshot)
-            write_database(snapshot, path, ignore_progress, CancelToken())
+        write_database(self._current(), path, ignore_progress, CancelToken())
 
     def take(self, path: Path) -> None:
         """Refuse: only `findspot publish` changes a published index."""
-        raise ReadOnlyError(self._store.address)
+        raise ReadOnlyError(self.address)

@@ -191,7 +191,7 @@ class _Changes:
         draft.delete(COMMITS_TABLE, sorted(held - commits.keys()))
         if checkout:
             new = {number: name for number, name in commits.items() if number not in held}
-            for rows in commit_batches(checkout, new):
+            for rows in (table_of(COMMITS_TABLE, batch) for batch in commit_batches(checkout, new)):
                 self.sent_bytes += rows.nbytes
                 draft.append(COMMITS_TABLE, rows)
         for table in BY_FILE if self._gone else ():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.git import Checkout, read_checkout
-from findspot.publishing.choosing import choose, likely_near, matching, outdated
+from findspot.publishing.choosing import choose, likely_near, outdated
 from findspot.publishing.published import Version
 
 MODEL, PIPELINE = "m@1/64", "7:1"
@@ -111,13 +111,6 @@ def test_old_versions_are_cleaned_by_age_and_count() -> None:
     assert outdated([version(A, "main", 400), version(B, "topic", 400)], here, 10, 1) == [
         version(B, "topic", 400)
     ]
-
-
-def test_a_commit_or_a_branch_names_versions() -> None:
-    versions = [version(A, "main"), version(B, "main"), version(B, "topic")]
-    assert matching(versions, "BBBB") == versions[1:]
-    assert matching(versions, "topic") == versions[2:]
-    assert matching(versions, "") == matching(versions, "x") == []
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,14 @@ from findspot.core.git import Checkout, differing, read_checkout, untracked, unw
 from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
-from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, matching, outdated
+from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
-from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Reply, common, option_of, project_option, yes_option
+from findspot.serve.cli.options import Reply, common, option_of, project_option
 from findspot.serve.cli.project_choice import open_project
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ _MOST_DIRTY = 3
     "--ray", metavar="ADDRESS", help="Read, cut and embed on a Ray cluster: ray://HOST:PORT, or local."
 )
 @click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
-@click.option("--remove", metavar="VERSION", help="Remove the versions of a commit or a branch; asks.")
-@yes_option
 @common
 def publish(
     reply: Reply,
@@ -59,8 +56,6 @@ def publish(
     keep: int,
     ray: str | None,
     listing: bool,
-    remove: str | None,
-    yes: bool,
 ) -> None:
     """Publish the index of the project you are in at ADDRESS, as the version of its commit.
 
@@ -80,8 +75,6 @@ def publish(
         published = PublishedIndex(target)
         if listing:
             _list(published, reply)
-        elif remove is not None:
-            _remove(published, remove, reply, yes=yes)
         else:
             _require_writable(opened, target)
             checkout = _checkout(opened, branch, commit)
@@ -161,11 +154,7 @@ def _first(paths: Sequence[str]) -> str:
 
 
 def _publish(
-    project: Project,
-    published: PublishedIndex,
-    checkout: Checkout,
-    reply: Reply,
-    keep: tuple[int, int],
+    project: Project, published: PublishedIndex, checkout: Checkout, reply: Reply, keep: tuple[int, int]
 ) -> None:
     update_project(project, reply, force=False, yes=True)
     project.history.close()  # commits are read for the publisher, and only those that are not published
@@ -225,37 +214,7 @@ def _list(published: PublishedIndex, reply: Reply) -> None:
     if not versions:
         output.line(f"{published.address}: nothing is published yet.")
         return
-    _show_versions(versions)
-
-
-def _show_versions(versions: Sequence[Version]) -> None:
-    rows = [
-        (
-            v.commit[:_SHOWN_COMMIT],
-            v.branch,
-            output.moment(v.published_at),
-            f"{v.files:,}",
-            f"{v.chunks:,}",
-            v.model,
-        )
-        for v in versions
-    ]
+    shown = [(v.commit[:_SHOWN_COMMIT], v.branch, output.moment(v.published_at)) for v in versions]
+    rows = [(*row, f"{v.files:,}", f"{v.chunks:,}", v.model) for row, v in zip(shown, versions, strict=True)]
     header = ("commit", "branch", "published", "files", "chunks", "model")
     output.table(rows, header, numbers=(3, 4))
-
-
-def _remove(published: PublishedIndex, name: str, reply: Reply, *, yes: bool) -> None:
-    chosen = matching(published.versions(), name)
-    if not chosen:
-        raise InvalidArgumentError(
-            f"{published.address} has no version '{name}'.",
-            hint="Name a commit or a branch; `findspot publish --list` shows them.",
-        )
-    if not reply.json and not yes:
-        _show_versions(chosen)
-    counted = output.count(len(chosen), "version")
-    everyone = "Everyone who works on the project uses it."
-    confirm(f"{everyone} Remove {counted} of the published index at {published.address}?", yes, reply)
-    Publisher(published).remove(chosen)
-    result = {"status": "success", "address": published.address, "removed": [_as_object(v) for v in chosen]}
-    reply.give(result, f"{published.address}: {counted} removed")
