@@ -229,7 +229,7 @@ class TestExtension:
 
     def test_long_work_becomes_a_task(self, pipe: Pipe, fresh: Path) -> None:
         offered = pipe.result("server/discover", {"_meta": self.meta()})["capabilities"]
-        assert offered["extensions"] == {EXTENSION: {}}
+        assert offered["extensions"][EXTENSION] == {}
         assert "tasks" not in offered
         made = pipe.result("tools/call", self.call("index_codebase", {"path": str(fresh)}))
         assert made["resultType"] == "task"

@@ -54,7 +54,7 @@ from findspot.text.json_text import with_whole_characters
 
 _log = get_logger("access")
 
-PATH, HEALTH = "/mcp", "/health"
+PATH, HEALTH, CARD = "/mcp", "/health", "/mcp/server-card"
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
 
@@ -209,6 +209,23 @@ def _forged(scope: Scope) -> Response | None:
         if not all(_ADDRESS.fullmatch(value) for value in headers.getlist(name)):
             return Response(f"Invalid {name} header", status)
     return None
+
+
+def _card(scope: Scope, *, guarded: bool) -> JSONResponse:
+    """Return what the server is and how it is reached, for clients that do not know it yet (SEP-2127)."""
+    remote: dict[str, Any] = {"type": "streamable-http", "supportedProtocolVersions": KNOWN_PROTOCOL_VERSIONS}
+    remote["url"] = f"{scope['scheme']}://{Headers(scope=scope).get('host', '')}{PATH}"
+    if guarded:
+        remote["headers"] = [{"name": "Authorization", "isRequired": True, "isSecret": True}]
+    card = {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": "io.github.findspot/findspot",
+        "version": __version__,
+        "description": "Local-first code and documentation search for AI coding assistants and their users.",
+        "remotes": [remote],
+    }
+    open_to_all = {"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=3600"}
+    return JSONResponse(card, headers=open_to_all, media_type="application/mcp-server-card+json")
 
 
 class LimitReachedError(Exception):
@@ -377,6 +394,8 @@ class Gate:
             await forged(scope, receive, send)
         elif scope["path"] == HEALTH:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
+        elif scope["path"] == CARD and scope["method"] == "GET":
+            await _card(scope, guarded=self._grants is not None)(scope, receive, send)
         elif self._grants is None:
             await self._pass(scope, receive, send, None)
         elif is_metadata_path(scope["path"]) and (issuer := self._grants.issuer) is not None:

@@ -1,10 +1,12 @@
-"""Resources and prompts: files that answers link to, and what other servers have."""
+"""Resources, prompts and the skill: files that answers link to, and what other servers have."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +65,15 @@ TEMPLATES = {
 }
 """Families of resources by the tool that they are offered with."""
 
+SKILLS = "io.modelcontextprotocol/skills"
+"""https://modelcontextprotocol.io/seps/2640-skills-extension"""
+_SKILL = "skill://findspot-search/SKILL.md"
+_TOOL_OF_SKILL = "search_code"
+
+
+class _SkillParams(types.RequestParams):
+    uri: str
+
 
 class Offering:
     """Answers the requests about resources and prompts."""
@@ -78,6 +89,9 @@ class Offering:
         server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read)
         server.add_request_handler("prompts/list", paginated, self._prompts)
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
+        server.add_request_handler("skills/list", paginated, self._skills)
+        server.add_request_handler("skills/get", _SkillParams, self._skill)
+        server.extensions[SKILLS] = {}
 
     async def _resources(
         self, context: Context, params: types.PaginatedRequestParams
@@ -104,6 +118,9 @@ class Offering:
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
+        if uri == _SKILL and _TOOL_OF_SKILL in self._offered(context):
+            text = _text(uri, skill().decode(), "text/markdown")
+            return types.ReadResourceResult(contents=[text])
         client = Client(context, params.input_responses, params.request_state)
         call = self._make_call(client)
         try:
@@ -131,6 +148,32 @@ class Offering:
             if passed_on is not None:
                 return passed_on
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+
+    async def _skills(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        check_cursor(params)
+        return _cached(skills=[_skill_entry()] if _TOOL_OF_SKILL in self._offered(context) else [])
+
+    async def _skill(self, context: Context, params: _SkillParams) -> dict[str, Any]:
+        if params.uri != _SKILL or _TOOL_OF_SKILL not in self._offered(context):
+            raise MCPError(types.INVALID_PARAMS, "Skill not found", {"uri": params.uri})
+        return _cached(skill=_skill_entry())
+
+
+def skill() -> bytes:
+    """Return how to search well, for assistants without the plugin: the same file as there."""
+    return files(__package__).joinpath("skills/findspot-search/SKILL.md").read_bytes()
+
+
+def _skill_entry() -> dict[str, Any]:
+    whole = skill()
+    head = whole.decode().split("---\n")[1]
+    file = {"uri": _SKILL, "digest": f"sha256:{hashlib.sha256(whole).hexdigest()}", "size": len(whole)}
+    described = dict(line.split(": ", 1) for line in head.splitlines())
+    return {"uri": _SKILL, "frontmatter": described, "resources": [file]}
+
+
+def _cached(**found: Any) -> dict[str, Any]:
+    return {**found, "resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "public"}
 
 
 def check_cursor(params: types.PaginatedRequestParams | None) -> None:
