@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from contents import (
+    Contents,
     contents,
     edited_database,
     fresh_contents,
@@ -24,6 +25,7 @@ from contents import (
 )
 from findspot import Document, NamedIndexes, Project, Query
 from findspot.core.errors import (
+    CancelledError,
     DiskFullError,
     FindspotError,
     IndexCorruptError,
@@ -35,6 +37,7 @@ from findspot.core.errors import (
 )
 from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.model import IndexState
+from findspot.core.progress import CancelToken
 from findspot.store.damage import find_problem
 
 FILES = {
@@ -43,6 +46,15 @@ FILES = {
 }
 
 MakeProject = Callable[..., Project]
+
+
+def indexed(make_project: MakeProject) -> tuple[Project, Contents]:
+    """A project with an index that nobody has open, and what that holds."""
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    return project, before
 
 
 def header_overwritten(database: Path) -> None:
@@ -69,10 +81,7 @@ def another_kind(database: Path) -> None:
 def test_a_damaged_database_is_set_aside_and_built_anew(
     make_project: MakeProject, damage: Callable[[Path], None]
 ) -> None:
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
+    project, before = indexed(make_project)
     damage(project.store.database)
     status = project.status()
     assert status.state is IndexState.FAILED
@@ -107,9 +116,7 @@ def test_damage_that_only_an_update_meets(make_project: MakeProject) -> None:
 
 def test_an_error_of_the_database_is_no_damage_unless_the_database_is(make_project: MakeProject) -> None:
     """SQLite refuses a row, as it does after a mistake in a statement: the index stays where it is."""
-    project = make_project(FILES)
-    project.update()
-    project.close()
+    project, _ = indexed(make_project)
     with project.store.writer() as writer:
         writer._db.execute(
             "CREATE TRIGGER refused BEFORE INSERT ON files WHEN NEW.path = 'new.py' "
@@ -126,9 +133,7 @@ def test_an_error_of_the_database_is_no_damage_unless_the_database_is(make_proje
 
 def test_a_name_that_is_there_twice_is_damage(make_project: MakeProject) -> None:
     """SQLite calls it a "non-unique entry in index", and not a wrong value of a column."""
-    project = make_project(FILES)
-    project.update()
-    project.close()
+    project, _ = indexed(make_project)
     with contextlib.closing(sqlite3.connect(project.store.database)) as db:
         named = db.execute(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'files' AND sql IS NULL"
@@ -152,10 +157,7 @@ def test_a_name_that_is_there_twice_is_damage(make_project: MakeProject) -> None
 
 
 def test_damaged_keywords_cost_no_more_than_the_keywords(make_project: MakeProject) -> None:
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
+    project, before = indexed(make_project)
     for path in (project.store.folder / "keywords").rglob("*.term"):
         path.write_bytes(path.read_bytes()[:-20])
     assert project.update().files_indexed == 0
@@ -187,10 +189,7 @@ def test_a_derived_folder_that_is_something_else_is_made_again(
 
 def test_what_older_versions_kept_beside_an_index_is_removed(make_project: MakeProject) -> None:
     """They would call an index damaged whose checksums are not those of its last change."""
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
+    project, before = indexed(make_project)
     with edited_database(project.store.folder) as db:
         db.execute("INSERT INTO meta VALUES ('checksums', 'checksums.json')")
     old = [project.store.folder / name for name in ("checksums.json", "compared.json", "second.sqlite")]
@@ -222,10 +221,7 @@ def test_a_file_in_the_place_of_a_folder(make_project: MakeProject, name: str) -
 
 
 def test_a_newer_format_needs_to_be_asked_for(make_project: MakeProject) -> None:
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
+    project, before = indexed(make_project)
     written_by_newer_version(project.store.folder)
     assert project.status().state is IndexState.FAILED
     with pytest.raises(IndexFormatError):
@@ -255,9 +251,6 @@ def test_vectors_of_another_model_never_meet_ours(make_project: MakeProject, tmp
 
 
 def test_interrupted_while_changing_models_it_is_not_ready(make_project: MakeProject, tmp_path: Path) -> None:
-    from findspot.core.errors import CancelledError
-    from findspot.core.progress import CancelToken
-
     project = make_project(FILES)
     with project.store.writer() as writer:
         writer.set_meta(model="other:model@1/64", pipeline="older", created_at="2020-01-01T00:00:00Z")
@@ -275,9 +268,6 @@ def test_a_change_of_strategy_that_is_interrupted_leaves_no_mixture(
     make_project: MakeProject, tmp_path: Path
 ) -> None:
     """Cut one way, half redone another way, then configured back."""
-    from findspot.core.errors import CancelledError
-    from findspot.core.progress import CancelToken
-
     project = make_project(FILES)
     project.update()
     before = contents(project.store)
@@ -305,10 +295,7 @@ def test_an_index_deleted_while_it_is_read(make_project: MakeProject) -> None:
 
 def test_no_room_at_all(make_project: MakeProject) -> None:
     """A limit on the size of files stands for a quota; what was committed before stays."""
-    project = make_project(FILES)
-    project.update()
-    before = contents(project.store)
-    project.close()
+    project, before = indexed(make_project)
     write_files(
         project.root, {f"new{n}.py": f"def new{n}():\n    '''{'text ' * 400}'''\n" for n in range(60)}
     )
@@ -395,9 +382,7 @@ def test_a_full_disk_still_answers(
     """In several processes at once: none keeps the index to itself between two questions."""
     place = mounted("size=8m")
     monkeypatch.setenv("FINDSPOT_HOME", str(place / "home"))
-    project = make_project(FILES)
-    project.update()
-    project.close()
+    project, _ = indexed(make_project)
     documents = NamedIndexes(place / "home", 1_000_000)
     documents.create("notes", "disk")
     documents.add([Document.checked("one", "a note about lanterns")], "notes")
@@ -430,21 +415,10 @@ def test_a_home_that_cannot_be_written_to(
 ) -> None:
     place = mounted("size=8m")
     monkeypatch.setenv("FINDSPOT_HOME", str(place / "home"))
-    project = make_project(FILES)
-    project.update()
-    project.close()
+    project, _ = indexed(make_project)
     write_files(project.root, {"more.py": "x = 1\n"})
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
     with pytest.raises(PermissionDeniedError):
         project.update()
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     assert project.update().files_indexed == 1
-
-
-def test_a_home_that_is_a_file(make_project: MakeProject, home: Path) -> None:
-    home.write_text("not a folder")
-    project = make_project(FILES)
-    assert project.status().state is IndexState.NOT_FOUND
-    with pytest.raises(PermissionDeniedError):
-        project.update()
-    assert home.read_text() == "not a folder"
