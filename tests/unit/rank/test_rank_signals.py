@@ -120,7 +120,8 @@ class TestPaths:
         [
             ("checks", "checker", 5 / 7), ("validates", "validator", 7 / 9), ("pass", "passwords", 4 / 9),
             ("abc", "abcdefgh", 3 / 8), ("tested", "tester", 5 / 6), ("cards", "cardo", 4 / 5),
-            ("same", "same", 1), ("content", "contact", 0), ("ab", "abc", 0), ("cart", "card", 0), ("stores", "storage", 0),
+            ("same", "same", 1), ("content", "contact", 0), ("ab", "abc", 0), ("cart", "card", 0),
+            ("stores", "storage", 0),
         ],
     )  # fmt: skip
     def test_words_of_one_family_are_alike(self, word: str, other: str, likeness: float) -> None:
