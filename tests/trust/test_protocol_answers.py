@@ -33,7 +33,7 @@ def test_unreadable_messages_and_cut_characters_are_answered(make: MakeFolder, s
         (b'{"id": 85, "method": "ping"}', 85, -32600),
         (b'{"jsonrpc": "2.0", "id": 86, "method": 7}', 86, -32600),
         (line("tools/call", "[1]", "87"), 87, -32602),
-        (b'[{"jsonrpc": "2.0", "id": 88, "method": "ping"}]', None, -32600),
+        (b'[{"jsonrpc": "2.0", "id": 88, "method": "ping"}]', 88, -32600),
         (b"[" * 100_000, None, -32700),
     ]
     for sent, identity, code in wrong:
@@ -46,6 +46,21 @@ def test_unreadable_messages_and_cut_characters_are_answered(make: MakeFolder, s
     assert found["results"][0]["path"] == "shop/pay.py"
     pipe.send_line(line("resources/read", f'{{"uri": {CUT_EMOJI}}}', "901"))
     assert pipe.answer(901)["error"]["code"] in (-32002, -32602)
+
+
+def test_batches_are_answered_together(make: MakeFolder, serve: Serve) -> None:
+    """protocol B8: 2025-03-26 requires that batches are accepted."""
+    pipe = serve(make(CODE), version="2025-03-26")
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    listed = {"jsonrpc": "2.0", "id": "b", "method": "tools/list"}
+    noted = {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}
+    pipe.send_line(json.dumps([ping | {"id": 901}, noted, listed, 7]).encode())
+    answers = {answer["id"]: answer for answer in pipe.next_batch()}
+    assert set(answers) == {901, "b", None}
+    assert answers["b"]["result"]["tools"]
+    assert answers[None]["error"]["code"] == -32600
+    pipe.send_line(json.dumps([noted]).encode())
+    assert pipe.result("ping", {}) == {}
 
 
 def test_input_that_ends_does_not_take_the_answers_with_it(make: MakeFolder, serve: Serve) -> None:

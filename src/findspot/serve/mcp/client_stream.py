@@ -11,8 +11,8 @@ import asyncio
 import contextlib
 import json
 import select
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from findspot.core.log import get_logger
 from findspot.door.pipe import LEAVING, LEFT, key_of
-from findspot.serve.mcp.framing import NotAMessageError, read_message
+from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
 
 _log = get_logger("mcp")
 
@@ -90,6 +90,32 @@ class _Stream:
         await self.aclose()
 
 
+class Batch:
+    """The answers to one batch, written together once the last one is there."""
+
+    def __init__(self, requests: Iterable[RequestId], errors: Iterable[types.JSONRPCError]) -> None:
+        self._open = Counter(map(key_of, requests))
+        self._answers = [_dumped(error) for error in errors]
+
+    def awaits(self, identity: RequestId) -> bool:
+        return self._open[key_of(identity)] > 0
+
+    def settle(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
+        """Note that a request is done; `answer` is None where it was cancelled."""
+        self._open[key_of(identity)] -= 1
+        if answer is not None:
+            self._answers.append(_dumped(answer))
+
+    @property
+    def complete(self) -> bool:
+        return self._open.total() == 0
+
+    @property
+    def text(self) -> str | None:
+        """The array of answers; None where nothing is to be answered."""
+        return f"[{','.join(self._answers)}]" if self._answers else None
+
+
 class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
@@ -98,6 +124,8 @@ class Incoming(_Stream):
         self._lines = _lines(reader)
         self._at_end = at_end
         self._outgoing = outgoing
+        self._waiting: deque[SessionMessage] = deque()
+        self._batches = False
         self._last_chance: float | None = None
         self._end = reader.feed_eof
 
@@ -106,6 +134,8 @@ class Incoming(_Stream):
 
     async def __anext__(self) -> SessionMessage | Exception:
         while not self._closed:
+            if self._waiting:
+                return self._waiting.popleft()
             line = await anext(self._lines, None)
             if line is None:
                 self._at_end()
@@ -113,14 +143,10 @@ class Incoming(_Stream):
             if line == _LEFT_LINE:
                 self._outgoing.call_when_idle(self._end)
                 continue
-            try:
-                message = read_message(line)
-            except NotAMessageError as error:
-                _log.warning("a message could not be read: %s", error)
-                await self._outgoing.refuse(error.answer)
-                continue
-            if message is not None:
-                return self._received(message)
+            frame = read_frame(line, batches=self._batches)
+            for error in frame.errors:
+                _log.warning("a message could not be read: %s", error.error.message)
+            await self._take(frame)
         raise StopAsyncIteration
 
     async def receive(self) -> SessionMessage | Exception:
@@ -129,8 +155,18 @@ class Incoming(_Stream):
         except StopAsyncIteration:
             raise anyio.EndOfStream from None
 
+    async def _take(self, frame: Frame) -> None:
+        if frame.is_batch:
+            asked = [m.id for m in frame.messages if isinstance(m, types.JSONRPCRequest)]
+            await self._outgoing.expect_batch(Batch(asked, frame.errors))
+        else:
+            await self._outgoing.refuse(frame.errors)
+        self._waiting.extend(map(self._received, frame.messages))
+
     def _received(self, message: types.JSONRPCMessage) -> SessionMessage:
         if isinstance(message, types.JSONRPCRequest):
+            if message.method == "initialize":
+                self._batches = (message.params or {}).get("protocolVersion") == BATCH_VERSION
             return SessionMessage(message, self._outgoing.expect_answer(message.id))
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             self._outgoing.questions.pop(message.id, None)
@@ -157,6 +193,7 @@ class Outgoing(_Stream):
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         super().__init__()
         self._writer = writer
+        self._batches: list[Batch] = []
         self._changed = anyio.Event()
         self.running: Counter[str] = Counter()
         """Requests of the client that are not answered yet."""
@@ -178,7 +215,7 @@ class Outgoing(_Stream):
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             await self._answer(message.id, message)
         else:
-            await self._write(_dumped(message))
+            await self._write(_dumped(message).encode())
         self._announce()
 
     def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
@@ -191,10 +228,16 @@ class Outgoing(_Stream):
 
         return ServerMessageMetadata(on_request_unanswered=unanswered)
 
-    async def refuse(self, error: types.JSONRPCError) -> None:
+    async def expect_batch(self, batch: Batch) -> None:
+        """Collect the answers to these requests; a batch without requests is answered at once."""
+        self._batches.append(batch)
+        await self._write_complete(batch)
+
+    async def refuse(self, errors: Iterable[types.JSONRPCError]) -> None:
         """Answer what was not a message."""
         with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone
-            await self._write(_dumped(error))
+            for error in errors:
+                await self._write(_dumped(error).encode())
 
     async def change(self, timeout_s: float) -> None:
         """Wait until something was sent or settled, but not longer than that."""
@@ -203,8 +246,18 @@ class Outgoing(_Stream):
 
     async def _answer(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
         self.running -= Counter([key_of(identity)])
-        if answer is not None:
-            await self._write(_dumped(answer))
+        batch = next((batch for batch in self._batches if batch.awaits(identity)), None)
+        if batch is not None:
+            batch.settle(identity, answer)
+            await self._write_complete(batch)
+        elif answer is not None:
+            await self._write(_dumped(answer).encode())
+
+    async def _write_complete(self, batch: Batch) -> None:
+        if batch.complete:
+            self._batches.remove(batch)
+            if batch.text is not None:
+                await self._write(batch.text.encode())
 
     async def _write(self, message: bytes) -> None:
         try:
@@ -229,8 +282,8 @@ class Outgoing(_Stream):
         woken.set()
 
 
-def _dumped(message: types.JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+def _dumped(message: types.JSONRPCMessage) -> str:
+    return message.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
@@ -10,69 +11,117 @@ from pydantic import ValidationError
 
 from findspot.text.json_text import readable
 
-
-class NotAMessageError(Exception):
-    """What is not a message; carries the answer to it."""
-
-    def __init__(self, identity: str | int | None, code: int, message: str) -> None:
-        super().__init__(message)
-        error = types.ErrorData(code=code, message=message)
-        self.answer = types.JSONRPCError(jsonrpc="2.0", id=identity, error=error)
+BATCH_VERSION = "2025-03-26"
+"""The one version of the protocol that has batches."""
 
 
-def read_message(line: bytes) -> types.JSONRPCMessage | None:
-    """Return the message of a line; None for what the protocol leaves unanswered."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What one line holds: messages to handle, and answers to parts that are not messages."""
+
+    messages: tuple[types.JSONRPCMessage, ...] = ()
+    errors: tuple[types.JSONRPCError, ...] = ()
+    is_batch: bool = False
+
+
+class _RefusedError(Exception):
+    """A value that is not a message; carries its answer, or None where the protocol forbids one."""
+
+    def __init__(self, error: types.JSONRPCError | None) -> None:
+        super().__init__()
+        self.error = error
+
+
+def read_frame(line: bytes, *, batches: bool) -> Frame:
+    """Read one line; `batches` says whether the connection's version has them."""
     if not line.strip():
-        return None
+        return Frame()
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         if not isinstance(message, types.JSONRPCNotification):  # which it also is with an unreadable id
-            return message
+            return Frame((message,))
     except ValidationError:
         pass  # looked at more closely below
-    return _message(_parsed(line))
-
-
-def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(readable(line))
+        value = json.loads(readable(line))
     except json.JSONDecodeError as error:
-        reason = str(error)
+        return _unreadable(str(error))
     except RecursionError:
-        reason = "nested too deeply"
+        return _unreadable("nested too deeply")
     except ValueError:
-        reason = "a number is too long"
-    raise NotAMessageError(None, types.PARSE_ERROR, f"Parse error: {reason}")
+        return _unreadable("a number is too long")
+    return _read_batch(value, batches=batches) if isinstance(value, list) else _read_single(value)
 
 
-def _message(value: Any) -> types.JSONRPCMessage | None:
-    if isinstance(value, list):
-        raise _invalid(None, "send each message of a batch by itself")
+def _unreadable(reason: str) -> Frame:
+    return Frame(errors=(_error(None, types.PARSE_ERROR, f"Parse error: {reason}"),))
+
+
+def _read_single(value: Any) -> Frame:
+    try:
+        return Frame((_message(value),))
+    except _RefusedError as refused:
+        return Frame(errors=(refused.error,) if refused.error else ())
+
+
+def _read_batch(values: list[Any], *, batches: bool) -> Frame:
+    if not values:
+        return Frame(errors=(_error(None, types.INVALID_REQUEST, "Invalid request: an empty batch"),))
+    if not batches:
+        return Frame(errors=_refused_batch(values))
+    frames = [_read_single(value) for value in values]
+    return Frame(
+        tuple(message for frame in frames for message in frame.messages),
+        tuple(error for frame in frames for error in frame.errors),
+        is_batch=True,
+    )
+
+
+def _refused_batch(values: list[Any]) -> tuple[types.JSONRPCError, ...]:
+    """Answer every request of the batch, so that no caller waits, and every member that is not an object.
+
+    A batch without any of these is answered itself.
+    """
+    asked = [value for value in values if isinstance(value, dict) and "method" in value and "id" in value]
+    ids = {_readable_id(value) for value in asked} - {None}
+    message = f"Invalid request: only protocol version {BATCH_VERSION} has batches"
+    others = [None] * sum(not isinstance(value, dict) for value in values)
+    return tuple(_error(identity, types.INVALID_REQUEST, message) for identity in [*ids, *others] or [None])
+
+
+def _message(value: Any) -> types.JSONRPCMessage:
+    """Return the message that a value is; raises the answer to one that is not."""
     if not isinstance(value, dict):
-        raise _invalid(None, "not an object")
-    identity = value.get("id")
-    if not isinstance(identity, str | int) or isinstance(identity, bool):
-        identity = None
+        raise _RefusedError(_error(None, types.INVALID_REQUEST, "Invalid request: not an object"))
+    identity = _readable_id(value)
     if "method" in value and "id" in value and identity is None:
-        raise _invalid(None, "'id' must be a string or a whole number")
+        message = "Invalid request: 'id' must be a string or a whole number"
+        raise _RefusedError(_error(None, types.INVALID_REQUEST, message))
     try:
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
-        _refuse(value, identity)
-    return None
+        raise _RefusedError(_answer_to(value, identity)) from None
 
 
-def _refuse(value: dict[str, Any], identity: str | int | None) -> None:
-    """Raise the answer to an object that is not a message; notifications and responses are never answered."""
+def _answer_to(value: dict[str, Any], identity: str | int | None) -> types.JSONRPCError | None:
+    """Return the error for an object that is not a message; notifications and responses are never
+    answered.
+    """
     if "method" not in value and ("result" in value or "error" in value):
-        return
+        return None
     if value.get("jsonrpc") != "2.0":
-        raise _invalid(identity, "'jsonrpc' must be \"2.0\"")
+        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'jsonrpc' must be \"2.0\"")
     if not isinstance(value.get("method"), str):
-        raise _invalid(identity, "'method' must be a string")
-    if identity is not None:
-        raise NotAMessageError(identity, types.INVALID_PARAMS, "Invalid params: 'params' must be an object")
+        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'method' must be a string")
+    if identity is None:
+        return None
+    return _error(identity, types.INVALID_PARAMS, "Invalid params: 'params' must be an object")
 
 
-def _invalid(identity: str | int | None, why: str) -> NotAMessageError:
-    return NotAMessageError(identity, types.INVALID_REQUEST, f"Invalid request: {why}")
+def _readable_id(value: dict[str, Any]) -> str | int | None:
+    identity = value.get("id")
+    return identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
+
+
+def _error(identity: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=message))

@@ -44,7 +44,7 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
-from findspot.serve.mcp.framing import NotAMessageError, read_message
+from findspot.serve.mcp.framing import read_frame
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
@@ -174,10 +174,10 @@ def _parsed(body: bytes) -> Any:
 
 def _refused(scope: Scope, body: bytes, message: Any) -> JSONResponse | None:
     """Return the error for what is no message, in the words of standard output, or of an unknown version."""
-    try:
-        read_message(body)
-    except NotAMessageError as error:
-        return _error(error.answer.id, error.answer.error.code, str(error))
+    if isinstance(message, list):
+        return _error(None, INVALID_REQUEST, "Invalid request: send each message of a batch by itself")
+    if errors := read_frame(body, batches=False).errors:
+        return _error(errors[0].id, errors[0].error.code, errors[0].error.message)
     version = Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)
     if version is None or version in KNOWN_PROTOCOL_VERSIONS or PROTOCOL_VERSION_META_KEY in _meta(message):
         return None

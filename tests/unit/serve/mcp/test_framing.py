@@ -6,18 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from mcp_types import JSONRPCRequest
 
-from findspot.serve.mcp.framing import NotAMessageError, read_message
+from findspot.serve.mcp.framing import read_frame
 from findspot.text.json_text import with_whole_characters
 
 PARSE, REQUEST, PARAMS = -32700, -32600, -32602
 
 
-def refusal(line: bytes) -> tuple[Any, int]:
-    with pytest.raises(NotAMessageError) as refused:
-        read_message(line)
-    return refused.value.answer.id, refused.value.answer.error.code
+def answers(line: bytes, *, batches: bool = False) -> list[tuple[Any, int]]:
+    frame = read_frame(line, batches=batches)
+    return [(error.id, error.error.code) for error in frame.errors]
 
 
 @pytest.mark.parametrize(
@@ -29,9 +27,7 @@ def refusal(line: bytes) -> tuple[Any, int]:
         (b"[" * 100_000, (None, PARSE)),
         (b'{"jsonrpc": "2.0", "method": "x", "id": 1' + b"0" * 5_000 + b"}", (None, PARSE)),
         (b"null", (None, REQUEST)),
-        (b"2.5", (None, REQUEST)),
         (b"[]", (None, REQUEST)),
-        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', (None, REQUEST)),
         (b'{"id": 2, "method": "ping"}', (2, REQUEST)),
         (b'{"jsonrpc": "1.0", "id": "a", "method": "ping"}', ("a", REQUEST)),
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', (None, REQUEST)),
@@ -45,7 +41,8 @@ def refusal(line: bytes) -> tuple[Any, int]:
 )
 def test_what_is_no_message_is_answered(line: bytes, answer: tuple[Any, int]) -> None:
     """protocol B8."""
-    assert refusal(line) == answer
+    assert answers(line) == [answer]
+    assert read_frame(line, batches=False).messages == ()
 
 
 @pytest.mark.parametrize(
@@ -59,13 +56,15 @@ def test_what_is_no_message_is_answered(line: bytes, answer: tuple[Any, int]) ->
     ],
 )
 def test_blank_lines_notifications_and_responses_are_never_answered(line: bytes) -> None:
-    assert read_message(line) is None
+    assert read_frame(line, batches=False) == read_frame(b"", batches=False)
 
 
 def test_a_call_may_be_nested_deeper_than_the_quick_parser_reads() -> None:
     nested = b"[" * 300 + b"]" * 300
-    line = b'{"jsonrpc": "2.0", "id": 8, "method": "x", "params": {"a": ' + nested + b"}}"
-    assert isinstance(read_message(line), JSONRPCRequest)
+    frame = read_frame(
+        b'{"jsonrpc": "2.0", "id": 8, "method": "x", "params": {"a": ' + nested + b"}}", batches=False
+    )
+    assert len(frame.messages) == 1
 
 
 @pytest.mark.parametrize(
@@ -85,6 +84,30 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(escaped: bytes, t
     assert json.loads(whole) == text
     assert len(whole) == len(escaped) + 2
     line = b'{"jsonrpc": "2.0", "id": 9, "method": "x", "params": {"query": "' + escaped + b'"}}'
-    message = read_message(line)
-    assert isinstance(message, JSONRPCRequest)
-    assert message.params == {"query": text}
+    (message,) = read_frame(line, batches=False).messages
+    assert message.params == {"query": text}  # type: ignore[union-attr]
+
+
+def test_batches() -> None:
+    """protocol B8: accepted in the one version that has them, else every request in it is answered."""
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    batch = json.dumps([ping | {"id": 1}, 7, ping | {"id": "two"}, ping]).encode()
+    frame = read_frame(batch, batches=True)
+    assert frame.is_batch
+    assert len(frame.messages) == 3
+    assert answers(batch, batches=True) == [(None, REQUEST)]
+    assert sorted(answers(batch), key=str) == [("two", REQUEST), (1, REQUEST), (None, REQUEST)]
+    assert answers(json.dumps([ping]).encode()) == [(None, REQUEST)]
+    assert read_frame(batch, batches=False).messages == ()
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_what_is_not_an_object_is_answered_by_itself_and_in_a_batch(batches: bool) -> None:
+    for line in (b"1", b"null", b'"x"', b"true", b"2.5"):
+        (error,) = read_frame(line, batches=batches).errors
+        assert (error.id, error.error.code) == (None, -32600)
+    frame = read_frame(b'[1, "x", null, [], {"jsonrpc": "2.0", "id": 5, "method": "ping"}]', batches=batches)
+    answered = [error.id for error in frame.errors]
+    assert {error.error.code for error in frame.errors} == {-32600}
+    assert answered == ([None] * 4 if batches else [5, *[None] * 4])
+    assert len(frame.messages) == batches
