@@ -22,7 +22,7 @@ EXTENSIONS = {"catalogues.md"}
 
 INNER = {
     *("Indexer", "Workspace"),
-    *("CommitStore", "Disk", "EmbedSettings", "ParsedQuery", "Roots"),
+    *("CommitStore", "Disk", "EmbedSettings", "ParsedQuery", "ProjectHistory", "Roots"),
     *(
         "ServerPool",
         "ServerRun",
