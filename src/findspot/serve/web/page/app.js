@@ -114,10 +114,12 @@ function showChooser() {
 function choose() {
   const { page, parameters } = route();
   const one = !desk.several(chooser.value);
+  // The address has what is typed only once typing rests.
+  const asked = page === "search" ? main.querySelector("[data-search]")?.value.trim() : parameters.get("q");
   if (one) localStorage.setItem("findspot-project", chooser.value);
   if (page === "project" && one) go(`project/${encodeURIComponent(chooser.value)}`);
   else if (page === "dependencies" && one) go(page, { project: chooser.value });
-  else go("search", { q: parameters.get("q"), corpus: parameters.get("corpus"), project: chooser.value });
+  else go("search", { q: asked, corpus: parameters.get("corpus"), project: chooser.value });
 }
 
 const THEMES = ["auto", "light", "dark"];
