@@ -95,6 +95,9 @@ class PublishedCommits(CommitStore):
             for number, name, time, author, subject, body, removed, changes in self._found(numbers)
         }
 
+    def last_change(self, path: str, name: str) -> Commit | None:
+        """Return None: all rows would have to be read for one line of an answer."""
+
     def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
         return {row[0]: _changes(row[-1]) for row in self._found(numbers)}
 
