@@ -77,7 +77,7 @@ def test_the_tool_as_it_is_listed(server: Connection) -> None:
     assert tool.input_schema["required"] == ["query"]
     properties = tool.input_schema["properties"]
     assert list(properties) == [
-        "query", "limit", "tags", "chunk_types", "min_score", "include_stats", "format", "max_tokens",
+        "query", "limit", "tags", "chunk_types", "min_score", "include_stats", "max_tokens", "format",
     ]  # fmt: skip
     limit = properties["limit"]
     assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 100, 15)
