@@ -86,7 +86,7 @@ class Bodies:
     def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self._app = app
         self._max_body_bytes = max_body_bytes
-        self._busy: set[tuple[bytes, str]] = set()
+        self._busy: set[tuple[str, bytes, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
@@ -102,7 +102,8 @@ class Bodies:
         if session is None or identity is None:
             await self._app(scope, _replayed(messages, receive), send)
             return
-        key = (session, str(identity))
+        grant = scope.get(IN_SCOPE)  # an id that somebody else uses is nobody's business
+        key = (grant.name if grant else "", session, str(identity))
         if key in self._busy:
             error = _error(identity, INVALID_REQUEST, "A request with this id is still being answered")
             await error(scope, receive, send)
