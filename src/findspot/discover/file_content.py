@@ -55,6 +55,8 @@ WEB_MINIFIED_BYTES = 2_000
 LONG_LINE_BYTES = 5_000
 """For other languages only data in one line is left out, such as a table in base64."""
 MINIFIED_BYTES = 10_000
+WRITTEN_LINES = 100
+"""A file with so many shorter lines is written by people, whatever data or library lies in its long ones."""
 
 _MOST_LINES = 5
 
@@ -159,7 +161,9 @@ def _bytes_in_long_lines(kind: str, data: bytes) -> int:
     limit = WEB_LONG_LINE_BYTES if web else LONG_LINE_BYTES
     if not _may_have_long_lines(data, limit):
         return 0
-    return sum(len(line) for line in data.splitlines() if len(line) > limit)
+    lines = [len(line) for line in data.splitlines() if line.strip()]
+    long_lines = [length for length in lines if length > limit]
+    return sum(long_lines) if len(lines) - len(long_lines) < WRITTEN_LINES else 0
 
 
 def _may_have_long_lines(data: bytes, limit: int) -> bool:

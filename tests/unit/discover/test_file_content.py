@@ -26,6 +26,7 @@ CODE = b"def area(radius):\n    return 3.14 * radius ** 2\n"
         ("a.css", (b"x{y:z}" * 80 + b"\n") * 20, SkipReason.MINIFIED),
         ("a.json", b'{"a":1},' * 2_000, SkipReason.MINIFIED),
         ("table.py", b"T = '" + b"QUJD" * 5_000 + b"'\n", SkipReason.MINIFIED),
+        ("logo.py", CODE * 100 + b"T = '" + b"QUJD" * 5_000 + b"'\n", None),
         ("a.py", CODE, None),
         ("a.py", CODE * 1_000, None),
         ("a.js", b"import x from 'y';\n" * 500, None),
