@@ -35,7 +35,7 @@ def limited_commands() -> list[tuple[str, list[str]]]:
         if isinstance(command, click.Group):
             waiting += [(f"{name} {inner}", below) for inner, below in command.commands.items()]
         elif command is not None:
-            limited += [(name, option.opts) for option in command.params if option.name in ("limit", "lines")]
+            limited += [(name, option.opts) for option in command.params if option.name in ("limit", "lines", "top_k")]
     return limited
 
 
