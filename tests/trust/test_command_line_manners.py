@@ -35,7 +35,8 @@ def limited_commands() -> list[tuple[str, list[str]]]:
         if isinstance(command, click.Group):
             waiting += [(f"{name} {inner}", below) for inner, below in command.commands.items()]
         elif command is not None:
-            limited += [(name, option.opts) for option in command.params if option.name in ("limit", "lines", "top_k")]
+            limits = (option.opts for option in command.params if {"--limit", "--lines"} & {*option.opts})
+            limited += [(name, opts) for opts in limits]
     return limited
 
 
