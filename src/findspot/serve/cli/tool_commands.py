@@ -380,6 +380,8 @@ async def _call(
     timeout_s: float | None,
     confirmation: Callable[[Confirmation], None],
 ) -> CallOutcome:
+    import asyncio
+
     import anyio
 
     from findspot.catalogue.server_pool import ServerPool
@@ -397,6 +399,8 @@ async def _call(
     finally:
         with anyio.CancelScope(shield=True):
             await pool.aclose()
+        if (task := asyncio.current_task()) and task.cancelling():
+            raise asyncio.CancelledError  # by Ctrl-C, whatever the call made of it
 
 
 def _handlers(server: str) -> CallHandlers:
