@@ -54,6 +54,15 @@ def box_of(part: Locator) -> FloatRect:
     return box
 
 
+def with_garden(home: Home, folder: Path, name: str) -> Home:
+    """Return a copy of a home that has a second project, a garden."""
+    copied, garden = home.copied(folder), folder / name
+    garden.mkdir()
+    (garden / "beds.py").write_text("def discounted_flowers():\n    return 'tulip'\n")
+    copied.run("index", garden, "--yes", cwd=garden)
+    return copied
+
+
 class TestSearch:
     def test_results_come_while_typing(self, visit: Visit) -> None:
         window = visit()
@@ -387,10 +396,7 @@ class TestStates:
     def test_all_projects_are_searched_at_once(
         self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path
     ) -> None:
-        home, other = indexed[0].copied(tmp_path), tmp_path / "garden-of-the-northern-town-hall"
-        other.mkdir()
-        (other / "beds.py").write_text("def discounted_flowers():\n    return 'tulip'\n")
-        home.run("index", other, "--yes", cwd=other)
+        home = with_garden(indexed[0], tmp_path, "garden-of-the-northern-town-hall")
         with serving(home, indexed[1]) as served:
             window = visit(served.address)
             window.get_by_label("Project").select_option("all")
@@ -437,10 +443,7 @@ class TestStates:
     def test_projects_are_listed_by_last_use_and_filtered(
         self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path
     ) -> None:
-        home, other = indexed[0].copied(tmp_path), tmp_path / "garden"
-        other.mkdir()
-        (other / "beds.py").write_text("def flowers():\n    return 'tulip'\n")
-        home.run("index", other, "--yes", cwd=other)
+        home = with_garden(indexed[0], tmp_path, "garden")
         with serving(home, indexed[1]) as served:
             window = visit(f"{served.address}#/projects")
             names = window.locator(".rows h2")

@@ -22,6 +22,7 @@ from findspot.history.commit_store import WEIGHTS, CommitStore, Loaded, describe
 from findspot.history.project_history import DEFAULT_LIMIT, Commits, FoundCommit, ProjectHistory
 from findspot.store.lance.lance_format import COMMITS_TABLE
 from findspot.store.lance.lance_snapshot import Cache, VersionRows
+from findspot.text.bm25 import K1, B
 
 if TYPE_CHECKING:
     from findspot.publishing.published_store import PublishedStore
@@ -30,8 +31,6 @@ _BATCH = 2_000
 _ROW_BYTES = 4 << 20
 """Of commits that are kept as they were read."""
 _NUMBER_DIGITS = 12
-_SATURATES, _BY_LENGTH = 1.2, 0.75
-"""As in SQLite's BM25."""
 _WORD = np.dtype([("word", "<u4"), ("weight", "<u2")])
 """A word by its hash, and twice what its occurrences weigh in the columns that hold it."""
 
@@ -146,8 +145,8 @@ class PublishedCommits(CommitStore):
         scores = np.zeros(len(numbers))
         for word in words:
             rows, weights = self._holding(word)
-            length = 1 - _BY_LENGTH + _BY_LENGTH * self._words[2][rows]
-            share = weights * (_SATURATES + 1) / (weights + _SATURATES * length)
+            length = 1 - B + B * self._words[2][rows]
+            share = weights * (K1 + 1) / (weights + K1 * length)
             scores[rows] += rarity(len(rows), len(numbers)) * share
         best = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)]
         return list(zip(numbers[best].tolist(), scores[best].tolist(), strict=True))

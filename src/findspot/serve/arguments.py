@@ -105,7 +105,7 @@ SEARCH: dict[str, Schema] = {
     "max_tokens": _max_tokens(1200),
     "explain": flag("Explain each result's score"),
 }
-"""Of a search for code or documentation."""
+"""The arguments of a search for code or documentation."""
 
 CODE_ONLY: dict[str, Schema] = {
     "languages": texts("Only these languages, such as 'python'"),
@@ -114,7 +114,7 @@ CODE_ONLY: dict[str, Schema] = {
     ),
     "group_by": choice(GroupBy, "What each result is: a passage (default), a file or a definition"),
 }
-"""Of a search for code alone."""
+"""Further arguments of a search for code."""
 
 FOLLOWED: dict[str, Schema] = {
     "include_tests": choice(
@@ -140,7 +140,7 @@ RESEARCH: dict[str, Schema] = {
     "focus": choice(Focus, "Optional focus area"),
     "max_tokens": _max_tokens(1200),
 }
-"""Of a question to the graph, beside which relation is meant."""
+"""The arguments of `code_research`, apart from the question and the relation."""
 
 CONTEXT_TOKENS = _max_tokens(DEFAULT_TOKENS)
 

@@ -231,8 +231,8 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
         | ({"error": each.error} if each.error else {})
         for each in built.servers
     ]
-    told = {"changedTools": list(built.changed), "notes": list(built.notes)}
-    return about | held | {"embeddingProvider": index.provider, "servers": servers} | told
+    remarks = {"changedTools": list(built.changed), "notes": list(built.notes)}
+    return about | held | {"embeddingProvider": index.provider, "servers": servers} | remarks
 
 
 def document_results_object(answer: SearchAnswer) -> dict[str, Any]:

@@ -123,8 +123,8 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
         kind["type"] = _RANGES[schema["type"]](schema.get("minimum"), schema.get("maximum"))
     default = looks.pop("default", schema.get("default"))
     usual = f" Default: {default}." if default and "Default:" not in schema["$comment"] else ""
-    told = {"help": f"{schema['$comment']}.{usual}", "default": default}
-    return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | told | looks)
+    described = {"help": f"{schema['$comment']}.{usual}", "default": default}
+    return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | described | looks)
 
 
 def common(command: Command) -> Command:

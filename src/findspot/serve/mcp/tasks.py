@@ -59,7 +59,7 @@ class Question:
 
 
 Tell = Callable[["Task"], Awaitable[None]]
-"""Told of each new status of a task that its client knows; some clients poll instead."""
+"""Called with a task whenever its status changes, to notify the client; some clients poll instead."""
 
 
 class Task:

@@ -24,7 +24,7 @@ export function projectsPage(main) {
     const indexed = listed.filter((project) => project.status !== "not_found");
     const total = indexed.reduce((sum, project) => sum + project.totalChunks, 0);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = listed.filter((project) => words.every((word) => told(project).includes(word)));
+    const found = listed.filter((project) => words.every((word) => searchable(project).includes(word)));
     fill(
       lead,
       `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
@@ -51,7 +51,7 @@ export function projectsPage(main) {
 }
 
 const usedAt = (project) => project.lastUsed || "";
-const told = (project) => [project.path, ...Object.keys(project.languages || {})].join(" ").toLowerCase();
+const searchable = (project) => [project.path, ...Object.keys(project.languages || {})].join(" ").toLowerCase();
 
 /** A form that indexes another folder, and leads to its progress. */
 function folderForm() {
