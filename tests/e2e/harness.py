@@ -162,11 +162,14 @@ class Pipe:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
+        killed = self.process.poll() is None
+        if killed:
             self.process.kill()
         self.process.wait()
         for thread in self._threads:
             thread.join()
+        if killed and self.impure and not self.impure[-1].endswith(b"\n"):
+            self.impure.pop()  # the message that it was writing
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):

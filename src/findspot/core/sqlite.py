@@ -192,7 +192,7 @@ def connect_logged(path: Path, *, synchronous: Synchronous = "FULL", wait_s: flo
     db = connect(path, create=True, synchronous=synchronous, wait_s=wait_s)
     try:
         if version_of(db) == 0 and not remote:
-            db.execute("PRAGMA journal_mode = WAL")
+            _enter_log(db)
         works = _can_write(db)
     except BaseException:
         db.close()
@@ -205,6 +205,14 @@ def connect_logged(path: Path, *, synchronous: Synchronous = "FULL", wait_s: flo
         # Else a large transaction would lock readers out from its middle on, not just while it commits.
         db.execute("PRAGMA cache_spill = OFF")
     return db
+
+
+def _enter_log(db: Connection) -> None:
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _BUSY:
+            raise  # else another process makes the same file: SQLite does not wait for its switch
 
 
 def connect_in_memory() -> Connection:
