@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from findspot.serve.cli.clients.config_files import (
     with_server,
 )
 from findspot.serve.cli.setup_command import findspot_repository
-from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
 from trust.conftest import run_git
 
@@ -543,7 +540,6 @@ class TestProject:
         assert desk("--project", "--yes", "--json").json["code"] == "PROJECT_NOT_DETECTED"
         refused = desk(root, "--project", "--client", "goose")
         assert (refused.code, "Goose has no configuration in a project." in refused.err) == (2, True)
-        assert desk(root, "--project", "--gateway").code == 2
         outside = tmp_path / "outside.json"
         outside.write_text("{}")
         (root / ".mcp.json").symlink_to(outside)
@@ -556,122 +552,3 @@ class TestProject:
         assert outside.read_text() == "{}"
         assert (root / ".cursor/mcp.json").is_file()
         assert "Git ignores .vscode/mcp.json" in done.err
-
-
-EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
-
-
-class TestGateway:
-    """documents-chunks-tools B1, B3: servers move behind Findspot, and back exactly."""
-
-    @pytest.fixture
-    def files(self, tmp_path: Path) -> dict[str, Path]:
-        """Two clients that have the same server, each with comments; one server does not answer."""
-        server = json.dumps({"command": sys.executable, "args": [str(EXAMPLE_SERVER), "notes"]})
-        vscode = (
-            '{\n  // mine\n  "servers": {\n'
-            f'    "notes": {server}, // keep me\n'
-            '    "bad": {"command": "no-such-program-anywhere"},\n'
-            '    "off": {"command": "x", "disabled": true},\n'
-            "  },\n}\n"
-        )
-        codex = (
-            "# Codex\n[mcp_servers.notes]\n"
-            f"command = {json.dumps(sys.executable)} # this one\n"
-            f'args = [{json.dumps(str(EXAMPLE_SERVER))}, "notes"]\n\n'
-            '[mcp_servers.notes.env]\nTOKEN = "hunter2"\n\n[profiles.work]\nmodel = "o3"\n'
-        )
-        files = {"vscode": (".config/Code/User/mcp.json", vscode), "codex": (".codex/config.toml", codex)}
-        written = {}
-        for client, (name, text) in files.items():
-            written[client] = tmp_path / "user" / name
-            written[client].parent.mkdir(parents=True)
-            written[client].write_text(text)
-        return written
-
-    @pytest.fixture
-    def run(self, findspot: Program, tmp_path: Path) -> Callable[..., Outcome]:
-        home = tmp_path / "user"
-        environment = {"HOME": str(home), "XDG_CONFIG_HOME": "", "CODEX_HOME": "", "PATH": "/usr/bin:/bin"}
-        return lambda *arguments, folder=home: findspot(*arguments, cwd=folder, env=environment)
-
-    def test_there_and_back(
-        self, run: Callable[..., Outcome], files: dict[str, Path], tmp_path: Path
-    ) -> None:
-        before = {client: path.read_bytes() for client, path in files.items()}
-        asked = run("setup", "--gateway", "--client", "vscode", "--json")
-        assert asked.code == 2
-        assert asked.json["status"] == "confirmation_required"
-        shown = run("setup", "--gateway", "--dry-run")
-        assert '-    "notes": ' in shown.out
-        assert "hunter2" not in shown.out
-        assert {client: path.read_bytes() for client, path in files.items()} == before
-
-        done = run("setup", "--gateway", "--client", "vscode", "--yes")
-        assert done.code == 1, "one server did not answer"
-        assert "bad stays where it is, since it did not answer" in done.err
-        node = parse(files["vscode"].read_text())
-        assert node is not None
-        assert node.value["servers"].keys() == {"bad", "off", "findspot"}
-        assert node.value["servers"]["findspot"]["args"][-1] == "project,catalogue"
-        assert "// keep me" in files["vscode"].read_text()
-        listed = run("tools", "list", "--json").json["servers"]
-        assert [(s["name"], s["state"], s["tools"], s["scope"]) for s in listed] == [
-            ("notes", "agreed", 3, "all projects")
-        ]
-        other = run("setup", "--gateway", "--client", "codex", "--yes")
-        assert other.code == 0
-        assert "notes of Codex stays: another server already has this name." in other.err
-        assert files["codex"].read_bytes() == before["codex"]
-
-        assert run("setup", "--undo", "--yes").code == 0
-        assert {client: path.read_bytes() for client, path in files.items()} == before
-        assert run("tools", "list", "--json").json == {"servers": []}
-
-    def test_a_second_run_changes_nothing_and_later_edits_survive(
-        self, run: Callable[..., Outcome], files: dict[str, Path]
-    ) -> None:
-        arguments = ("setup", "--gateway", "--client", "codex", "--yes")
-        assert run(*arguments).code == 0
-        moved = files["codex"].read_text()
-        values = tomllib.loads(moved)
-        assert values["mcp_servers"].keys() == {"findspot"}
-        assert "# this one" in moved
-        again = run(*arguments)
-        assert (again.code, again.out) == (0, "There are no servers to move.\n")
-        assert files["codex"].read_text() == moved
-
-        files["codex"].write_text(moved + "\n[profiles.home] # new\n")
-        assert run("setup", "--undo", "--yes").code == 0
-        back = tomllib.loads(files["codex"].read_text())
-        assert back["mcp_servers"]["notes"]["env"] == {"TOKEN": "hunter2"}
-        assert back["mcp_servers"].keys() == {"notes"}
-        assert "[profiles.home] # new" in files["codex"].read_text()
-
-    def test_the_named_toolsets_and_what_is_left_where_it_is(
-        self, run: Callable[..., Outcome], files: dict[str, Path], tmp_path: Path
-    ) -> None:
-        cursor = tmp_path / "user/.cursor/mcp.json"
-        cursor.parent.mkdir()
-        cursor.write_text('{"mcpServers": {"worse": {"command": "no-such-program-anywhere"}}}')
-        before = cursor.read_bytes()
-        project = tmp_path / "user/project"
-        project.mkdir()
-        (project / ".mcp.json").write_text('{"mcpServers": {"own": {"command": "x"}}}')
-        clients = ("--client", "codex", "--client", "cursor")
-        done = run("setup", "--gateway", *clients, "--toolsets", "catalogue", "--yes", folder=project)
-        assert done.code == 1
-        assert tomllib.loads(files["codex"].read_text())["mcp_servers"]["findspot"]["args"][-1] == "catalogue"
-        assert "The file of Cursor was not changed, since none of its servers answered." in done.err
-        assert cursor.read_bytes() == before
-        assert f"own of {project / '.mcp.json'} stay there" in done.err
-
-    def test_undo_leaves_a_server_that_was_added_by_hand(
-        self, run: Callable[..., Outcome], files: dict[str, Path]
-    ) -> None:
-        assert run("setup", "--gateway", "--client", "codex", "--yes").code == 0
-        assert run("tools", "remove", "notes").code == 0
-        assert run("tools", "add", "--user", "notes", sys.executable, str(EXAMPLE_SERVER), "notes").code == 0
-        assert run("setup", "--undo", "--yes").code == 0
-        assert "notes" in tomllib.loads(files["codex"].read_text())["mcp_servers"]
-        assert [one["name"] for one in run("tools", "list", "--json").json["servers"]] == ["notes"]

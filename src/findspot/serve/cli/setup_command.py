@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,7 +16,7 @@ from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.git import ignored_files
 from findspot.core.paths import home_folder
-from findspot.core.settings import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
+from findspot.core.settings import PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
@@ -29,15 +29,7 @@ from findspot.serve.cli.clients.config_files import (
 )
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
 from findspot.serve.cli.options import ALL_TOOLSETS, Choice, Reply, common, toolsets_option, yes_option
-from findspot.serve.cli.project_choice import open_engine, open_project
-
-if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import Catalogue
-    from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
-
-
-CATALOGUE_FOLDER = ".please"
-"""Where a project can name servers that only Findspot loads."""
+from findspot.serve.cli.project_choice import open_project
 
 PLUGINS = {
     "claude-code": "claude plugin marketplace add {source} && claude plugin install findspot@findspot",
@@ -58,9 +50,6 @@ PLUGINS = {
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
-@click.option(
-    "--gateway", is_flag=True, help="Move the clients' other servers behind Findspot; asks for each."
-)
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @click.option(
     "--instructions/--no-instructions",
@@ -70,7 +59,7 @@ PLUGINS = {
 )
 @yes_option
 @common
-def setup(reply: Reply, *, team: bool, undo: bool, gateway: bool, show: bool, **given: Any) -> None:
+def setup(reply: Reply, *, team: bool, undo: bool, show: bool, **given: Any) -> None:
     """Connect the assistants on this machine to Findspot.
 
     Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI, Zed,
@@ -78,14 +67,11 @@ def setup(reply: Reply, *, team: bool, undo: bool, gateway: bool, show: bool, **
     it would write into the configuration of each, asks, and writes it. Nothing else in those files is
     touched, and each is kept as it was for --undo.
 
-    With --gateway, the other MCP servers of those clients move behind Findspot, which then finds and
-    calls their tools: the assistant reads three tools instead of all of theirs.
-
     With --project, the project gets .mcp.json, .cursor/mcp.json, .vscode/mcp.json and a paragraph in
     AGENTS.md. Commit them to connect the assistants of everybody who clones the project.
     """
-    if team and (show or gateway):
-        raise click.UsageError("--project goes with neither --print nor --gateway.")
+    if team and show:
+        raise click.UsageError("--project does not go with --print.")
     run = _Setup(reply, **given)
     if show:
         run.show()
@@ -93,8 +79,6 @@ def setup(reply: Reply, *, team: bool, undo: bool, gateway: bool, show: bool, **
         run.undo(run.required_root() if team else None)
     elif team:
         run.for_team(run.required_root())
-    elif gateway:
-        run.move_servers()
     else:
         run.for_user()
 
@@ -163,8 +147,6 @@ class _Setup:
                 for step, record in zip(steps, records, strict=True):
                     step.change.write()
                     self.journal.forget(record)
-                back = {(record.path, name): e for record in records for name, e in record.moved.items()}
-                self._forget_moved(back)
         if self.reply.json:
             emit_steps(steps, dry_run=self.dry_run)
         elif not steps:
@@ -187,47 +169,6 @@ class _Setup:
         for client, path, text in rows:
             output.line(f"{client.title}: {path}", bold=True)
             output.lines(text)
-
-    def move_servers(self) -> None:
-        """Ask which servers to move behind Findspot, index them, and take them out of the clients' files.
-
-        A server that does not answer stays where it is.
-        """
-        from findspot.serve.cli.clients.moved_servers import Gateway
-        from findspot.serve.cli.tool_server_commands import index_again
-
-        with open_engine() as engine:
-            catalogue = engine.catalogue(".")
-            gateway = Gateway(catalogue)
-            chosen, unreadable = self._choose_servers(gateway)
-            planned = moving_steps(chosen, spelled(self.toolsets))
-            steps, errors = planned, dict[str, str]()
-            if not self.reply.json:
-                show_steps(unreadable + steps, sure=self.yes and not self.dry_run)
-            if chosen and not self.dry_run:
-                files = output.count(len(steps), "file")
-                question = f"Move {output.count(len(chosen), 'server')} and write {files}?"
-                confirm(question, self.yes, self.reply)
-                with self.journal.locked():
-                    gateway.take(chosen)
-                    built = index_again(engine, catalogue, user_wide=True)
-                    names = {server.name for server in chosen}
-                    errors = {s.name: s.error for s in built.servers if s.error and s.name in names}
-                    gateway.drop(errors.keys() & (names - self.journal.moved()))
-                    chosen = [server for server in chosen if server.name not in errors]
-                    steps = moving_steps(chosen, spelled(self.toolsets))
-                    for step in steps:
-                        moved = {server.name: server.entry for server in chosen if server.path == step.path}
-                        self.journal.apply(step.change, step.owner, moved)
-            self._report_moved(chosen, errors, unreadable + steps)
-            if not self.reply.json:
-                for step in planned:
-                    if step.path not in {done.path for done in steps}:
-                        answered = "since none of its servers answered"
-                        output.warn(f"The file of {step.title} was not changed, {answered}.")
-                _tell_of_project_servers(catalogue)
-        if errors or unreadable:
-            raise click.exceptions.Exit(1)
 
     def required_root(self) -> Path:
         root = self._root()
@@ -306,61 +247,6 @@ class _Setup:
             self._write(steps)
             output.line(f"{names}: written.", fg="green")
 
-    def _choose_servers(self, gateway: Gateway) -> tuple[list[MovableServer], list[Step]]:
-        """Return the servers to move, each agreed to, and a step for each file that cannot be read."""
-        from findspot.serve.cli.clients.moved_servers import movable_servers
-        from findspot.serve.cli.tool_server_commands import show_description
-
-        chosen: list[MovableServer] = []
-        unreadable = []
-        for client, path in self._targets():
-            try:
-                servers = movable_servers(client, path)
-            except ConfigUnreadableError as problem:
-                unreadable.append(Step.unreadable(client.name, path, problem))
-                continue
-            for server in servers:
-                question = f"Move {server.name} of {client.title} behind Findspot?"
-                if gateway.conflicts(server, chosen):
-                    output.warn(
-                        f"{server.name} of {client.title} stays: another server already has this name."
-                    )
-                    continue
-                if not (self.yes or self.dry_run):
-                    if not can_ask():
-                        confirm(question, yes=False, reply=self.reply)
-                    show_description(server.spec)
-                    if not agreed(question):
-                        continue
-                chosen.append(server)
-        return chosen, unreadable
-
-    def _report_moved(self, moved: list[MovableServer], errors: dict[str, str], steps: list[Step]) -> None:
-        if self.reply.json:
-            servers: list[dict[str, str]] = [{"name": s.name, "client": s.client.name} for s in moved]
-            servers += [{"name": name, "error": error} for name, error in errors.items()]
-            emit_steps(steps, dry_run=self.dry_run, servers=servers)
-            return
-        for name, error in errors.items():
-            output.warn(f"{name} stays where it is, since it did not answer: {error}")
-        if not moved:
-            output.line("No server was moved." if errors else "There are no servers to move.")
-        elif not self.dry_run:
-            names = ", ".join(dict.fromkeys(server.name for server in moved))
-            output.line(f"Moved {names} behind Findspot.", fg="green")
-            output.note("`findspot tools list` shows them; `findspot setup --undo` puts them back.", dim=True)
-
-    def _forget_moved(self, back: dict[tuple[Path, str], Any]) -> None:
-        """Forget servers that are back in their clients' files, unless another client's were moved too."""
-        others = self.journal.moved()
-        mine = {(path, name): entry for (path, name), entry in back.items() if name not in others}
-        if mine:
-            from findspot.serve.cli.clients.moved_servers import Gateway
-
-            with open_engine() as engine:
-                gateway = Gateway(engine.catalogue("."))
-                gateway.drop({n for (path, n), entry in mine.items() if gateway.is_moved(n, entry, path)})
-
 
 def _tell_team(root: Path, written: list[Path], python: Python) -> None:
     names = [path.relative_to(root).as_posix() for path in written]
@@ -389,22 +275,6 @@ def findspot_repository() -> str:
         listed = []
     addresses: dict[str, str] = dict(entry.split(", ", 1) for entry in listed)
     return addresses.get("Source", "Findspot's repository")
-
-
-def _tell_of_project_servers(catalogue: Catalogue) -> None:
-    """Name servers that clients have for this project alone: they are not moved."""
-    from findspot.catalogue.server_sources import find_configurations, read_sources
-
-    if catalogue.root == Path.home():
-        return
-    for path in find_configurations(catalogue.root, Machine())[0]:
-        names = [spec.name for spec in read_sources([path], project=catalogue.root).servers]
-        if names and path.parent.name != CATALOGUE_FOLDER:
-            output.note(
-                f"note: {', '.join(names)} of {path} stay there: they belong to this project alone. To have "
-                f"Findspot call them, move the entries to {CATALOGUE_FOLDER}/mcp.json in the project, which "
-                "no client reads, and run `findspot tools index`."
-            )
 
 
 @click.command()
@@ -478,23 +348,6 @@ def client_step(client: Client, path: Path, toolsets: str) -> Step:
     command = serve_arguments(toolsets)
     step = _step(client.name, path, lambda: config_files.with_server(client, path, command))
     return replace(step, then=client.then, toolsets=toolsets)
-
-
-def moving_steps(chosen: list[MovableServer], wanted: str) -> list[Step]:
-    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers.
-
-    `wanted` are the toolsets that the user named, if any.
-    """
-    steps = []
-    for path, client in {server.path: server.client for server in chosen}.items():
-        new = "" if config_files.server_in(client, path) is not None else default_toolsets()
-        toolsets = wanted or toolsets_in(client, path) or new
-        if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
-            toolsets += f",{CATALOGUE_TOOLSET}"
-        names = [server.name for server in chosen if server.path == path]
-        change = config_files.with_server(client, path, serve_arguments(toolsets), names)
-        steps.append(Step(client.name, client.title, path, change, then=client.then))
-    return steps
 
 
 def serve_arguments(toolsets: str) -> list[str]:
@@ -592,7 +445,7 @@ def tell_more(steps: list[Step]) -> None:
         )
 
 
-def emit_steps(steps: list[Step], *, dry_run: bool, **others: Any) -> None:
+def emit_steps(steps: list[Step], *, dry_run: bool) -> None:
     """Print the JSON answer of a run."""
     listed = []
     for step in steps:
@@ -600,4 +453,4 @@ def emit_steps(steps: list[Step], *, dry_run: bool, **others: Any) -> None:
             {"error": step.problem.user_message} if step.problem else {"diff": "\n".join(step.change.diff())}
         )
         listed.append({"client": step.owner, "path": str(step.path), "action": step.state} | about)
-    output.emit({"status": "dry_run" if dry_run else "success", **others, "steps": listed})
+    output.emit({"status": "dry_run" if dry_run else "success", "steps": listed})

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -161,8 +161,6 @@ class Record:
     """Empty if others changed the file between two set-ups."""
     backup: str | None
     """A file among the backups; None where there was no file before."""
-    moved: Mapping[str, Any] = field(default_factory=dict)
-    """Entries of servers that were taken out, by name."""
 
     def is_ours(self, now: bytes | None) -> bool:
         """Return whether the file is unchanged since."""
@@ -184,33 +182,30 @@ class Journal:
     def records(self) -> dict[Path, Record]:
         try:
             rows = read_json(self._file)
-            return {Path(name): Record(Path(name), **record) for name, record in rows.items()}
+            return {
+                Path(name): Record(Path(name), record["owner"], record["written"], record["backup"])
+                for name, record in rows.items()
+            }
         except FileNotFoundError:
             return {}
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise ConfigUnreadableError(self._file, error) from None
-
-    def moved(self) -> set[str]:
-        """Return the names of the servers that were moved out of clients' files."""
-        return {name for record in self.records().values() for name in record.moved}
 
     def original(self, record: Record) -> bytes | None:
         return None if record.backup is None else (self.backups / record.backup).read_bytes()
 
-    def apply(self, change: Change, owner: str, moved: Mapping[str, Any] | None = None) -> None:
+    def apply(self, change: Change, owner: str) -> None:
         """Back up the file, then write it: a crash in between leaves one backup too many, no loss.
 
         The first backup stays, since a later one would hold Findspot's entry. If others changed the file
-        since, it is not restored from there, and undo takes out what is Findspot's. `moved` are entries that
-        the change takes out and that undo puts back.
+        since, it is not restored from there, and undo takes out what is Findspot's.
         """
         assert change.after is not None
         change.require_unchanged()
         known = self.records().get(change.path)
-        moved = {**(known.moved if known else {}), **(moved or {})}
         written = content_hash(change.after) if known is None or known.is_ours(change.before) else ""
         known = known or Record(change.path, owner, "", self._keep(change))
-        record = replace(known, owner=owner, written=written, moved=moved)
+        record = replace(known, owner=owner, written=written)
         self._save(self.records() | {change.path: record})
         change.write()
 
@@ -232,7 +227,6 @@ class Journal:
         make_private_dir(self._folder)
         rows = {
             str(path): {"owner": record.owner, "written": record.written, "backup": record.backup}
-            | ({"moved": dict(record.moved)} if record.moved else {})
             for path, record in records.items()
         }
         write_json(self._file, rows)
@@ -288,18 +282,14 @@ def _find_paragraph(text: str) -> tuple[int, int] | None:
     return start, end + len(END)
 
 
-def with_server(client: Client, path: Path, command: list[str], without: Iterable[str] = ()) -> Change:
-    """Return the client's configuration with Findspot in it, and without some other servers."""
+def with_server(client: Client, path: Path, command: list[str]) -> Change:
+    """Return the client's configuration with Findspot in it."""
 
     def edit(text: str) -> str:
         text, keys = text or client.template, (*client.keys, SERVER)
         current = value_at(parse_config(text, client.format), keys)
-        text = _put(
-            client, text, keys, new_entry(client, command, current if isinstance(current, dict) else {})
-        )
-        for name in without:
-            text = _take_out(client, text, (*client.keys, name))
-        return text
+        entry = new_entry(client, command, current if isinstance(current, dict) else {})
+        return _put(client, text, keys, entry)
 
     return _edited(path, edit)
 
@@ -337,9 +327,6 @@ def _taken_out(record: Record, text: str, original: bytes | None) -> str:
     before = parse_config(decode(original or b""), client.format)
     if isinstance(own := value_at(before, keys), dict):
         text = _put(client, text, keys, own)
-    for name, entry in record.moved.items():
-        if value_at(parse_config(text, client.format), (*client.keys, name)) is None:
-            text = _put(client, text, (*client.keys, name), entry)
     is_empty = value_at(parse_config(text, client.format), client.keys) in ({}, [])
     made_here = value_at(before, client.keys) is None
     return _take_out(client, text, client.keys) if is_empty and made_here else text
