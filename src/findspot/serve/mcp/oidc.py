@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -26,17 +25,15 @@ if TYPE_CHECKING:
 
 _log = get_logger("access")
 
-ALGORITHMS = frozenset(
-    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-)
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 MAX_TOKEN_BYTES = 16_384
 FETCH_S = 5.0
 MAX_FETCHED_BYTES = 1 << 20
 MAX_KEYS = 100
 KEYS_S = 3_600.0
 """How long keys are used before they are fetched again."""
-FETCHES, FETCHES_S = 5, 60.0
-"""Fetches that a stretch of seconds may have, however many unknown keys clients name."""
+PAUSE_S = 10.0
+"""Between two fetches, however many unknown keys clients name, and however often the issuer fails."""
 SKEW_S = 60
 """How far the clocks of the issuer and of this machine may differ."""
 
@@ -143,114 +140,84 @@ def _is_local(address: str) -> bool:
 
 
 class Issuer:
-    """An issuer whose tokens are accepted; for use by one event loop."""
+    """An issuer whose tokens are accepted."""
 
-    def __init__(self, settings: OidcSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: OidcSettings) -> None:
         self.settings = settings
-        self._clock = clock
-        self._keys: dict[str | None, Mapping[str, Any]] = {}
-        self._fetched_at = float("-inf")
-        self._attempts: deque[float] = deque(maxlen=FETCHES)
-        self._failure = "its keys were not fetched yet"
-        self._fetching: asyncio.Future[None] | None = None
+        self._keys = _published_keys(settings.issuer)
 
     async def identity(self, token: bytes) -> Identity:
         """Return who a token is for; raise if it is not valid, or cannot be checked."""
-        import jwt  # takes long, and most servers have no issuer
-
         if len(token) > MAX_TOKEN_BYTES:
             raise TokenRefusedError("size", "the token is too large")
-        try:
-            header = jwt.get_unverified_header(token)
-        except jwt.PyJWTError:
-            raise TokenRefusedError("format", "the token cannot be read") from None
-        algorithm, key_id = header.get("alg"), header.get("kid")
-        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-            raise TokenRefusedError("algorithm", "the token is signed in a way that is not accepted")
-        key = await self._key(key_id, algorithm)
-        return self._checked(token, key, algorithm)
+        return await asyncio.to_thread(self._checked, token)
 
-    def _checked(self, token: bytes, key: jwt.PyJWK, algorithm: str) -> Identity:
-        import jwt
+    def _checked(self, token: bytes) -> Identity:
+        import jwt  # takes long, and most servers have no issuer
 
         try:
+            key_id = jwt.get_unverified_header(token).get("kid")
+            if not isinstance(key_id, str):
+                raise TokenRefusedError("key", "the token does not name its key")
+            key = self._keys.get_signing_key(key_id)
             claims = jwt.decode(
                 token,
                 key,
-                algorithms=[algorithm],
+                algorithms=[key.algorithm_name],
                 audience=self.settings.audiences,
                 issuer=self.settings.issuer,
                 leeway=SKEW_S,
                 options={"require": ["exp", "iss", "aud", "sub"], "enforce_minimum_key_length": True},
             )
-        except jwt.ExpiredSignatureError:
-            raise TokenRefusedError("expired", "the token has expired") from None
-        except jwt.ImmatureSignatureError:
-            raise TokenRefusedError("early", "the token is not valid yet") from None
-        except jwt.InvalidAudienceError:
-            raise TokenRefusedError("audience", "the token is for another server") from None
-        except jwt.InvalidIssuerError:
-            raise TokenRefusedError("issuer", "the token is of another issuer") from None
-        except jwt.MissingRequiredClaimError as error:
-            raise TokenRefusedError("claims", f"the token has no claim {error.claim}") from None
-        except (jwt.PyJWTError, ValueError, TypeError):
-            raise TokenRefusedError("signature", "the token's signature is not valid") from None
+        except jwt.PyJWKClientConnectionError as error:
+            raise IssuerUnavailableError(f"{self.settings.issuer}: {error}") from None
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            raise TokenRefusedError(*_refusal(error)) from None
         subject = claims["sub"]
-        if (
-            not isinstance(subject, str)
-            or not 0 < len(subject) <= _MAX_SUBJECT_CHARS
-            or not subject.isprintable()
-        ):
+        if not 0 < len(subject) <= _MAX_SUBJECT_CHARS or not subject.isprintable():
             raise TokenRefusedError("claims", "the token's claim sub is not a name")
         return Identity(subject, _groups(claims, self.settings.groups_claim))
 
-    async def _key(self, key_id: str | None, algorithm: str) -> jwt.PyJWK:
-        import jwt
 
-        if self._find(key_id) is None:
-            is_joined = self._fetching is not None and not self._fetching.done()
-            await asyncio.shield(self._fetch_once())
-            if is_joined and self._find(key_id) is None:  # it may have begun before the key was published
-                await asyncio.shield(self._fetch_once())
-            if not self._keys:
-                raise IssuerUnavailableError(f"{self.settings.issuer}: {self._failure}")
-        elif self._clock() - self._fetched_at > KEYS_S:
-            self._fetch_once()
-        data = self._find(key_id)
-        if data is None:
-            raise TokenRefusedError("key", "the token is signed with a key that its issuer does not publish")
-        if data.get("alg", algorithm) != algorithm:
-            raise TokenRefusedError("algorithm", "the token is signed in a way that its key is not for")
-        try:
-            return jwt.PyJWK(dict(data), algorithm)
-        except jwt.PyJWTError:
-            raise TokenRefusedError("key", "the token's key is not for its algorithm") from None
+def _refusal(error: Exception) -> tuple[str, str]:
+    """Return the code and the message for an error about a token."""
+    import jwt
 
-    def _find(self, key_id: str | None) -> Mapping[str, Any] | None:
-        """Return a key by its id; without an id, the only one that there is."""
-        if key_id is None and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        return self._keys.get(key_id)
+    known: dict[type[Exception], tuple[str, str]] = {
+        jwt.ExpiredSignatureError: ("expired", "the token has expired"),
+        jwt.ImmatureSignatureError: ("early", "the token is not valid yet"),
+        jwt.InvalidAudienceError: ("audience", "the token is for another server"),
+        jwt.InvalidIssuerError: ("issuer", "the token is of another issuer"),
+        jwt.MissingRequiredClaimError: ("claims", f"the token lacks a claim: {error}"),
+        jwt.InvalidAlgorithmError: ("algorithm", "the token is signed in a way that its key is not for"),
+        jwt.InvalidSignatureError: ("signature", "the token's signature is not valid"),
+    }
+    if isinstance(error, jwt.PyJWKClientError | jwt.PyJWKSetError):
+        return "key", "the token is signed with a key that its issuer does not publish"
+    return known.get(type(error), ("format", "the token cannot be read"))
 
-    def _fetch_once(self) -> asyncio.Future[None]:
-        """Begin to fetch the keys; all who need them meanwhile wait for the same fetch."""
-        if self._fetching is None or self._fetching.done():
-            self._fetching = asyncio.ensure_future(self._fetch())
-        return self._fetching
 
-    async def _fetch(self) -> None:
-        """Fetch the keys unless that was tried too often; keep those that there are if it fails."""
-        now = self._clock()
-        if len(self._attempts) == FETCHES and now - self._attempts[0] < FETCHES_S:
-            return
-        self._attempts.append(now)
-        try:
-            keys = await asyncio.to_thread(_fetch_keys, self.settings.issuer)
-        except ValueError as error:
-            self._failure = str(error)
-            _log.error("the keys of %s cannot be fetched: %s", self.settings.issuer, error)
-        else:
-            self._keys, self._fetched_at = keys, self._clock()
+def _published_keys(issuer: str) -> jwt.PyJWKClient:
+    """Return the keys of an issuer, fetched when they are needed; the last ones if it is away then."""
+    import jwt
+
+    class PublishedKeys(jwt.PyJWKClient):
+        last: dict[str, Any] | None = None
+        failure: tuple[float, str] = (float("-inf"), "")
+
+        def fetch_data(self) -> dict[str, Any]:
+            now = time.monotonic()
+            if now - self.failure[0] > PAUSE_S:
+                try:
+                    self.last = {"keys": _fetch_keys(self.uri)}
+                except ValueError as error:
+                    self.failure = now, str(error)
+                    _log.error("the keys of %s cannot be fetched: %s", issuer, error)
+            if self.last is None:
+                raise jwt.PyJWKClientConnectionError(self.failure[1])
+            return self.last
+
+    return PublishedKeys(issuer, lifespan=KEYS_S, cooldown_duration=PAUSE_S)
 
 
 def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
@@ -262,8 +229,8 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
     return frozenset(group for group in listed if isinstance(group, str))
 
 
-def _fetch_keys(issuer: str) -> dict[str | None, Mapping[str, Any]]:
-    """Return the signing keys that an issuer publishes, by their ids; ValueError, saying why, if none."""
+def _fetch_keys(issuer: str) -> list[dict[str, Any]]:
+    """Return the signing keys that an issuer publishes; ValueError, saying why, if there are none."""
     metadata = _fetch_object(issuer.rstrip("/") + _DISCOVERY)
     if metadata.get("issuer") != issuer:
         raise ValueError("its metadata names another issuer")
@@ -276,17 +243,12 @@ def _fetch_keys(issuer: str) -> dict[str | None, Mapping[str, Any]]:
     keys = [key for key in listed[:MAX_KEYS] if isinstance(key, dict) and _signs(key)]
     if not keys:
         raise ValueError("it publishes no key for an accepted algorithm")
-    return {key.get("kid"): key for key in keys}
+    return keys
 
 
 def _signs(key: Mapping[str, Any]) -> bool:
     """Return whether a key is public and may sign tokens."""
-    return (
-        key.get("kty") in ("RSA", "EC", "OKP")
-        and "d" not in key
-        and key.get("use", "sig") == "sig"
-        and isinstance(key.get("kid"), str | None)
-    )
+    return key.get("kty") in ("RSA", "EC", "OKP") and key.get("alg", "RS256") in ALGORITHMS and "d" not in key
 
 
 def _fetch_object(address: str) -> dict[str, Any]:
