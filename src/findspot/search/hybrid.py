@@ -196,7 +196,7 @@ def boost_wording(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     if reader is None or not wording.is_message or question.weight == 1 or question.query.similar_to:
         return
     rows = np.flatnonzero(pool.keyword)
-    held = reader.terms_held(tokens(question.text), pool.numbers[rows])
+    held = reader.held_terms(list(dict.fromkeys(tokens(question.text))), pool.numbers[rows]).sum(1)
     rows = rows[np.lexsort((-pool.keyword[rows], -held))[:READ_FOR_WORDING]]
     for number, text in snapshot.chunks.texts(pool.numbers[rows].tolist()).items():
         pool.wording[pool.row(number)] = signals.WORDING * wording.share(text)

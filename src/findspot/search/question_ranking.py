@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,20 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.model import IncludeTests
+from findspot.core.model import Corpus, IncludeTests
 from findspot.history.commit_log import Change
 from findspot.history.commit_store import CommitStore
-from findspot.rank.candidate_pool import Column, Pool, spread_files
+from findspot.rank.candidate_pool import Column, Pool
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.search.questions import Question
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
 from findspot.search.retrieve import Candidates
-from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, chunk_number, last_name, lines_of
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, last_name, lines_of
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Numbers
+from findspot.text.tokens import word_tokens
 
 MOST_CANDIDATES = 160
+MOST_TESTS = 30
+MOST_NAMESAKES = 3
+LEAST_OF_A_NAME = 4
+"""Characters: shorter names are words of every text."""
+
 NOT_SOURCE = 1.0
 """What tests, examples and data are behind source, of two, when candidates are chosen."""
 
@@ -41,18 +48,16 @@ COMMITS = 60
 EVENNESS = 0.1
 """Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
 
-SAME_FILE_DECAY = 0.985
-"""For each further passage of a file."""
-
-CHANCE_BIAS, CHANCE_SLOPE = 1.38, 1.51
+CHANCE_BIAS, CHANCE_SLOPE = 1.40, 1.49
 """Of a logistic function: how likely a first result is right, by the logarithm of its chance. Fitted with
 whole projects left out."""
 
-BELONGS_BIAS = 6.78
-BELONGS = {"cosine": 5.33, "words": 1.35}
+BELONGS_BIAS = 6.67
+BELONGS = {"cosine": 5.3, "words": 1.3}
 """Whether a project answers a question at all, by the logarithms of how near its best passages come. Fitted
 on questions about their own project, and the same about another one."""
 
+_TEST_IN_A_NAME = re.compile(r"[_-]*(?:tests?|spec)[_-]*")
 _KINDS = (
     "function", "method", "class", "import", "block", "constant", "field", "interface", "struct", "module",
     "impl", "type", "enum",
@@ -81,7 +86,6 @@ def rank_question(
             number: {"chance": round(chance, 4)} | model.contributions(signals, row, "")
             for row, (number, chance) in enumerate(zip(numbers.tolist(), pool.chances, strict=True))
         }
-    spread_files(pool, SAME_FILE_DECAY)
     near = nearness(question, candidates)
     logit = BELONGS_BIAS + sum(weight * math.log(near[name]) for name, weight in BELONGS.items())
     return pool, _probability(logit)
@@ -117,26 +121,26 @@ def question_signals(
     worded, meaning = worded / _top(worded, source), near / _top(near, source)
     rough = worded + meaning - NOT_SOURCE * ~source
     rough[np.isin(candidates.numbers, list(candidates.defining))] += 2.0
-    kept = np.sort(np.argsort(-rough, kind="stable")[:MOST_CANDIDATES])
+    order = np.argsort(-rough, kind="stable")
+    tests = candidates.numbers[order[roles[order] == Role.TEST][:MOST_TESTS]]
+    kept = np.sort(order[:MOST_CANDIDATES])
     numbers, roles = candidates.numbers[kept], roles[kept]
-    worded, meaning, near = worded[kept], meaning[kept], near[kept]
+    worded, meaning = worded[kept], meaning[kept]
     homes = numbers >> ORDINAL_BITS
     extents = snapshot.chunks.extents(numbers.tolist())
     spans = [extents[number] for number in numbers.tolist()]
-    best_words = _best_per_file(homes, worded)
     columns: dict[str, Any] = {
         "words": worded,
-        "cosine": near,
         "meaning": meaning,
-        "file_cosine": _best_per_file(homes, near),
-        "file_words": _mean_of_best(homes, worded),
-        "behind_words": worded - best_words,
-        "outline": _outlines(snapshot, question, homes),
+        "file_words": _words_of_files(snapshot, question, numbers),
+        "tested": _tested(snapshot, tests, homes),
         "found": np.log1p([float(count) for count in _counts(homes)]),
         "size": np.log1p([float(snapshot.files.by_id[home].size) for home in homes.tolist()]),
         "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
         "first": (numbers & OUTLINE_ORDINAL == 0).astype(np.float64),
     }
+    worth = ((worded + meaning) / 2) ** 3 * (roles == Role.SOURCE)
+    columns["calls"] = _calls(snapshot, numbers, spans, worth)
     columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, spans)
     for role in Role:
         if role is not Role.SOURCE:
@@ -162,34 +166,59 @@ def _top(values: Column, source: NDArray[np.bool_]) -> float:
     return float(values[source].max(initial=0.0) or values.max(initial=0.0)) or 1.0
 
 
-def _best_per_file(homes: Numbers, values: Column) -> Column:
-    best: dict[int, float] = {}
-    for home, value in zip(homes.tolist(), values.tolist(), strict=True):
-        best[home] = max(best.get(home, value), value)
-    return np.array([best[home] for home in homes.tolist()])
-
-
-def _mean_of_best(homes: Numbers, values: Column, most: int = 3) -> Column:
-    by_file: dict[int, list[float]] = defaultdict(list)
-    for home, value in zip(homes.tolist(), values.tolist(), strict=True):
-        by_file[home].append(value)
-    means = {home: sum(sorted(each, reverse=True)[:most]) / most for home, each in by_file.items()}
-    return np.array([means[home] for home in homes.tolist()])
-
-
 def _counts(homes: Numbers) -> list[int]:
     counts = Counter(homes.tolist())
     return [counts[home] for home in homes.tolist()]
 
 
-def _outlines(snapshot: Snapshot, question: Question, homes: Numbers) -> list[float]:
-    """Return how near the list of what each file defines is to the question."""
-    if not question.vector.any():
-        return [0.0] * homes.size
-    outlines = [chunk_number(home, OUTLINE_ORDINAL) for home in set(homes.tolist())]
-    scores = snapshot.vectors.scores(question.vector, outlines)
-    near = {number >> ORDINAL_BITS: score * question.scale for number, score in scores.items()}
-    return [near.get(home, 0.0) for home in homes.tolist()]
+def _words_of_files(snapshot: Snapshot, question: Question, numbers: Numbers) -> list[float]:
+    """Return how much of the question the candidates of each one's file say together."""
+    weights = question.term_weights
+    held = snapshot.keywords[Corpus.CODE].held_terms(list(weights), numbers)
+    telling = np.array(list(weights.values()))
+    together = {home: held[rows].any(0) @ telling for home, rows in _rows_by_file(numbers).items()}
+    return [float(together[home]) / (telling.sum() or 1.0) for home in (numbers >> ORDINAL_BITS).tolist()]
+
+
+def _rows_by_file(numbers: Numbers) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, home in enumerate((numbers >> ORDINAL_BITS).tolist()):
+        rows[home].append(row)
+    return rows
+
+
+def _calls(snapshot: Snapshot, numbers: Numbers, spans: Sequence[Extent], worth: Column) -> Column:
+    """Return what the candidates are worth that each one names.
+
+    A name that more than a few of them define says nothing.
+    """
+    defined: dict[str, set[int]] = defaultdict(set)
+    for row, span in enumerate(spans):
+        for name in map(last_name, lines_of(span.names)):
+            for written in word_tokens(name)[:1] if len(name) >= LEAST_OF_A_NAME else ():
+                defined[written].add(row)
+    names = [name for name, rows in defined.items() if len(rows) <= MOST_NAMESAKES]
+    held = snapshot.keywords[Corpus.CODE].held_terms(names, numbers)
+    calls = np.zeros(numbers.size)
+    for column, name in enumerate(names):
+        defining = list(defined[name])
+        naming = held[:, column] & (worth > 0)
+        naming[defining] = False
+        calls[naming] += worth[defining].sum()
+    return np.log1p(calls)
+
+
+def _tested(snapshot: Snapshot, tests: Numbers, homes: Numbers) -> list[float]:
+    """Return how early tests are found that are named after each candidate's file."""
+    early: dict[str, float] = defaultdict(float)
+    for place, home in enumerate((tests >> ORDINAL_BITS).tolist()):
+        early[_subject(snapshot.files.path_of[home])] += 1 / (1 + place)
+    return [math.log1p(early.get(_subject(snapshot.files.path_of[home]), 0.0)) for home in homes.tolist()]
+
+
+def _subject(path: str) -> str:
+    """Return what a file is named after: `store` for `store.py` and for `test_store.py`."""
+    return _TEST_IN_A_NAME.sub("", path.rpartition("/")[2].partition(".")[0].lower())
 
 
 def _commits(

@@ -32,7 +32,7 @@ from findspot.core.files import (
     out_of_resources,
 )
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
-from findspot.store.vector_segments import Numbers
+from findspot.store.vector_segments import Mask, Numbers
 from findspot.store.word_counts import Column, Frequencies, LiveWords, distinct
 from findspot.text.bm25 import lucene_idf
 
@@ -209,9 +209,9 @@ class KeywordReader:
         """Count the live chunks that hold each word."""
         return self._words.frequencies()
 
-    def terms_held(self, terms: Iterable[str], numbers: Numbers) -> Column:
-        """Return how many of these terms each of these sorted chunks holds."""
-        return self._words.terms_held(terms, numbers)
+    def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
+        """Return which of these terms each of these sorted chunks holds: a row per chunk."""
+        return self._words.held(terms, numbers)
 
     def _are_best(self, scores: Column, top: int, last: float) -> bool:
         """Return whether no chunk that tantivy scores like the last one, or lower, belongs to the best.

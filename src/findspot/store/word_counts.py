@@ -123,7 +123,7 @@ class WordCounts:
         """Return the words of these chunks, one chunk after the other."""
         begins, ends = self.starts[rows], self.starts[rows + 1]
         if (begins < 0).any() or (ends < begins).any() or (ends > self.words.size).any():
-            raise IndexError("no such words")
+            raise DerivedDamagedError("word counts: no such words")
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return np.concatenate([self.words[begin:end] for begin, end in spans])
 
@@ -305,17 +305,24 @@ class LiveWords:
             term: weight * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
             for term, weight in weights.items()
         }
-        scores, holding = self._scores(wanted, gains, self._damping)
+        scores, holding = self._scores(wanted, gains)
         return wanted[holding], scores[holding]
 
-    def terms_held(self, terms: Iterable[str], wanted: Numbers) -> Column:
-        """Return how many of these terms each of these sorted chunks holds."""
-        return self._scores(wanted, dict.fromkeys(terms, 1.0), _UNDAMPED)[0].round()
+    def held(self, terms: Sequence[str], wanted: Numbers) -> Mask:
+        """Return which of these terms each of these sorted chunks holds: a row per chunk."""
+        found = np.zeros((wanted.size, len(terms)), np.bool_)
+        hashes = np.array([_hashes[term] for term in terms], np.uint32)
+        asked = np.array(sorted(set(hashes.tolist())), np.uint32)
+        for part in self._parts:
+            here, rows = _places(part, wanted)
+            if here.size and asked.size:
+                found[here] = _counts(part, rows, asked)[:, np.searchsorted(asked, hashes)] > 0
+        return found
 
-    def _scores(self, wanted: Numbers, gains: Mapping[str, float], damping: Column) -> tuple[Column, Mask]:
+    def _scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Column, Mask]:
         scores, holding = np.zeros(wanted.size), np.zeros(wanted.size, np.bool_)
         hashes = np.array([_hashes[term] for term in gains], np.uint32)
-        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, damping
+        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, self._damping
         score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
         try:
             for part in self._parts:
@@ -339,11 +346,9 @@ Terms = tuple[NDArray[np.uint32], Column, Column, Column]
 def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, holding: Mask) -> None:
     """Put in the BM25 scores of those of these sorted chunks that are here, and whether they hold a term."""
     part, (hashes, gains, _, damping) = WordCounts(*columns), terms
-    rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
-    here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
+    here, rows = _places(part, wanted)
     if not here.size:
         return
-    rows = rows[here]
     asked = np.array(sorted(set(hashes.tolist())), np.uint32)
     counts = _counts(part, rows, asked)
     damped = damping[step_of(part.lengths[rows])]
@@ -352,6 +357,13 @@ def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Col
         held = counts[:, np.searchsorted(asked, term)]
         found += gain * held / (held + damped)
     scores[here], holding[here] = found, counts.any(axis=1)
+
+
+def _places(part: WordCounts, wanted: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which of these sorted chunks are here, and their rows."""
+    rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
+    here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
+    return here, rows[here]
 
 
 def _counts(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
@@ -379,8 +391,6 @@ def _stored_lengths() -> Column:
 
 
 STORED_LENGTHS = _stored_lengths()
-_UNDAMPED = np.full(STORED_LENGTHS.size, 1e-9)
-"""With this a term that occurs counts 1, however often it does."""
 
 
 def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:

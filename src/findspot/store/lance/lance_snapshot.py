@@ -271,8 +271,8 @@ class PublishedKeywords(KeywordReader):
         found, scores = self._scored(np.array(sorted(numbers), np.int64), terms)
         return list(zip(found.tolist(), scores.tolist(), strict=True))
 
-    def terms_held(self, terms: Iterable[str], numbers: Numbers) -> Column:
-        return self._words_of(numbers.tolist()).terms_held(terms, numbers)
+    def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
+        return self._words_of(numbers.tolist()).held(terms, numbers)
 
     def _scored(self, numbers: Numbers, terms: Mapping[str, float]) -> tuple[Numbers, Column]:
         known = {term: count for term in terms if (count := self.document_frequency(term))}
