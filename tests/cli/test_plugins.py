@@ -15,7 +15,6 @@ import yaml
 
 from findspot import __version__
 from findspot.core.settings import PROJECT_TOOLSET
-from findspot.serve.cli.clients.config_files import PARAGRAPH
 from findspot.serve.mcp.tools import all_tools
 
 ROOT = Path(__file__).parents[2]
@@ -207,10 +206,9 @@ def test_the_skill_and_the_rules_speak_of_tools_that_exist() -> None:
     assert len(values["description"]) <= 1024
     assert {"search_code", "code_research", "search_docs", "search_by_path", "index_codebase"} <= TOOLS
     assert all(f"`{name}`" in body for name in ("search_code", "code_research", "search_docs"))
-    assert (GEMINI / "GEMINI.md").read_text("utf-8") == PARAGRAPH
     rule, text = front_matter(PLUGIN / "rules/findspot.mdc")
     assert rule["alwaysApply"] is True
-    assert text.strip() == PARAGRAPH.strip()
+    assert text.strip() == (GEMINI / "GEMINI.md").read_text("utf-8").strip()
 
 
 def commands() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import pytest
 from findspot.catalogue.client_configs import named, parse_config, value_at
 from findspot.catalogue.known_clients import BY_NAME
 from findspot.serve.cli.clients.config_files import (
-    BEGIN,
     ConfigChangedError,
     Journal,
     command_in,
@@ -358,7 +358,7 @@ def test_a_malformed_file_is_left_alone(desk: Desk, name: str, broken: bytes, li
     assert line in done.err
     assert "was not touched" in done.err
     assert "Not set up: " in done.err.splitlines()[-1]
-    assert "Gemini CLI will change: " in done.out
+    assert "Gemini CLI: done." in done.out
     assert desk.path(name).read_bytes() == broken
     assert "findspot" in servers("gemini", desk.path("gemini").read_bytes()), "the others are set up"
 
@@ -406,6 +406,34 @@ def test_undo_takes_findspot_out_however_often_the_file_was_rewritten(desk: Desk
     assert json.loads(desk.path("cursor").read_bytes()) == before | {"starts": 1}
 
 
+def test_a_paragraph_of_an_earlier_version_is_taken_out(desk: Desk, tmp_path: Path) -> None:
+    page = tmp_path / "AGENTS.md"
+    page.write_text("# Rules\n\n<!-- findspot:begin -->\nAsk Findspot.\n<!-- findspot:end -->\nBe kind.\n")
+    record = {str(page): {"owner": "instructions", "written": "", "backup": None}}
+    written = desk.program.home / "setup" / "written.json"
+    written.parent.mkdir(parents=True)
+    written.write_text(json.dumps(record))
+    assert desk("--undo", "--yes").code == 0
+    assert page.read_text() == "# Rules\nBe kind.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the pipe")
+def test_undo_restores_everything_though_nobody_reads_what_it_says(desk: Desk) -> None:
+    desk.fill()
+    before = desk.contents()
+    assert desk("--yes").code == 0
+    command = [sys.executable, "-m", "findspot", "setup", "--undo", "--yes"]
+    environment = os.environ | desk.env | {"FINDSPOT_HOME": str(desk.program.home)}
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command, stdout=writer, env=environment, cwd=desk.home, timeout=TIMEOUT_S, check=False
+    )
+    os.close(writer)
+    assert done.returncode == 0
+    assert desk.contents() == before
+
+
 def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     dotfiles = tmp_path / "dotfiles.json"
     dotfiles.write_bytes(CURSOR)
@@ -431,48 +459,12 @@ def test_printing_for_copying_by_hand(desk: Desk) -> None:
     assert desk.contents() == {}
 
 
-def test_instructions_for_assistants(desk: Desk, make_project: Callable[..., Path]) -> None:
-    root = make_project(**{"CLAUDE.md": "# Rules\r\n\r\nBe kind.\r\n"})
-    desk.fill("cursor")
-    before = (root / "CLAUDE.md").read_bytes()
-    done = desk(root, "--instructions", "--yes")
-    assert done.code == 0, done.err
-    page = (root / "CLAUDE.md").read_bytes()
-    assert page.startswith(before)
-    assert BEGIN.encode() in page
-    assert page.count(b"\r\n") == page.count(b"\n")
-    assert desk(root, "--instructions", "--yes").code == 0
-    assert (root / "CLAUDE.md").read_bytes() == page
-    assert desk("--undo", "--yes").code == 0
-    assert (root / "CLAUDE.md").read_bytes() == before
-
-
-def test_without_a_project_there_is_no_page_to_write(desk: Desk) -> None:
-    desk.fill("cursor")
-    done = desk("--instructions", "--yes", "--json")
-    assert done.json["code"] == "PROJECT_NOT_DETECTED"
-    assert desk.path("cursor").read_bytes() == CURSOR
-
-
-def test_on_a_terminal_it_offers_the_instructions(desk: Desk, make_project: Callable[..., Path]) -> None:
-    root = make_project()
-    desk.fill("cursor")
-    answers = {
-        "Write 1 file? [y/N]": "y\n",
-        "Tell assistants in AGENTS.md when to search? [y/N]": "y\n",
-    }
-    done = desk.program.on_terminal("setup", cwd=root, answers=answers, env=desk.env)
-    assert done.code == 0, done.err
-    assert (root / "AGENTS.md").read_text().startswith(BEGIN)
-
-
 TEAM_FILES = {
     ".vscode/mcp.json": '{\n  // ours\n  "servers": {\n    "web": {"url": "http://a"}, // web\n  },\n}\n',
     ".cursor/mcp.json": '{"mcpServers": {"a": {"command": "x", "env": {"A_TOKEN": "open-sesame"}}}}',
     ".gemini/settings.json": '{"theme": "Default"}',
-    "AGENTS.md": "# Rules\n\nBe kind.\n",
 }
-TEAM_WRITTEN = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", "AGENTS.md")
+TEAM_WRITTEN = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json")
 
 
 class TestProject:
@@ -498,7 +490,7 @@ class TestProject:
         assert f"Commit {', '.join(TEAM_WRITTEN)}: " in done.out
         assert f"clone {findspot_repository()}, and run `uv tool install .` or `pip install .`" in done.out
         after = {name: (root / name).read_bytes() for name in TEAM_WRITTEN}
-        for name in TEAM_WRITTEN[:-1]:
+        for name in TEAM_WRITTEN:
             client = next(client for client in BY_NAME.values() if client.project_file == name)
             assert command_in(servers(client.name, after[name])["findspot"]) == [
                 "findspot", "serve", "--toolsets", "project",
@@ -506,14 +498,9 @@ class TestProject:
             assert str(tmp_path).encode() not in after[name]
         assert b"// ours" in after[".vscode/mcp.json"]
         assert b"// web" in after[".vscode/mcp.json"]
-        assert (
-            f"needs the command `findspot`: clone {findspot_repository()}, and".encode() in after["AGENTS.md"]
-        )
 
         again = desk("--project", "--yes", "--json", cwd=root)
         assert {step["action"] for step in again.json["steps"]} == {"unchanged"}
-        assert desk(root, "--instructions", "--yes").code == 0
-        assert {name: (root / name).read_bytes() for name in TEAM_WRITTEN} == after
 
         assert desk("--undo", "--project", "--yes", cwd=root).code == 0
         assert {name: (root / name).read_bytes() for name in TEAM_FILES} == before
@@ -522,7 +509,7 @@ class TestProject:
 
     def test_what_a_team_changes_later_stays(self, desk: Desk, make_project: Callable[..., Path]) -> None:
         root = make_project()
-        arguments = ("--project", "--yes", "--no-instructions", "--client", "claude-code", "--client", "kilo")
+        arguments = ("--project", "--yes", "--client", "claude-code", "--client", "kilo")
         assert desk(root, *arguments, "--toolsets", "project,documents").code == 0
         path = root / ".mcp.json"
         path.write_text(path.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
@@ -531,7 +518,6 @@ class TestProject:
         assert desk(root, *arguments).code == 0
         assert path.read_text() == changed
         assert sorted(item.name for item in root.glob("*.json")) == [".mcp.json", "kilo.json"]
-        assert not (root / "AGENTS.md").exists()
 
     def test_what_cannot_be_written(
         self, desk: Desk, make_project: Callable[..., Path], tmp_path: Path
@@ -543,12 +529,11 @@ class TestProject:
         outside = tmp_path / "outside.json"
         outside.write_text("{}")
         (root / ".mcp.json").symlink_to(outside)
-        (root / "AGENTS.md").symlink_to(outside)
         run_git(root, "init", "-q")
         (root / ".gitignore").write_text(".vscode/\n")
         done = desk(root, "--project", "--yes")
         assert done.code == 1
-        assert done.err.count("it is a link that leads out of the project") == 2
+        assert "it is a link that leads out of the project" in done.err
         assert outside.read_text() == "{}"
         assert (root / ".cursor/mcp.json").is_file()
         assert "Git ignores .vscode/mcp.json" in done.err

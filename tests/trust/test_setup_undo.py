@@ -48,14 +48,13 @@ def test_undo_takes_out_our_entry_and_nothing_else(findspot: Program, user: dict
         "CODEX_HOME": "",
         "PATH": "/usr/bin:/bin",
     }
-    common = ("setup", "--yes", "--no-instructions")
     shown = findspot("setup", "--dry-run", env=environment)
     as_json = findspot("setup", "--dry-run", "--json", env=environment)
     for secret in (TOKEN, "swordfish", "open-sesame"):
         assert secret not in shown.out + shown.err + as_json.out
     assert '"Authorization": "****"' in shown.out
     assert "+[mcp_servers.findspot]" in shown.out
-    assert findspot(*common, env=environment).code == 0
+    assert findspot("setup", "--yes", env=environment).code == 0
 
     codex, vscode, zed = (user[name] for name in ("codex", "vscode", "zed"))
     assert "findspot" in codex.read_text()

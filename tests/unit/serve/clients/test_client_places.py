@@ -9,15 +9,10 @@ import pytest
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
 from findspot.serve.cli.clients.config_files import (
-    BEGIN,
-    END,
     Python,
     decode,
     installation,
-    pages,
-    put_instructions,
     serve_command,
-    take_out_instructions,
 )
 from findspot.text.jsonc import MalformedError
 
@@ -202,41 +197,6 @@ class TestCommand:
         here = python(tmp_path, base=str(tmp_path), script="")
         assert installation(here) == "python"
         assert serve_command(here) == [here.executable, "-P", "-m", "findspot", "serve"]
-
-
-class TestInstructions:
-    @pytest.mark.parametrize("text", ["", "# Project\n", "# Project\n\nText.\n", "# P\r\n\r\nText.\r\n"])
-    def test_in_and_out_again(self, text: str) -> None:
-        page = put_instructions(text)
-        assert page.startswith(text)
-        assert "search_code" in page
-        assert put_instructions(page) == page
-        assert take_out_instructions(page) == text
-        assert take_out_instructions(text) == text
-
-    def test_an_old_paragraph_is_replaced_in_its_place(self) -> None:
-        old = f"# A\n\n{BEGIN}\nold\n{END}\n\n# B\n"
-        new = put_instructions(old)
-        assert "old" not in new
-        assert new.startswith("# A\n\n<!--")
-        assert new.endswith("-->\n\n# B\n")
-
-    def test_a_mark_without_its_end_is_refused(self) -> None:
-        with pytest.raises(MalformedError, match="line 2"):
-            put_instructions(f"# A\n{BEGIN}\n")
-
-    def test_which_pages(self, tmp_path: Path) -> None:
-        agents, claude = tmp_path / "AGENTS.md", tmp_path / "CLAUDE.md"
-        assert pages(tmp_path) == [agents]
-        claude.write_text("# Rules\n")
-        assert pages(tmp_path) == [claude]
-        agents.write_text("# Rules\n")
-        assert pages(tmp_path) == [agents, claude]
-        claude.write_text("@AGENTS.md\n")
-        assert pages(tmp_path) == [agents]
-        claude.unlink()
-        claude.symlink_to(agents)
-        assert pages(tmp_path) == [agents]
 
 
 def test_other_encodings_are_refused() -> None:

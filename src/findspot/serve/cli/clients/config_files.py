@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import json
 import os
+import re
 import stat
 import sys
 import sysconfig
@@ -32,29 +33,14 @@ from findspot.core.locks import writer_lock
 from findspot.core.platforms import find_program
 from findspot.discover.secrets import redacted
 from findspot.serve.cli.clients import json_edit, table_edit
-from findspot.text.jsonc import MalformedError, line_of
+from findspot.text.jsonc import MalformedError
 
 _CONTEXT_LINES = 2
 _MASK = "****"
 _NEW_FILE_MODE = 0o644
 _MAX_BYTES = 64 * 1024 * 1024
-BEGIN = "<!-- findspot:begin -->"
-END = "<!-- findspot:end -->"
-PARAGRAPH = """\
-## Finding code and documentation
-
-If you have the tools of Findspot, ask them before you read files or run grep to find something:
-
-- `search_code` with a question or a name finds code by meaning and by word;
-- `code_research` finds who calls a function, all implementations, what imports a module;
-- `search_docs` searches the documentation;
-- `search_by_path` lists files by glob.
-
-Each result names its file and lines, so read just those.
-"""
-_PAGES = ("AGENTS.md", "CLAUDE.md")
-INSTRUCTIONS = "instructions"
-"""The owner of what is written to a project's page for assistants."""
+_PARAGRAPH = re.compile(r"(?:\r?\n)?<!-- findspot:begin -->.*?<!-- findspot:end -->(?:\r?\n)?", re.DOTALL)
+"""What earlier versions wrote to a project's page for assistants."""
 _MARK = "\ufeff"
 """The byte order mark, which some editors write; only the first character of a file can be one."""
 
@@ -232,56 +218,6 @@ class Journal:
         write_json(self._file, rows)
 
 
-def pages(root: Path) -> list[Path]:
-    """Return the pages to write: those that exist, but only one of two that refer to each other."""
-    agents, claude = (root / name for name in _PAGES)
-    if not claude.is_file():
-        return [agents]
-    if not agents.is_file():
-        return [claude]
-    if claude.samefile(agents) or agents.name in claude.read_text("utf-8", "replace"):
-        return [agents]
-    return [agents, claude]
-
-
-def put_instructions(text: str, about_server: str = "") -> str:
-    """Return the page with the paragraph at its end, or where it was before.
-
-    `about_server` says where the tools come from; without it, what a page says already stays.
-    """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    ending = f"\n{about_server}\n" if about_server else ""
-    own = PARAGRAPH.replace("\n", newline)
-    block = f"{BEGIN}\n{PARAGRAPH}{ending}{END}".replace("\n", newline)
-    paragraph = _find_paragraph(text)
-    if paragraph:
-        if not about_server and own in text[slice(*paragraph)]:
-            return text
-        return text[: paragraph[0]] + block + text[paragraph[1] :]
-    gap = "" if not text or text.endswith("\n") else newline
-    return text + gap + (newline if text.strip() else "") + block + newline
-
-
-def take_out_instructions(text: str) -> str:
-    """Return the page without the paragraph and the blank line before it."""
-    paragraph = _find_paragraph(text)
-    if not paragraph:
-        return text
-    before, after = text[: paragraph[0]], text[paragraph[1] :].removeprefix("\r").removeprefix("\n")
-    blank = next((end for end in ("\r\n\r\n", "\n\n") if before.endswith(end)), "")
-    return before.removesuffix(blank) + blank[: len(blank) // 2] + after
-
-
-def _find_paragraph(text: str) -> tuple[int, int] | None:
-    start = text.find(BEGIN)
-    if start < 0:
-        return None
-    end = text.find(END, start)
-    if end < 0:
-        raise MalformedError(f"`{BEGIN}` has no `{END}`", line_of(text, start))
-    return start, end + len(END)
-
-
 def with_server(client: Client, path: Path, command: list[str]) -> Change:
     """Return the client's configuration with Findspot in it."""
 
@@ -292,11 +228,6 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
         return _put(client, text, keys, entry)
 
     return _edited(path, edit)
-
-
-def with_instructions(path: Path, about_server: str = "") -> Change:
-    """Return a project's page for assistants with a paragraph on when to search."""
-    return _edited(path, lambda text: put_instructions(text, about_server))
 
 
 def _edited(path: Path, edit: Callable[[str], str]) -> Change:
@@ -319,8 +250,8 @@ def undone(record: Record, journal: Journal) -> Change:
 
 def _taken_out(record: Record, text: str, original: bytes | None) -> str:
     """Remove Findspot's entry, and the table of servers if setup made it; what it replaced comes back."""
-    if record.owner == INSTRUCTIONS:
-        return take_out_instructions(text)
+    if record.owner not in BY_NAME:
+        return _PARAGRAPH.sub("", text)
     client = BY_NAME[record.owner]
     keys = (*client.keys, SERVER)
     text = _take_out(client, text, keys)
