@@ -33,7 +33,7 @@ VALUES = {
 }
 """By the name of an argument; any other gets a word."""
 
-FLAGS = {"yes": "--yes", "no_self_test": "--no-self-test"}
+FLAGS = {"yes": "--yes"}
 
 
 def commands(

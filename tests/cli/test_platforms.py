@@ -16,7 +16,7 @@ from findspot.serve.cli.app import run
 for line in (
     "index . --yes", "status", "search greeting", "search greet --format human", "docs size", "files **",
     "config", "config set maxFiles 10", "projects", "logs", "setup --print", "setup --client cursor --yes",
-    "setup --undo --yes", "doctor --no-self-test", "reindex --yes", "delete --yes",
+    "setup --undo --yes", "doctor", "reindex --yes", "delete --yes",
 ):
     assert run(line.split()) == 0, line
 """

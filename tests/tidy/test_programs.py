@@ -22,7 +22,6 @@ STARTERS = {
     "search/likely_files.py": "ripgrep_binary",
     "search/regex.py": "ripgrep_binary",
     "search/ripgrep.py": "ripgrep_binary",
-    "serve/cli/doctor.py": "python_command",
     "serve/cli/terminal.py": "resolved",
 }
 """Each module that starts a program, and what gives it the program's absolute path."""
