@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,7 @@ from findspot.text.tokens import STOP_WORDS, parts
 SHOWN_LINES = 12
 """Lines shown of each passage, around the one that matches best; `--full` shows all."""
 TAB = "    "
-_STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("Comment", {"fg": "bright_black"}),
-    ("Literal.String", {"fg": "green"}),
-    ("Literal.Number", {"fg": "magenta"}),
-    ("Keyword", {"fg": "blue"}),
-    ("Name.Function", {"fg": "cyan"}),
-    ("Name.Class", {"fg": "cyan"}),
-    ("Name.Decorator", {"fg": "magenta"}),
-)
-"""Kinds of token, as pygments names them, that have a colour; few, so that the matches stand out."""
-_MATCH = {"fg": "yellow", "bold": True}
+_MATCH: dict[str, Any] = {"fg": "yellow", "bold": True}
 _STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
     Strength.STRONG: {"fg": "green"},
     Strength.LIKELY: {"fg": "yellow"},
@@ -112,7 +101,7 @@ def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     width = len(str(hit.span.start + end))
     room = sys.maxsize if full else output.room(width + 4)
     lines = with_passage(hit, lines, room)
-    for position, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
+    for position, shown in enumerate(source_lines(lines[start:end], marked, room), start):
         number = output.paint(f"{hit.span.start + position:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
     _show_rest(len(lines) - (end - start), f"  {'':>{width}}  ")
@@ -142,65 +131,9 @@ def query_words(query: str) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True)[:50])), re.IGNORECASE)
 
 
-def source_lines(
-    lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int
-) -> list[str]:
-    """Return the lines, safe for a terminal, coloured if it wants colours, cut to a width."""
-    safe = [output.clean(line.rstrip("\r").replace("\t", TAB)) for line in lines]
-    shown = [output.cut(line, width) for line in safe]
-    if not output.wants_colour(sys.stdout):
+def source_lines(lines: Sequence[str], marked: re.Pattern[str] | None, width: int) -> list[str]:
+    """Return the lines, safe for a terminal and cut to a width; what matches is coloured on a terminal."""
+    shown = [output.cut(output.clean(line.rstrip("\r").replace("\t", TAB)), width) for line in lines]
+    if marked is None:
         return shown
-    styles = _syntax(safe, language)  # of whole lines: a string that is cut would seem to go on
-    return [
-        "".join(_painted(line, spans[: len(line)], marked)) for line, spans in zip(shown, styles, strict=True)
-    ]
-
-
-def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | None) -> Iterator[str]:
-    """Yield runs of characters of one style, painted."""
-    for found in marked.finditer(line) if marked else ():
-        styles[found.start() : found.end()] = [_MATCH] * (found.end() - found.start())
-    start = 0
-    for position in range(1, len(line) + 1):
-        if position == len(line) or styles[position] is not styles[start]:
-            yield output.paint(line[start:position], sys.stdout, **styles[start])
-            start = position
-
-
-def _syntax(lines: Sequence[str], language: str) -> list[list[dict[str, Any]]]:
-    """Return the style of every character; plain if the language is not known."""
-    plain: dict[str, Any] = {}
-    styles = [[plain] * len(line) for line in lines]
-    lexer = _lexer(language)
-    if lexer is None:
-        return styles
-    row = column = 0
-    for kind, text in lexer.get_tokens("\n".join(lines)):
-        style = _style(str(kind)) or plain
-        for number, part in enumerate(text.split("\n")):
-            if number:
-                row, column = row + 1, 0
-            if row < len(styles):
-                end = min(column + len(part), len(styles[row]))
-                styles[row][column:end] = [style] * max(0, end - column)
-                column += len(part)
-    return styles
-
-
-@cache
-def _style(kind: str) -> dict[str, Any] | None:
-    return next((style for name, style in _STYLES if kind.startswith(f"Token.{name}")), None)
-
-
-@cache
-def _lexer(language: str) -> Any:
-    """Return the lexer of a language; None if there is none, which costs only the colours."""
-    try:
-        from pygments.lexers import get_lexer_by_name
-        from pygments.util import ClassNotFound
-    except ImportError:
-        return None
-    try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
+    return [marked.sub(lambda found: output.paint(found[0], sys.stdout, **_MATCH), line) for line in shown]

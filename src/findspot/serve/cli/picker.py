@@ -103,9 +103,7 @@ class Picker:
         lines = with_passage(self.hit, self.hit.text.split("\n"), max(1, columns - width - 2))
         focus = (self.hit.focus or self.hit.span.start) - self.hit.span.start
         start = max(0, min(focus - rows // 3, len(lines) - rows))
-        shown = source_lines(
-            lines[start : start + rows], self.hit.language, query_words(self.query), columns - width - 2
-        )
+        shown = source_lines(lines[start : start + rows], query_words(self.query), columns - width - 2)
         return [
             output.paint(f"{self.hit.span.start + position:>{width}}", sys.stdout, dim=True) + "  " + line
             for position, line in enumerate(shown, start)
