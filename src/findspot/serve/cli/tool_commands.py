@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from findspot.serve.activity import COMMAND_LINE, log_call
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import agreed, can_ask, confirm, prompt
+from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, common, option_of, options_of, project_option, yes_option
 from findspot.serve.cli.project_choice import open_catalogue, open_engine
 from findspot.serve.cli.tool_server_commands import (
@@ -38,8 +37,6 @@ from findspot.serve.cli.tool_server_commands import (
 )
 
 if TYPE_CHECKING:
-    import mcp_types as types
-
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.live_connection import CallHandlers
@@ -323,7 +320,7 @@ def call(
 
     You are asked before a tool is called whose server says that it can destroy something, or that changed
     since you agreed to its server. The server is started for this call, and ended after it. The status is 1
-    if the tool says that it failed. Ctrl-C cancels the call.
+    if the tool says that it failed. Ctrl-C cancels the call; what a server asks during it is not answered.
 
     \b
     findspot tools call time__get_current_time --args '{"timezone": "Europe/Paris"}'
@@ -403,51 +400,14 @@ async def _call(
             raise asyncio.CancelledError  # by Ctrl-C, whatever the call made of it
 
 
-def _handlers(server: str) -> CallHandlers:
-    import anyio
-
+def _handlers(_server: str) -> CallHandlers:
     from findspot.catalogue.live_connection import CallHandlers
 
     async def show_progress(progress: float, total: float | None, message: str | None) -> None:
         count = f"{progress:g} of {total:g}" if total else f"{progress:g}"
         output.note(f"{message} ({count})" if message else count, dim=True)
 
-    async def ask(params: types.ElicitRequestParams) -> types.ElicitResult:
-        return await anyio.to_thread.run_sync(_answer, server, params, abandon_on_cancel=True)
-
-    return CallHandlers(show_progress if sys.stderr.isatty() else None, ask if can_ask() else None)
-
-
-def _answer(server: str, params: types.ElicitRequestParams) -> types.ElicitResult:
-    """Ask the user what a server asks."""
-    import mcp_types as types
-
-    output.note(f"{server} asks: {params.message}", bold=True)
-    if isinstance(params, types.ElicitRequestURLParams):
-        output.note(f"  {params.url}")
-        opened = agreed("Have you opened it and done what it asks?")
-        return types.ElicitResult(action="accept" if opened else "decline")
-    fields = params.requested_schema.get("properties", {})
-    if not agreed("Answer?" if fields else "Agree?"):
-        return types.ElicitResult(action="decline")
-    required = params.requested_schema.get("required", ())
-    values = {name: _field(name, schema, name in required) for name, schema in fields.items()}
-    content = {name: value for name, value in values.items() if value is not None}
-    return types.ElicitResult(action="accept", content=content)
-
-
-def _field(name: str, schema: Mapping[str, Any], required: bool) -> Any:
-    """Ask for one value; None for an optional one that is left empty. Whether it fits, the server says."""
-    choices = schema.get("enum") or [choice.get("const") for choice in schema.get("oneOf", ())]
-    kind = schema.get("type", "string")
-    shown = ", ".join(map(str, choices)) if choices else kind
-    question = f"  {schema.get('title') or name} ({shown}{'' if required else ', optional'}):"
-    while not (typed := prompt(question)):
-        if not required:
-            return schema.get("default")
-    with contextlib.suppress(ValueError):
-        return typed if kind == "string" else json.loads(typed)
-    return typed
+    return CallHandlers(show_progress if sys.stderr.isatty() else None, None)
 
 
 def _show(result: Mapping[str, Any]) -> None:
