@@ -277,12 +277,13 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
 
 def test_what_adding_refuses(indexed: Run) -> None:
     refused: list[tuple[tuple[str, ...], str]] = [
+        (("a", "--url", "https://x"), "--url must come before NAME."),
         (("a",), "Name either a COMMAND or, with --url, an address."),
-        (("a", "--url", "https://x", "run"), "Name either a COMMAND or, with --url, an address."),
-        (("a", "--url", "ftp://x"), "'ftp://x' is not an http or https address."),
+        (("--url", "https://x", "a", "run"), "Name either a COMMAND or, with --url, an address."),
+        (("--url", "ftp://x", "a"), "'ftp://x' is not an http or https address."),
         (("--env", "X", "a", "run"), "--env takes NAME=VALUE."),
-        (("a", "--url", "https://x", "--header", "X"), "--header takes NAME: VALUE."),
-        (("a", "--url", "https://x", "--env", "A=1"), "--env is for a COMMAND"),
+        (("--url", "https://x", "--header", "X", "a"), "--header takes NAME: VALUE."),
+        (("--url", "https://x", "--env", "A=1", "a"), "--env is for a COMMAND"),
         (("a__b", "run"), "'a__b' cannot be the name of a server."),
         (("findspot", "run"), "'findspot' cannot be the name of a server."),
         (("fs", "run"), "There is a server 'fs' already, from a file of tools."),

@@ -35,26 +35,7 @@ _HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
 _user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
 
 
-class _CommandLine(click.Command):
-    """A command whose second argument begins a command line: options after it belong to that one."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        options = [parameter for parameter in self.params if isinstance(parameter, click.Option)]
-        with_value = {name for option in options if not option.is_flag for name in option.opts}
-        at = positions = 0
-        while at < len(args) and args[at] != "--":
-            if args[at].startswith("-"):
-                at += 1 + (args[at] in with_value)
-                continue
-            positions += 1
-            if positions > 1:
-                args = [*args[:at], "--", *args[at:]]
-                break
-            at += 1
-        return super().parse_args(ctx, args)
-
-
-@click.command("add", cls=_CommandLine)
+@click.command("add", context_settings={"allow_interspersed_args": False})
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND [ARGS]...]")
 @click.option("--url", metavar="URL", help="The address of a remote server, instead of a command.")
@@ -81,9 +62,9 @@ def add(
     \b
     findspot tools add time uvx mcp-server-time
     findspot tools add --env 'TOKEN=${GITHUB_TOKEN}' github npx -y some-github-server
-    findspot tools add --user docs --url https://example.com/mcp
+    findspot tools add --user --url https://example.com/mcp docs
 
-    Options come before COMMAND; what follows belongs to it. The server starts in the current folder.
+    Options come before NAME; what follows belongs to COMMAND. The server starts in the current folder.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
     from findspot.catalogue.consent import description
@@ -118,6 +99,8 @@ def _entry(
     command: Sequence[str], url: str | None, sse: bool, env: Sequence[str], header: Sequence[str]
 ) -> dict[str, Any]:
     """Return the entry of a new server."""
+    if command and command[0].startswith("-"):
+        raise click.UsageError(f"{command[0]} must come before NAME.")
     if bool(command) == bool(url):
         raise click.UsageError("Name either a COMMAND or, with --url, an address.")
     if url is not None:
