@@ -214,7 +214,6 @@ def _run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: list[str], reply: Reply) -> None:
     """Do what Click's own `main` does, but let errors through to `run`."""
     if COMPLETION_VARIABLE in os.environ:
-        importlib.import_module("findspot.serve.cli.completion_command")  # adds shells that Click lacks
         findspot.main(arguments, prog_name="findspot", complete_var=COMPLETION_VARIABLE)
     with findspot.make_context("findspot", arguments, obj=reply) as ctx:
         findspot.invoke(ctx)
