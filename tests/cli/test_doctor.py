@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 from findspot.core.log import at_least, last_lines, log_file
 from findspot.serve.cli.doctor import watching
-from program import TIMEOUT_S, Program
+from program import Program
 
 Make = Callable[..., Path]
 
@@ -138,15 +136,3 @@ class TestLogs:
         assert rows == [expected | {"message": "bad"}, {"message": "  detail"}]
         assert len(last_lines(log_file(findspot.home), 100)[0]) == 8
         assert at_least("CRITICAL", last_lines(log_file(findspot.home), 100)[0]) == []
-
-    def test_what_is_written_meanwhile_is_followed(self, findspot: Program) -> None:
-        path = write_log(findspot, LINE.format("INFO", "before"))
-        with findspot.start("logs", "--follow", start_new_session=True) as process:
-            assert process.stdout
-            assert process.stdout.readline().endswith("before\n")
-            with path.open("a") as out:
-                out.write(LINE.format("WARNING", "meanwhile") + "\n")
-            assert process.stdout.readline().endswith("meanwhile\n")
-            path.write_text("")  # what a rotation looks like
-            os.kill(process.pid, signal.SIGINT)
-            assert process.wait(TIMEOUT_S) == 0

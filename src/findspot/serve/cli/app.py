@@ -63,7 +63,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "stats": ("server_commands", "Show how much was searched, and the tokens saved."),
         "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
         "logs": ("server_commands", "Show the log that servers keep."),
-        "service": ("server_commands", "Show, stop or follow the resident process."),
+        "service": ("server_commands", "Show or stop the resident process."),
     },
     "Other collections": {
         "chunks": ("collection_commands", "Write chunks as files, or search them by type and tag."),

@@ -22,7 +22,6 @@ from findspot.core.config import SERVED, load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
-from findspot.core.progress import CancelToken
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
 from findspot.core.utc_time import age, utc_day
@@ -33,7 +32,6 @@ from findspot.serve import activity
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
-from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Choice, Command, Group, Reply, common, option_of, toolsets_option
 from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.cli.terminal import open_in_browser
@@ -52,7 +50,6 @@ _PAGE = """\
 <a href="{address}">Open Findspot</a>
 """
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
-_LOOK_S = 0.3
 _SHOWN_PLACES = 3
 _BASELINE = f"{activity.LINES_READ} lines around each place in an answer"
 
@@ -238,54 +235,27 @@ def leading_to(address: str) -> Iterator[Path]:
 
 @click.command()
 @option_of("lines", count("Lines to show", 1, 1_000_000, default=50), "-n")
-@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
 @click.option("--level", type=Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
 @common
-def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
-    """Show the log that servers keep: counts, durations and paths, never source text."""
+def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
+    """Show the log that servers keep: counts, durations and paths, never source text.
+
+    To follow it as it grows: tail -F "$(findspot logs --path)"
+    """
     path = log_file(home_folder())
     if only_path:
         reply.give({"path": str(path)}, str(path))
         return
-    shown, end = last_lines(path, lines)
+    shown, _ = last_lines(path, lines)
     shown = at_least(level, shown) if level else shown
-    if reply.json and not follow:
+    if reply.json:
         output.emit({"path": str(path), "lines": [record_object(line) for line in shown]})
         return
-    if not shown and not follow:
+    if not shown:
         output.note(f"Nothing is logged yet ({path}).")
-    with stoppable() as cancel:
-        for line in shown:
-            _show_record(line, reply)
-        if follow:
-            for line in _new_lines(path, end, cancel):
-                if not level or at_least(level, [line]):
-                    _show_record(line, reply)
-
-
-def _show_record(line: str, reply: Reply) -> None:
-    record = record_object(line)
-    if reply.json:
-        output.emit_line(record)
-    else:
-        output.line(line, fg=_COLOURS.get(record.get("level", "")))
-
-
-def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
-    """Yield whole lines as they are appended, across the change to a new file."""
-    rest = b""
-    while not cancel.wait(_LOOK_S):
-        if not path.exists():
-            continue
-        if path.stat().st_size < at:
-            at, rest = 0, b""
-        with path.open("rb") as source:
-            source.seek(at)
-            data = source.read()
-        at += len(data)
-        *whole, rest = (rest + data).split(b"\n")
-        yield from (line.decode("utf-8", "replace") for line in whole)
+    for line in shown:
+        output.line(line, fg=_COLOURS.get(record_object(line).get("level", "")))
 
 
 @click.command()
@@ -378,7 +348,7 @@ _STOP_LOOK_S = 0.05
 
 @click.group(cls=Group)
 def service() -> None:
-    """Show, stop or follow the resident process.
+    """Show or stop the resident process, or show its log.
 
     It is started by the first command or assistant that needs it, answers all of them, and leaves by itself
     some minutes after the last one.
