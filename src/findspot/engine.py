@@ -31,7 +31,7 @@ from findspot.index_folders import KnownRepositories, covering_root, list_indexe
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.server_pool import ServerPool, ServerRun
+    from findspot.catalogue.server_pool import ServerPool
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
@@ -163,11 +163,6 @@ class Engine:
 
                 self._servers[loop] = ServerPool(self.settings.home)
             return self._servers[loop]
-
-    def server_runs(self) -> list[ServerRun]:
-        """Return every MCP server that this process has started."""
-        with self._guard:
-            return [run for pool in self._servers.values() for run in pool.runs()]
 
     def end_servers_of(self, connection: str) -> None:
         """End the MCP servers that were started for a connection."""

@@ -25,7 +25,6 @@ INNER = {
     *("CommitStore", "Disk", "EmbedSettings", "ParsedQuery", "ProjectHistory", "Roots"),
     *(
         "ServerPool",
-        "ServerRun",
         "ServerSpec",
         "ServerStatus",
         "Snapshot",

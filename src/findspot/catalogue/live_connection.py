@@ -605,18 +605,13 @@ class ServerAnswer:
     offers: ServerOffers = field(default_factory=ServerOffers)
 
 
-def ask_servers(
-    specs: Sequence[ServerSpec],
-    timeout_s: float,
-    on_answer: Callable[[str, ServerAnswer], None] = lambda _name, _answer: None,
-) -> dict[str, ServerAnswer]:
+def ask_servers(specs: Sequence[ServerSpec], timeout_s: float) -> dict[str, ServerAnswer]:
     """Ask all servers for their tools at once; one that fails costs only its own tools."""
     answers: dict[str, ServerAnswer] = {}
 
     async def ask(spec: ServerSpec, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
             answers[spec.name] = await _ask(spec, timeout_s)
-            on_answer(spec.name, answers[spec.name])
 
     async def ask_all() -> None:
         limiter = anyio.CapacityLimiter(_AT_ONCE)

@@ -12,7 +12,6 @@ import contextlib
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,27 +50,6 @@ IDLE_S = 300.0
 
 _FOLLOW_PAUSE_S = 5.0
 """Before a followed server that ended is started again."""
-
-
-class RunState(StrEnum):
-    """Whether a server runs, and why it does not."""
-
-    RUNNING = "running"
-    STARTING = "starting"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    NEEDS_LOGIN = "needs login"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerRun:
-    """One server that was called."""
-
-    name: str
-    source: str
-    """The configuration that names it."""
-    state: RunState
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +141,6 @@ class ServerPool:
         except ServerCallError as error:
             _log.warning("the server %s is no longer followed: %s", spec.name, error.user_message)
 
-    def runs(self) -> list[ServerRun]:
-        """Return every server that was called, with its state."""
-        return list(map(_run, list(self._connections.values())))
-
     def leave(self, connection: str) -> None:
         """End the servers of a connection that is closed."""
         for key in [key for key in self._following if key[0] == connection]:
@@ -238,18 +212,6 @@ class ServerPool:
             raise ServerCallError(
                 f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
             ) from None
-
-
-def _run(connection: LiveConnection) -> ServerRun:
-    """Return the state of a server now."""
-    state, error = RunState.STOPPED, ""
-    if not connection.ended.is_set():
-        state = RunState.RUNNING if connection.is_open else RunState.STARTING
-    elif connection.needs_login:
-        state = RunState.NEEDS_LOGIN
-    elif connection.error:
-        state, error = RunState.FAILED, connection.error
-    return ServerRun(connection.spec.name, str(connection.spec.source), state, error)
 
 
 def _not_started(connection: LiveConnection) -> ServerCallError:

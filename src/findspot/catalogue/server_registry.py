@@ -54,9 +54,9 @@ class Choices:
         self._state: State | None = None
         self._stored: dict[str, dict[str, bool]] = {}
 
-    def is_enabled(self, server: str, tool: str | None = None) -> bool:
-        """Return whether a server may be used, or one of its tools, which is named in full."""
-        return self.of(server) is not False and (tool is None or self.of(tool) is not False)
+    def is_enabled(self, name: str) -> bool:
+        """Return whether a server or a tool is not disabled."""
+        return self.of(name) is not False
 
     def of(self, name: str) -> bool | None:
         """Return the choice for a server or tool; None if there is none."""

@@ -13,7 +13,6 @@ from findspot.core.settings import COMMITTED_FILES, Settings
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import ToolAccess
     from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.server_pool import ServerRun
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
@@ -193,15 +192,12 @@ def launch_text(spec: ServerSpec) -> str:
     return shown + (f"  (with {', '.join(given)})" if given else "")
 
 
-def server_object(status: ServerStatus, run: ServerRun | None) -> dict[str, Any]:
-    """Return one server of a catalogue, with its state in the process that holds servers."""
+def server_object(status: ServerStatus) -> dict[str, Any]:
+    """Return one server of a catalogue."""
     values = fields_of(status, "name state tools disabled_tools")
     if status.spec:
         values |= {"launch": launch_text(status.spec), "source": str(status.spec.source)}
-    if run:
-        values["runState"] = str(run.state)
-    error = run.error if run else status.error
-    return values | ({"error": error} if error else {})
+    return values | ({"error": status.error} if status.error else {})
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:

@@ -26,19 +26,16 @@ class TestChoices:
 
     def test_everything_is_enabled_at_first(self, choices: Choices) -> None:
         assert choices.is_enabled("a")
-        assert choices.is_enabled("a", "a__x")
         assert choices.of("a") is None
         assert choices.disabled() == set()
 
-    def test_a_disabled_server_has_no_enabled_tool(self, choices: Choices, tmp_path: Path) -> None:
+    def test_a_server_and_a_tool_are_disabled_by_name(self, choices: Choices, tmp_path: Path) -> None:
         choices.make(PROJECT, "a", enabled=False)
-        choices.make(PROJECT, "a__x", enabled=True)
         choices.make(PROJECT, "b__y", enabled=False)
         assert not choices.is_enabled("a")
-        assert not choices.is_enabled("a", "a__x")
         assert choices.is_enabled("b")
-        assert choices.is_enabled("b", "b__x")
-        assert not choices.is_enabled("b", "b__y")
+        assert choices.is_enabled("b__x")
+        assert not choices.is_enabled("b__y")
         assert Choices(tmp_path, [PROJECT]).disabled() == {"a", "b__y"}
         assert Choices(tmp_path, [Path("/other/index.json"), USER]).is_enabled("a")
 

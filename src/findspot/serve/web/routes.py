@@ -488,11 +488,7 @@ def _tool(page: PageProjects, request: Request) -> dict[str, Any]:
 
 def _servers(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    runs = {(run.name, run.source): run for run in page.engine.server_runs()}
-    servers = [
-        server_object(status, runs.get((status.name, str(status.spec.source if status.spec else ""))))
-        for status in page.engine.catalogue(page.start).servers()
-    ]
+    servers = [server_object(status) for status in page.engine.catalogue(page.start).servers()]
     answer: dict[str, Any] = {"servers": servers, "calls": []}
     limit = number(request.query_params, "limit", 50, 1, 500)
     try:

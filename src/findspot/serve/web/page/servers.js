@@ -1,4 +1,4 @@
-// The servers of the catalogue: whether each may be started and runs, and the latest calls to their tools.
+// The servers of the catalogue: whether each may be started, and the latest calls to their tools.
 
 import { follow, get } from "./api.js";
 import { homely } from "./desk.js";
@@ -15,9 +15,7 @@ const STATES = {
   disabled: ["Disabled", "none"],
   failed: ["Failed", "bad"],
   listed: ["Listed only", "none"],
-  running: ["Running", "good"],
-  starting: ["Starting", "busy"],
-  stopped: ["Stopped", "none"],
+  removed: ["Removed", "none"],
   "needs login": ["Needs login", "warn"],
 };
 const REMEDIES = {
@@ -60,8 +58,7 @@ export function serversPage(main) {
   }
 
   function show({ servers, calls: latest, callsError }) {
-    const running = servers.filter((server) => server.runState === "running").length;
-    fill(lead, `${count(servers.length, "server")}, ${running} running`);
+    fill(lead, count(servers.length, "server"));
     fill(
       cards,
       servers.length
@@ -78,13 +75,6 @@ export function serversPage(main) {
 
 const pill = ([label, kind]) => h("span", { class: `pill ${kind}` }, label);
 
-/** Whether a server may be started, and whether it runs; a state that explains itself stands alone. */
-function states({ state, runState }) {
-  if (state !== "agreed" && state !== "failed") return runState ? [state, runState] : [state];
-  if (runState) return runState === "failed" ? ["failed"] : ["agreed", runState];
-  return state === "failed" ? ["failed"] : ["agreed", "stopped"];
-}
-
 function card(server) {
   const remedy = REMEDIES[server.state];
   return h(
@@ -94,7 +84,7 @@ function card(server) {
       "div",
       { class: "card-head" },
       h("h2", {}, h("bdi", {}, visible(server.name))),
-      states(server).map((state) => pill(STATES[state])),
+      pill(STATES[server.state]),
     ),
     server.launch && h("p", { class: "place" }, visible(server.launch)),
     h(
