@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
+
+from pydantic import BeforeValidator, FiniteFloat, Json, TypeAdapter, ValidationError
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.settings import PROJECT_TOOLSET
@@ -106,11 +108,6 @@ REMOVE_ICON = _icon("M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14")
 
 
 _SHOWN_CHARS = 60
-_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
-
-
-class _WrongTypeError(Exception):
-    """A value that cannot be read as what the schema asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warn
     try:
         value = _as_word(value, schema) if isinstance(value, bool) else value
         value = _READERS[schema["type"]](value)
-    except _WrongTypeError:
+    except ValidationError:
         raise _refusal(name, value, schema) from None
     if isinstance(value, str) and schema.get("minLength") and not value.strip():
         raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
@@ -188,67 +185,25 @@ def _as_word(value: bool, schema: Mapping[str, Any]) -> bool | str:
     return {True: "yes", False: "no"}[value] if "yes" in schema.get("enum", ()) else value
 
 
-def _string(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise _WrongTypeError
-
-
-def _boolean(value: Any) -> bool:
+def _no_flag(value: Any) -> Any:
     if isinstance(value, bool):
-        return value
-    word = value.strip().lower() if isinstance(value, str) else None
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
-    raise _WrongTypeError
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            raise _WrongTypeError from None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _WrongTypeError
+        raise ValueError("a flag is no number")
     return value
 
 
-def _integer(value: Any) -> int:
-    number = _number(value)
-    if number != int(number):
-        raise _WrongTypeError
-    return int(number)
-
-
-def _strings(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return value
-    raise _WrongTypeError
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """Return an object; models often send one inside another as its JSON."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise _WrongTypeError from None
-    if isinstance(value, dict):
-        return value
-    raise _WrongTypeError
-
-
-_READERS = {
-    "string": _string,
-    "boolean": _boolean,
-    "number": _number,
-    "integer": _integer,
-    "array": _strings,
-    "object": _object,
+_KINDS: dict[str, Any] = {
+    "string": str,
+    "boolean": bool,
+    "number": Annotated[FiniteFloat, BeforeValidator(_no_flag)],
+    "integer": Annotated[int, BeforeValidator(_no_flag)],
+    "array": Annotated[
+        list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ],
+    "object": dict[str, Any] | Json[dict[str, Any]],
 }
+"""What clients send for each kind: a number may come as text, one text for a list, an object as its JSON."""
+
+_READERS = {name: TypeAdapter(kind).validate_python for name, kind in _KINDS.items()}
 
 
 def _refusal(name: str, value: Any, schema: Mapping[str, Any]) -> InvalidArgumentError:
