@@ -15,7 +15,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, Field, ValidationError
 
 from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFoundError
 from findspot.core.files import read_json, state_of
@@ -24,7 +26,7 @@ from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, expanded, index_key, pr
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.discover.repositories import repository_address
 from findspot.index_folders import covering_root
-from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, read_settings
+from findspot.serve.mcp.oidc import Identity, Issuer, OidcSettings, Projects, Text
 from findspot.serve.mcp.sdk import Context
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ _log = get_logger("access")
 IN_SCOPE = "findspot.grant"
 """Where a request carries the grant of its token."""
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
 """The id of an index, in its long or its older short form."""
 _SIGNED_IN = "oidc:"
@@ -108,6 +109,21 @@ def grant_of(context: Context) -> Grant | None:
     """Return the grant that a request came in with; None on a server without tokens."""
     grant: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
     return grant
+
+
+class _Token(BaseModel):
+    """An entry of the file."""
+
+    name: Text
+    sha256: Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")]
+    projects: Projects
+
+
+class _Listed(BaseModel):
+    """The file as it is written."""
+
+    tokens: list[_Token] = []
+    oidc: OidcSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,49 +201,26 @@ def read_access(file: Path) -> AccessFile:
         content = read_json(file)
     except (OSError, ValueError) as error:
         raise InvalidArgumentError(f"The tokens file {file} cannot be read.", str(error)) from None
-    content = content if isinstance(content, dict) else {}
-    oidc = content.get("oidc")
-    entries = content.get("tokens", None if oidc is None else [])
-    if not isinstance(entries, list):
-        raise _invalid(file, "it has no list 'tokens'")
-    tokens = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
-    if len({grant.name for grant in tokens}) < len(tokens):
-        raise _invalid(file, "two entries have the same name")
-    if oidc is None:
-        return AccessFile(tokens)
     try:
-        settings = read_settings(oidc)
-    except ValueError as error:
-        raise _invalid(file, str(error)) from None
-    return AccessFile(tokens, settings, _groups(file, oidc.get("groups")))
+        listed = _Listed.model_validate(content)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(map(str, wrong["loc"])) or "the whole"
+        raise _invalid(file, f"{where}: {wrong['msg']}") from None
+    if "tokens" not in listed.model_fields_set and listed.oidc is None:
+        raise _invalid(file, "it has no list 'tokens'")
+    if len({token.name for token in listed.tokens}) < len(listed.tokens):
+        raise _invalid(file, "two entries have the same name")
+    if any(token.name.startswith(_SIGNED_IN) for token in listed.tokens):
+        raise _invalid(file, f"the name of an entry begins with '{_SIGNED_IN}'")
+    tokens = tuple(_grant(token.name, bytes.fromhex(token.sha256), token.projects) for token in listed.tokens)
+    groups = listed.oidc.groups if listed.oidc else {}
+    return AccessFile(tokens, listed.oidc, {name: _grant(name, b"", of) for name, of in groups.items()})
 
 
-def _groups(file: Path, listed: Any) -> dict[str, Grant]:
-    if not isinstance(listed, dict):
-        raise _invalid(file, "'oidc' has no object 'groups' of groups and their projects")
-    return {
-        name: _of_projects(file, name, b"", projects, f"group {name}") for name, projects in listed.items()
-    }
-
-
-def _grant(file: Path, number: int, entry: Any) -> Grant:
-    """Return one entry; errors name its number, so that no hash gets into a log."""
-    fields = entry if isinstance(entry, dict) else {}
-    name, sha256, projects = (fields.get(field) for field in ("name", "sha256", "projects"))
-    if not isinstance(name, str) or not name or not isinstance(sha256, str):
-        raise _invalid(file, f"entry {number} has no name or no sha256")
-    if not _SHA256.fullmatch(sha256.lower()):
-        raise _invalid(file, f"the sha256 of entry {number} is not 64 hexadecimal digits")
-    if name.startswith(_SIGNED_IN):
-        raise _invalid(file, f"the name of entry {number} begins with '{_SIGNED_IN}'")
-    return _of_projects(file, name, bytes.fromhex(sha256), projects, f"entry {number}")
-
-
-def _of_projects(file: Path, name: str, digest: bytes, projects: Any, where: str) -> Grant:
+def _grant(name: str, digest: bytes, projects: Projects) -> Grant:
     if projects == "*":
         return Grant(name, digest, everything=True)
-    if not isinstance(projects, list) or not all(isinstance(project, str) for project in projects):
-        raise _invalid(file, f"the projects of {where} are not a list of paths, ids and repository addresses")
     ids = frozenset(project for project in projects if INDEX_ID.fullmatch(project))
     addresses = {project: repository_address(project) for project in projects}
     written = [lexical(project) for project in projects if project not in ids and not addresses[project]]

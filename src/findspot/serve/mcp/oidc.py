@@ -13,8 +13,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic.alias_generators import to_camel
 
 from findspot.core.config import is_loopback
 from findspot.core.http_client import Address, RequestFailedError
@@ -54,16 +57,34 @@ class IssuerUnavailableError(Exception):
     """No token can be checked now, because the issuer's keys are not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class OidcSettings:
+def _require_safe(address: str) -> str:
+    if not _is_safe(address):
+        raise ValueError("it must be an https address (http only on this machine)")
+    return address
+
+
+SafeAddress = Annotated[str, AfterValidator(_require_safe)]
+Projects = Literal["*"] | list[str]
+Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[
+    tuple[Text, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+]
+
+
+class OidcSettings(BaseModel, frozen=True, extra="forbid", alias_generator=to_camel):
     """The issuer whose tokens are accepted, and what clients learn about it."""
 
-    issuer: str
-    audiences: tuple[str, ...]
-    groups_claim: str
-    resource: str
+    issuer: Annotated[SafeAddress, Field(pattern=r"^[^?]*$")]
+    audience: Annotated[Texts, Field(min_length=1)]
+    """The ones that tokens for this server are issued for."""
+    groups: dict[str, Projects]
+    """The projects of each group of users."""
+    groups_claim: Text = "groups"
+    resource: SafeAddress = Field(
+        default_factory=lambda read: next(iter(read.get("audience", ())), ""), validate_default=True
+    )
     """The address at which clients reach the server."""
-    scopes: tuple[str, ...] = ()
+    scopes: Texts = ()
 
     @property
     def metadata_address(self) -> str:
@@ -94,34 +115,6 @@ class Identity:
 def is_metadata_path(path: str) -> bool:
     """Return whether a path is one of those at which clients look for the metadata."""
     return path == _WELL_KNOWN or path.startswith(f"{_WELL_KNOWN}/")
-
-
-def read_settings(fields: Any) -> OidcSettings:
-    """Return the settings that a file has; ValueError, saying what is wrong, where they are none."""
-    if not isinstance(fields, dict):
-        raise ValueError("'oidc' is not an object")
-    known = {"issuer", "audience", "groupsClaim", "groups", "resource", "scopes"}
-    if unknown := sorted(map(str, set(fields) - known)):
-        raise ValueError(f"'oidc' has no field '{unknown[0][:40]}'")
-    issuer, claim = fields.get("issuer"), fields.get("groupsClaim", "groups")
-    if not isinstance(issuer, str) or not _is_safe(issuer) or "?" in issuer:
-        raise ValueError("the issuer of 'oidc' must be an https address (http only on this machine)")
-    if not isinstance(claim, str) or not claim:
-        raise ValueError("the groupsClaim of 'oidc' must be the name of a claim")
-    audiences = _texts(fields.get("audience"), "audience")
-    if not audiences:
-        raise ValueError("'oidc' needs an audience: the one that tokens for this server are issued for")
-    resource = fields.get("resource", audiences[0])
-    if not isinstance(resource, str) or not _is_safe(resource):
-        raise ValueError("'oidc' needs a resource: the https address at which clients reach this server")
-    return OidcSettings(issuer, audiences, claim, resource, _texts(fields.get("scopes", []), "scopes"))
-
-
-def _texts(value: Any, name: str) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(text, str) and text for text in listed):
-        raise ValueError(f"the {name} of 'oidc' must be a text or a list of texts")
-    return tuple(listed)
 
 
 def _is_safe(address: str) -> bool:
@@ -164,7 +157,7 @@ class Issuer:
                 token,
                 key,
                 algorithms=[key.algorithm_name],
-                audience=self.settings.audiences,
+                audience=self.settings.audience,
                 issuer=self.settings.issuer,
                 leeway=SKEW_S,
                 options={"require": ["exp", "iss", "aud", "sub"], "enforce_minimum_key_length": True},

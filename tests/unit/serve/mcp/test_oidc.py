@@ -25,7 +25,6 @@ from findspot.serve.mcp.oidc import (
     IssuerUnavailableError,
     OidcSettings,
     TokenRefusedError,
-    read_settings,
 )
 from oidc_issuer import DISCOVERY, KEYS, OidcIssuer
 
@@ -39,7 +38,9 @@ def issuer() -> Iterator[OidcIssuer]:
 
 
 def settings(issuer: OidcIssuer, **changed: Any) -> OidcSettings:
-    return read_settings({"issuer": issuer.origin, "audience": AUDIENCE, "groups": {}, **changed})
+    return OidcSettings.model_validate(
+        {"issuer": issuer.origin, "audience": AUDIENCE, "groups": {}, **changed}
+    )
 
 
 def verify(checker: Issuer, token: str | bytes) -> Identity:
@@ -266,7 +267,7 @@ class TestFile:
 
     def test_metadata_names_the_issuer(self) -> None:
         oidc = {"issuer": "https://login.example.com", "audience": "api://x", "resource": AUDIENCE}
-        read = read_settings(oidc | {"scopes": ["openid"], "groups": {}})
+        read = OidcSettings.model_validate(oidc | {"scopes": ["openid"], "groups": {}})
         assert read.metadata_address == (
             "https://findspot.example.com/.well-known/oauth-protected-resource/mcp"
         )
