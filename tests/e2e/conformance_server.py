@@ -24,25 +24,15 @@ from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
 from findspot.serve.mcp.resources import RESOURCE_NOT_FOUND
 from findspot.serve.mcp.sdk import Context
-from findspot.serve.mcp.tool import (
-    READ_ONLY,
-    STATUS_ICON,
-    TEXT,
-    Answer,
-    Arguments,
-    Registry,
-    TaskSupport,
-    Tool,
-    gives,
-    takes,
-)
+from findspot.serve.mcp.tool import Answer, Arguments, Registry, TaskSupport, Tool, takes
 from findspot.serve.mcp.tool_call import Call
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 IMAGE = {"type": "image", "data": PNG, "mimeType": "image/png"}
 AUDIO = {"type": "audio", "data": WAV, "mimeType": "audio/wav"}
-NAME = {"name": {"type": "string"}}
+TEXT = {"type": "string"}
+NAME = {"name": TEXT}
 
 Work = Callable[[Call, Arguments], Awaitable[Answer]]
 TOOLS: list[Tool] = []
@@ -59,7 +49,7 @@ def tool(
 
     def offered(work: Work) -> Work:
         described = {key: {"description": key, **schema} for key, schema in arguments.items()}
-        offered = Tool(name, name, name, takes(described), gives({}), READ_ONLY, STATUS_ICON, work)
+        offered = Tool(name, name, name, takes(described), work, output={})
         TOOLS.append(replace(offered, task_support=task))
         return work
 

@@ -16,12 +16,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.settings import PROJECT_TOOLSET
 from findspot.serve.arguments import Schema
 
-TEXT: Schema = {"type": "string"}
-COUNT: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-FLAG: Schema = {"type": "boolean"}
-TEXTS: Schema = {"type": "array", "items": TEXT}
-COUNTS: Schema = {"type": "object", "additionalProperties": COUNT}
+COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
 
 ALWAYS: dict[str, Schema] = {
     "code": {"type": "string", "description": "Error code, or why a question is asked"},
@@ -37,7 +32,7 @@ MADE_BY: Schema = {"type": "string", "description": "A language model's name, or
 
 QUESTION: dict[str, Schema] = {
     "question": {"type": "string", "description": "What to ask the user, if status is confirmation_required"},
-    "message": TEXT,
+    "message": {"type": "string"},
 }
 
 READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
@@ -47,7 +42,7 @@ DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
 
 def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
     """Return an input schema."""
-    schema = record(properties)
+    schema = {"type": "object", "properties": properties}
     return schema | {"required": list(required)} if required else schema
 
 
@@ -69,22 +64,23 @@ def sent_schema(schema: Schema) -> Schema:
     return schema | {"properties": properties}
 
 
-def gives(properties: dict[str, Schema]) -> Schema:
-    """Return an output schema: any of these and what errors and warnings carry; nothing is required."""
-    return record(ALWAYS | properties)
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
 
 
-def objects(properties: dict[str, Schema]) -> Schema:
-    return {"type": "array", "items": record(properties)}
+def schema_of(shape: Any) -> Schema:
+    """Return the schema of a shape such as `{"path": str, "lines": [int]}`; a schema stands for itself."""
+    if isinstance(shape, type):
+        return {"type": _TYPES[shape]}
+    if isinstance(shape, list):
+        return {"type": "array", "items": schema_of(shape[0])}
+    if isinstance(shape.get("type"), str):
+        return dict(shape)
+    return {"type": "object", "properties": {name: schema_of(part) for name, part in shape.items()}}
 
 
-def fields(kind: Schema, *names: str) -> dict[str, Schema]:
+def fields(kind: Any, *names: str) -> dict[str, Any]:
     """Return fields of one kind."""
     return dict.fromkeys(names, kind)
-
-
-def record(properties: dict[str, Schema]) -> Schema:
-    return {"type": "object", "properties": properties}
 
 
 def status_of(*values: str) -> Schema:
@@ -281,11 +277,11 @@ class Tool:
     title: str
     description: str
     input_schema: Schema
-    output_schema: Schema | None
-    """None for a tool whose structured content is another server's."""
-    annotations: dict[str, bool]
-    icon: str
     handler: Handler
+    output: dict[str, Any] | None = None
+    """The shape of its values; None for a tool whose structured content is another server's."""
+    annotations: dict[str, bool] = field(default_factory=lambda: READ_ONLY)
+    icon: str = SEARCH_ICON
     enhanced_description: str = ""
     """Replaces the description if `enhancedToolDescriptions` is set."""
     always_loaded: bool = False
@@ -302,6 +298,11 @@ class Tool:
     task_support: TaskSupport = TaskSupport.FORBIDDEN
     asks_midway: bool = False
     """Whether questions come up when the work cannot be begun again, as that of another server."""
+
+    @property
+    def output_schema(self) -> Schema | None:
+        """Its values, and what errors and warnings carry; nothing is required."""
+        return None if self.output is None else schema_of(ALWAYS | self.output)
 
     def described(self, *, enhanced: bool) -> str:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description

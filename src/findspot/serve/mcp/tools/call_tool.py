@@ -14,7 +14,7 @@ from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.other_servers import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, takes, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure
 
@@ -135,14 +135,13 @@ CALL_TOOL = Tool(
         },
         required=("name",),
     ),
-    output_schema=None,
+    output=None,
     annotations={
         "readOnlyHint": False,
         "destructiveHint": True,
         "idempotentHint": False,
         "openWorldHint": True,
     },
-    icon=SEARCH_ICON,
     handler=_call_tool,
     toolset="catalogue",
     failure=catalogue_failure,

@@ -9,31 +9,13 @@ from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, T
 from findspot.core.errors import FindspotError
 from findspot.serve.arguments import TOOLS, text
 from findspot.serve.mcp.other_servers import opened_catalogue
-from findspot.serve.mcp.tool import (
-    COUNT,
-    NUMBER,
-    READ_ONLY,
-    SEARCH_ICON,
-    STATUS_ICON,
-    TEXT,
-    TEXTS,
-    Answer,
-    Arguments,
-    Tool,
-    fields,
-    gives,
-    objects,
-    record,
-    takes,
-)
+from findspot.serve.mcp.tool import STATUS_ICON, Answer, Arguments, Tool, fields, takes
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
-
-_OBJECT = {"type": "object"}
 
 
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
@@ -79,23 +61,19 @@ SEARCH_TOOLS = Tool(
         {"query": text("What the tool should do, or a pattern in mode 'regex'"), **TOOLS},
         required=("query",),
     ),
-    output_schema=gives(
-        {
-            "tools": objects(
-                {
-                    **fields(TEXT, "name", "title", "description", "serverName", "matchType"),
-                    "score": NUMBER,
-                }
-            ),
-            "total": COUNT,
-            "totalIndexed": COUNT,
-            "searchTimeMs": NUMBER,
-            "message": TEXT,
-            "nearest": TEXTS,
-        }
-    ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={
+        "tools": [
+            {
+                **fields(str, "name", "title", "description", "serverName", "matchType"),
+                "score": float,
+            }
+        ],
+        "total": int,
+        "totalIndexed": int,
+        "searchTimeMs": float,
+        "message": str,
+        "nearest": [str],
+    },
     handler=_search_tools,
     toolset="catalogue",
     failure=catalogue_failure,
@@ -110,20 +88,15 @@ GET_TOOL = Tool(
         {"name": text("The tool's name as search_tools gives it: server__tool", "server__tool")},
         required=("name",),
     ),
-    output_schema=gives(
-        {
-            "tool": record(
-                {
-                    **fields(TEXT, "name", "title", "description"),
-                    **fields(_OBJECT, "inputSchema", "outputSchema", "annotations", "execution"),
-                }
-            ),
-            "serverName": TEXT,
-            "instructions": TEXT,
-            "access": record(fields(TEXT, "state", "transport", "configuration", "use", "reason")),
-        }
-    ),
-    annotations=READ_ONLY,
+    output={
+        "tool": {
+            **fields(str, "name", "title", "description"),
+            **fields(dict, "inputSchema", "outputSchema", "annotations", "execution"),
+        },
+        "serverName": str,
+        "instructions": str,
+        "access": fields(str, "state", "transport", "configuration", "use", "reason"),
+    },
     icon=STATUS_ICON,
     handler=_get_tool,
     toolset="catalogue",

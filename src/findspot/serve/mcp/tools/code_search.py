@@ -10,29 +10,11 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.model import Assistance, Corpus, Results
 from findspot.core.paths import SCHEME, Roots
 from findspot.search.token_budget import MIN_TOKENS, token_count
-from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, Schema, choice, count, text
+from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, count, text
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
-from findspot.serve.mcp.tool import (
-    COUNT,
-    MADE_BY,
-    NUMBER,
-    READ_ONLY,
-    SEARCH_ICON,
-    TEXT,
-    TEXTS,
-    Answer,
-    Arguments,
-    Link,
-    Tool,
-    fields,
-    gives,
-    objects,
-    record,
-    takes,
-    undescribed,
-)
+from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Link, Tool, fields, takes, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
@@ -55,46 +37,42 @@ _WHERE = choice(
     "What is searched: the code of today, or the commits: why and when something changed",
 )
 
-_HIT: dict[str, Schema] = {
-    **fields(TEXT, "path", "project", "text", "symbol", "kind", "strength", "breadcrumb"),
-    **fields(COUNT, "startLine", "endLine", "relevancePercent"),
-    "score": NUMBER,
-    "why": {"type": "object", "additionalProperties": NUMBER},
-    "lines": {"type": "array", "items": COUNT},
+_HIT: dict[str, Any] = {
+    **fields(str, "path", "project", "text", "symbol", "kind", "strength", "breadcrumb"),
+    **fields(int, "startLine", "endLine", "relevancePercent"),
+    "score": float,
+    "why": dict,
+    "lines": [int],
 }
-_CODE_HIT: dict[str, Schema] = {
-    **fields(TEXT, "signature", "docComment", "language", "lastChange"),
-    **fields(TEXTS, "symbols", "constants", "callers", "more"),
+_CODE_HIT: dict[str, Any] = {
+    **fields(str, "signature", "docComment", "language", "lastChange"),
+    **fields([str], "symbols", "constants", "callers", "more"),
 }
-_COMMIT: dict[str, Schema] = {
-    **fields(TEXT, "commit", "date", "author", "subject", "sentence"),
-    "changed": objects({"path": TEXT, "definitions": TEXTS}),
-    "removed": TEXTS,
+_COMMIT: dict[str, Any] = {
+    **fields(str, "commit", "date", "author", "subject", "sentence"),
+    "changed": [{"path": str, "definitions": [str]}],
+    "removed": [str],
 }
-_SYNTHESIS = record(
-    {
-        "summary": TEXT,
-        **fields(TEXTS, "keyInsights", "followUps"),
-        "codeReferences": objects({"path": TEXT, "line": COUNT, "text": TEXT, "symbol": TEXT}),
-        "confidence": NUMBER,
-        "madeBy": MADE_BY,
+_SYNTHESIS = {
+    "summary": str,
+    **fields([str], "keyInsights", "followUps"),
+    "codeReferences": [{"path": str, "line": int, "text": str, "symbol": str}],
+    "confidence": float,
+    "madeBy": MADE_BY,
+}
+
+
+def _output(hit: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "results": [hit],
+        "totalResults": int,
+        "searchTimeMs": float,
+        **fields(str, "query", "searchMode", "expandedQuery", "more"),
+        "expandedBy": MADE_BY,
+        "synthesis": _SYNTHESIS,
+        "followUps": [str],
+        **more,
     }
-)
-
-
-def _output(hit: dict[str, Schema], **more: Schema) -> Schema:
-    return gives(
-        {
-            "results": objects(hit),
-            "totalResults": COUNT,
-            "searchTimeMs": NUMBER,
-            **fields(TEXT, "query", "searchMode", "expandedQuery", "more"),
-            "expandedBy": MADE_BY,
-            "synthesis": _SYNTHESIS,
-            "followUps": TEXTS,
-            **more,
-        }
-    )
 
 
 async def _search_code(call: Call, arguments: Arguments) -> Answer:
@@ -212,13 +190,11 @@ SEARCH_CODE = Tool(
             **CODE_ONLY,
         }
     ),
-    output_schema=_output(
+    output=_output(
         _HIT | _CODE_HIT | _COMMIT,
-        suggestions=objects({"path": TEXT, "reason": TEXT}),
-        where=TEXT,
+        suggestions=[{"path": str, "reason": str}],
+        where=str,
     ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
     handler=_search_code,
     instead={"query": "similar_to"},
 )
@@ -241,9 +217,7 @@ SEARCH_DOCS = Tool(
             **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
         }
     ),
-    output_schema=_output(_HIT),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output=_output(_HIT),
     handler=_search_docs,
     instead={"query": "similar_to"},
 )
@@ -264,8 +238,6 @@ SEARCH_BY_PATH = Tool(
         },
         required=("pattern",),
     ),
-    output_schema=gives({"matches": TEXTS, "totalMatches": COUNT}),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={"matches": [str], "totalMatches": int},
     handler=_search_by_path,
 )

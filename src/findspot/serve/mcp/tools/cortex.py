@@ -25,7 +25,7 @@ from findspot.core.errors import (
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
 from findspot.search.token_budget import MIN_TOKENS
-from findspot.serve.arguments import CHUNKS, Schema, choice, text
+from findspot.serve.arguments import CHUNKS, choice, text
 from findspot.serve.chunk_answers import (
     MAX_CONTEXT_TOKENS,
     FoundContext,
@@ -36,23 +36,7 @@ from findspot.serve.chunk_answers import (
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
-from findspot.serve.mcp.tool import (
-    COUNT,
-    NUMBER,
-    READ_ONLY,
-    SEARCH_ICON,
-    TEXT,
-    TEXTS,
-    Answer,
-    Arguments,
-    Tool,
-    fields,
-    gives,
-    objects,
-    record,
-    sent_schema,
-    takes,
-)
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, sent_schema, takes
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT
@@ -66,7 +50,7 @@ if TYPE_CHECKING:
 
 _log = get_logger("mcp")
 
-_ARGUMENTS: dict[str, Schema] = {
+_ARGUMENTS: dict[str, Any] = {
     "query": text("What to search for, in plain words"),
     **CHUNKS,
     "format": choice(
@@ -76,13 +60,11 @@ _ARGUMENTS: dict[str, Schema] = {
     ),
 }
 
-_CHUNK = record(
-    {
-        **fields(TEXT, "id", "chunk_type", "title", "text", "created_at", "updated_at"),
-        "tags": TEXTS,
-        "metadata": {"type": "object", "additionalProperties": True},
-    }
-)
+_CHUNK = {
+    **fields(str, "id", "chunk_type", "title", "text", "created_at", "updated_at"),
+    "tags": [str],
+    "metadata": dict,
+}
 
 
 async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
@@ -194,15 +176,11 @@ CORTEX_SEARCH = _CortexTool(
     ),
     search_hint="search chunks of code and documentation by type and tag",
     input_schema=takes(_ARGUMENTS, required=("query",)),
-    output_schema=gives(
-        {
-            "results": objects({"chunk": _CHUNK, "combined_score": NUMBER}),
-            "total": COUNT,
-            "stats": {"type": "object", "additionalProperties": True},
-        }
-    ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={
+        "results": [{"chunk": _CHUNK, "combined_score": float}],
+        "total": int,
+        "stats": dict,
+    },
     handler=_cortex_search,
     toolset="cortex",
     failure=_failed,

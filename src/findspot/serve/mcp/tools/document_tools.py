@@ -7,33 +7,14 @@ from typing import Any
 from findspot.core.errors import FindspotError
 from findspot.documents import Document
 from findspot.documents.document_record import BlankContentError
-from findspot.serve.arguments import Schema, argument, count
-from findspot.serve.mcp.tool import (
-    COUNT,
-    IDEMPOTENT,
-    INDEX_ICON,
-    NUMBER,
-    READ_ONLY,
-    SEARCH_ICON,
-    TEXT,
-    TEXTS,
-    Answer,
-    Arguments,
-    Tool,
-    fields,
-    gives,
-    objects,
-    record,
-    status_of,
-    takes,
-)
+from findspot.serve.arguments import argument, count
+from findspot.serve.mcp.tool import IDEMPOTENT, INDEX_ICON, Answer, Arguments, Tool, fields, status_of, takes
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.shapes import added_document_object, created_index_object, document_results_object, warned
 
 MAX_RESULTS = 1_000
 
 _INDEX_NAME = argument("string", "Name of the index", default="default")
-_FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 
 
 async def _search_index(call: Call, arguments: Arguments) -> Answer:
@@ -90,17 +71,11 @@ SEARCH_INDEX = Tool(
         },
         required=("query",),
     ),
-    output_schema=gives(
-        {
-            "results": objects(
-                {"doc_id": TEXT, "score": NUMBER, "highlights": TEXTS, "metadata": _FREE_OBJECT}
-            ),
-            "total_matches": COUNT,
-            "query_parsed": record(fields(TEXTS, "terms", "must", "must_not", "phrases")),
-        }
-    ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={
+        "results": [{"doc_id": str, "score": float, "highlights": [str], "metadata": dict}],
+        "total_matches": int,
+        "query_parsed": fields([str], "terms", "must", "must_not", "phrases"),
+    },
     handler=_search_index,
     toolset="documents",
     clamped=frozenset({"k"}),
@@ -121,7 +96,7 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
         },
         required=("doc_id", "content"),
     ),
-    output_schema=gives({"status": status_of("indexed", "re-indexed"), "doc_id": TEXT, "token_count": COUNT}),
+    output={"status": status_of("indexed", "re-indexed"), "doc_id": str, "token_count": int},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
     handler=_add_document,
@@ -158,7 +133,7 @@ SEARCH_CREATE_INDEX = Tool(
         },
         required=("index_name",),
     ),
-    output_schema=gives({"status": status_of("created"), "index_name": TEXT, "backend": TEXT}),
+    output={"status": status_of("created"), "index_name": str, "backend": str},
     annotations=IDEMPOTENT | {"idempotentHint": False},
     icon=INDEX_ICON,
     handler=_create_index,

@@ -6,7 +6,7 @@ from typing import Any
 
 from findspot.core.model import IndexReport
 from findspot.dependencies.project_dependencies import list_dependencies, summary
-from findspot.serve.arguments import CONFIRM, PROJECT, Schema, flag, text
+from findspot.serve.arguments import CONFIRM, PROJECT, flag, text
 from findspot.serve.mcp.target import (
     Target,
     agree,
@@ -17,26 +17,18 @@ from findspot.serve.mcp.target import (
     index,
 )
 from findspot.serve.mcp.tool import (
-    COUNT,
     COUNTS,
     DESTRUCTIVE,
-    FLAG,
     IDEMPOTENT,
     INDEX_ICON,
     QUESTION,
-    READ_ONLY,
     REMOVE_ICON,
     STATUS_ICON,
-    TEXT,
-    TEXTS,
     Answer,
     Arguments,
     TaskSupport,
     Tool,
     fields,
-    gives,
-    objects,
-    record,
     status_of,
     takes,
 )
@@ -54,11 +46,11 @@ from findspot.serve.shapes import (
 
 RAN = status_of("success", "cancelled", "confirmation_required")
 
-RUN_COUNTS: dict[str, Schema] = {
-    **fields(COUNT, "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped"),
-    **fields(COUNT, "chunksCreated", "totalFiles", "totalChunks"),
-    "errors": objects({"path": TEXT, "reason": TEXT}),
-    "duration": TEXT,
+RUN_COUNTS: dict[str, Any] = {
+    **fields(int, "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped"),
+    **fields(int, "chunksCreated", "totalFiles", "totalChunks"),
+    "errors": [{"path": str, "reason": str}],
+    "duration": str,
 }
 
 
@@ -107,7 +99,7 @@ CREATE_INDEX = Tool(
     description=("Create or update the search index of the current project. Asks the user first."),
     search_hint="create or update the search index of this project",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
-    output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
+    output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
     handler=_create_index,
@@ -128,7 +120,7 @@ INDEX_CODEBASE = Tool(
         },
         required=("path",),
     ),
-    output_schema=gives({"status": RAN, "path": TEXT, "forced": FLAG, **RUN_COUNTS, **QUESTION}),
+    output={"status": RAN, "path": str, "forced": bool, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
     handler=_index_codebase,
@@ -176,7 +168,7 @@ REINDEX_PROJECT = Tool(
     description="Rebuild the project's index from scratch. Asks the user first.",
     search_hint="rebuild a damaged or outdated search index",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
-    output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
+    output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=DESTRUCTIVE,
     icon=INDEX_ICON,
     handler=_reindex_project,
@@ -195,9 +187,7 @@ REINDEX_FILE = Tool(
         },
         required=("path",),
     ),
-    output_schema=gives(
-        {"status": status_of("success"), "path": TEXT, "chunksCreated": COUNT, "message": TEXT}
-    ),
+    output={"status": status_of("success"), "path": str, "chunksCreated": int, "message": str},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
     handler=_reindex_file,
@@ -209,13 +199,11 @@ DELETE_INDEX = Tool(
     description=("Delete the project's index; its files stay. Asks the user first."),
     search_hint="remove the search index of this project",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
-    output_schema=gives(
-        {
-            "status": status_of("success", "not_found", "cancelled", "confirmation_required"),
-            "projectPath": TEXT,
-            **QUESTION,
-        }
-    ),
+    output={
+        "status": status_of("success", "not_found", "cancelled", "confirmation_required"),
+        "projectPath": str,
+        **QUESTION,
+    },
     annotations=DESTRUCTIVE,
     icon=REMOVE_ICON,
     handler=_delete_index,
@@ -242,21 +230,18 @@ GET_INDEX_STATUS = Tool(
     description="Show whether the index is up to date, and files skipped while indexing.",
     search_hint="is this project indexed, index size, skipped files",
     input_schema=takes({"project": PROJECT}),
-    output_schema=gives(
-        {
-            "status": STATES,
-            **fields(TEXT, "projectPath", "repository", "commit", "indexPath", "lastUpdated", "storageSize"),
-            **fields(COUNT, "totalFiles", "totalChunks", "totalDocs", "totalDocChunks", "pendingChanges"),
-            **fields(FLAG, "watcherActive", "queryReady"),
-            "progress": record({"done": COUNT, "total": COUNT, "phase": TEXT}),
-            **fields(TEXT, "lastError", "model", "store", "strategy", "workspace"),
-            **fields(COUNTS, "languages", "skipped"),
-            "notes": TEXTS,
-            "dependencies": {"type": "object"},
-            "members": objects({"name": TEXT, "status": STATES, "projectPath": TEXT}),
-        }
-    ),
-    annotations=READ_ONLY,
+    output={
+        "status": STATES,
+        **fields(str, "projectPath", "repository", "commit", "indexPath", "lastUpdated", "storageSize"),
+        **fields(int, "totalFiles", "totalChunks", "totalDocs", "totalDocChunks", "pendingChanges"),
+        **fields(bool, "watcherActive", "queryReady"),
+        "progress": {"done": int, "total": int, "phase": str},
+        **fields(str, "lastError", "model", "store", "strategy", "workspace"),
+        **fields(COUNTS, "languages", "skipped"),
+        "notes": [str],
+        "dependencies": dict,
+        "members": [{"name": str, "status": STATES, "projectPath": str}],
+    },
     icon=STATUS_ICON,
     handler=_get_index_status,
 )
@@ -267,19 +252,16 @@ LIST_PROJECTS = Tool(
     description="List indexed projects with their size.",
     search_hint="which projects are indexed on this machine",
     input_schema=takes({}),
-    output_schema=gives(
-        {
-            "projects": objects(
-                {
-                    **fields(TEXT, "id", "path", "repository", "commit", "storageSize", "lastUpdated"),
-                    "status": STATES,
-                    **fields(COUNT, "totalFiles", "totalChunks"),
-                }
-            ),
-            "total": COUNT,
-        }
-    ),
-    annotations=READ_ONLY,
+    output={
+        "projects": [
+            {
+                **fields(str, "id", "path", "repository", "commit", "storageSize", "lastUpdated"),
+                "status": STATES,
+                **fields(int, "totalFiles", "totalChunks"),
+            }
+        ],
+        "total": int,
+    },
     icon=STATUS_ICON,
     handler=_list_projects,
 )

@@ -24,24 +24,7 @@ from findspot.serve.arguments import (
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
-from findspot.serve.mcp.tool import (
-    COUNT,
-    FLAG,
-    MADE_BY,
-    NUMBER,
-    READ_ONLY,
-    SEARCH_ICON,
-    TEXT,
-    TEXTS,
-    Answer,
-    Arguments,
-    TaskSupport,
-    Tool,
-    fields,
-    gives,
-    objects,
-    takes,
-)
+from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, TaskSupport, Tool, fields, takes
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
 from findspot.serve.search_answers import COMPACT
@@ -127,38 +110,30 @@ CODE_RESEARCH = Tool(
         },
     ),
     instead={"query": "relation"},
-    output_schema=gives(
-        {
-            **fields(TEXT, "query", "focus", "relation", "summary"),
-            "depth": COUNT,
-            "nodes": objects(
-                {
-                    **fields(TEXT, "id", "name", "kind", "path", "why"),
-                    **fields(COUNT, "startLine", "endLine", "hop"),
-                }
-            ),
-            "edges": objects(
-                {
-                    **fields(TEXT, "from", "to", "relation", "path", "text"),
-                    "line": COUNT,
-                    "confidence": NUMBER,
-                    "more": {"type": "object", "additionalProperties": TEXT},
-                }
-            ),
-            "possible": objects(
-                {**fields(TEXT, "path", "from", "reason", "text"), "line": COUNT, "confidence": NUMBER}
-            ),
-            "chains": {"type": "array", "items": TEXTS},
-            "passages": objects(
-                {**fields(TEXT, "path", "symbol", "text"), **fields(COUNT, "startLine", "endLine")}
-            ),
-            "citations": objects({"path": TEXT, "line": COUNT, "text": TEXT}),
-            **fields(TEXTS, "files", "relatedTopics", "unresolved"),
-            "madeBy": MADE_BY,
-        }
-    ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={
+        **fields(str, "query", "focus", "relation", "summary"),
+        "depth": int,
+        "nodes": [
+            {
+                **fields(str, "id", "name", "kind", "path", "why"),
+                **fields(int, "startLine", "endLine", "hop"),
+            }
+        ],
+        "edges": [
+            {
+                **fields(str, "from", "to", "relation", "path", "text"),
+                "line": int,
+                "confidence": float,
+                "more": dict,
+            }
+        ],
+        "possible": [{**fields(str, "path", "from", "reason", "text"), "line": int, "confidence": float}],
+        "chains": [[str]],
+        "passages": [{**fields(str, "path", "symbol", "text"), **fields(int, "startLine", "endLine")}],
+        "citations": [{"path": str, "line": int, "text": str}],
+        **fields([str], "files", "relatedTopics", "unresolved"),
+        "madeBy": MADE_BY,
+    },
     handler=_code_research,
     task_support=TaskSupport.OPTIONAL,
 )
@@ -201,22 +176,18 @@ CODE_CONTEXT = Tool(
             "project": PROJECT,
         },
     ),
-    output_schema=gives(
-        {
-            "signal": TEXT,
-            "summary": TEXT,
-            "nothingFits": FLAG,
-            "regions": objects(
-                {
-                    **fields(TEXT, "path", "symbol", "kind", "reason", "why", "text"),
-                    **fields(COUNT, "startLine", "endLine"),
-                }
-            ),
-            "leftOut": COUNT,
-        }
-    ),
-    annotations=READ_ONLY,
-    icon=SEARCH_ICON,
+    output={
+        "signal": str,
+        "summary": str,
+        "nothingFits": bool,
+        "regions": [
+            {
+                **fields(str, "path", "symbol", "kind", "reason", "why", "text"),
+                **fields(int, "startLine", "endLine"),
+            }
+        ],
+        "leftOut": int,
+    },
     handler=_code_context,
     task_support=TaskSupport.OPTIONAL,
 )
