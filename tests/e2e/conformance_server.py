@@ -24,7 +24,7 @@ from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
 from findspot.serve.mcp.resources import RESOURCE_NOT_FOUND
 from findspot.serve.mcp.sdk import Context
-from findspot.serve.mcp.tool import Answer, Arguments, Registry, TaskSupport, Tool, takes
+from findspot.serve.mcp.tool import Answer, Arguments, Registry, TaskSupport, Tool
 from findspot.serve.mcp.tool_call import Call
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -49,7 +49,7 @@ def tool(
 
     def offered(work: Work) -> Work:
         described = {key: {"description": key, **schema} for key, schema in arguments.items()}
-        offered = Tool(name, name, name, takes(described), work, output={})
+        offered = Tool(name, name, name, described, work, output={})
         TOOLS.append(replace(offered, task_support=task))
         return work
 
@@ -238,8 +238,22 @@ SCHEMA_2020_12: dict[str, Any] = {
     "else": {"required": ["email"]},
     "additionalProperties": False,
 }
-answering("json_schema_2020_12_tool", said("kept"))
-TOOLS[-1] = replace(TOOLS[-1], input_schema=SCHEMA_2020_12)
+
+
+class WholeSchemaTool(Tool):
+    """A tool whose schema is more than its arguments."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        return SCHEMA_2020_12
+
+
+async def kept(_call: Call, _arguments: Arguments) -> Answer:
+    return said("kept")
+
+
+schema_tool = "json_schema_2020_12_tool"
+TOOLS.append(WholeSchemaTool(schema_tool, schema_tool, schema_tool, {}, kept, output={}))
 
 
 @tool("greet", name=TEXT)

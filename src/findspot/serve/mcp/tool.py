@@ -40,12 +40,6 @@ IDEMPOTENT = READ_ONLY | {"readOnlyHint": False}
 DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
 
 
-def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """Return an input schema."""
-    schema = {"type": "object", "properties": properties}
-    return schema | {"required": list(required)} if required else schema
-
-
 def undescribed(schema: Schema) -> Schema:
     """Return an argument whose description another tool already sends."""
     meaning = schema.get("$comment", schema.get("description"))
@@ -276,8 +270,9 @@ class Tool:
     name: str
     title: str
     description: str
-    input_schema: Schema
+    arguments: dict[str, Schema]
     handler: Handler
+    required: tuple[str, ...] = ()
     output: dict[str, Any] | None = None
     """The shape of its values; None for a tool whose structured content is another server's."""
     annotations: dict[str, bool] = field(default_factory=lambda: READ_ONLY)
@@ -298,6 +293,11 @@ class Tool:
     task_support: TaskSupport = TaskSupport.FORBIDDEN
     asks_midway: bool = False
     """Whether questions come up when the work cannot be begun again, as that of another server."""
+
+    @property
+    def input_schema(self) -> Schema:
+        schema: Schema = {"type": "object", "properties": self.arguments}
+        return schema | {"required": list(self.required)} if self.required else schema
 
     @property
     def output_schema(self) -> Schema | None:

@@ -14,7 +14,7 @@ from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.other_servers import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import Answer, Arguments, Tool, takes, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure
 
@@ -115,26 +115,24 @@ CALL_TOOL = Tool(
     title="Run an MCP tool",
     description="Run a tool that search_tools found, with the arguments that get_tool shows.",
     search_hint="run a tool of another MCP server",
-    input_schema=takes(
-        {
-            "name": text(
-                "The tool's name as search_tools gives it: server__tool. Or the address of a page that an "
-                "earlier answer named",
-                "server__tool",
-            ),
-            "arguments": argument("object", "What the tool's inputSchema asks for"),
-            "timeout": argument(
-                "number",
-                "Seconds to wait for the answer, and again after each report of progress",
-                "Seconds",
-                minimum=1,
-                maximum=600,
-                default=60,
-            ),
-            "confirm": undescribed(CONFIRM),
-        },
-        required=("name",),
-    ),
+    arguments={
+        "name": text(
+            "The tool's name as search_tools gives it: server__tool. Or the address of a page that an "
+            "earlier answer named",
+            "server__tool",
+        ),
+        "arguments": argument("object", "What the tool's inputSchema asks for"),
+        "timeout": argument(
+            "number",
+            "Seconds to wait for the answer, and again after each report of progress",
+            "Seconds",
+            minimum=1,
+            maximum=600,
+            default=60,
+        ),
+        "confirm": undescribed(CONFIRM),
+    },
+    required=("name",),
     output=None,
     annotations={
         "readOnlyHint": False,

@@ -9,7 +9,7 @@ from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, T
 from findspot.core.errors import FindspotError
 from findspot.serve.arguments import TOOLS, text
 from findspot.serve.mcp.other_servers import opened_catalogue
-from findspot.serve.mcp.tool import STATUS_ICON, Answer, Arguments, Tool, fields, takes
+from findspot.serve.mcp.tool import STATUS_ICON, Answer, Arguments, Tool, fields
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
@@ -57,10 +57,8 @@ SEARCH_TOOLS = Tool(
     title="Search MCP tools",
     description="Find a tool of another MCP server that does something, instead of listing them all.",
     search_hint="find tools of other MCP servers",
-    input_schema=takes(
-        {"query": text("What the tool should do, or a pattern in mode 'regex'"), **TOOLS},
-        required=("query",),
-    ),
+    arguments={"query": text("What the tool should do, or a pattern in mode 'regex'"), **TOOLS},
+    required=("query",),
     output={
         "tools": [
             {
@@ -84,10 +82,8 @@ GET_TOOL = Tool(
     title="Show an MCP tool",
     description="Show the input schema of a result of search_tools, and whether it can be called.",
     search_hint="schema of a tool of another MCP server",
-    input_schema=takes(
-        {"name": text("The tool's name as search_tools gives it: server__tool", "server__tool")},
-        required=("name",),
-    ),
+    arguments={"name": text("The tool's name as search_tools gives it: server__tool", "server__tool")},
+    required=("name",),
     output={
         "tool": {
             **fields(str, "name", "title", "description"),

@@ -14,7 +14,7 @@ from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, c
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
-from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Link, Tool, fields, takes, undescribed
+from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Link, Tool, fields, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
@@ -178,18 +178,16 @@ SEARCH_CODE = Tool(
         "full files when looking for specific functions, patterns, or implementations."
     ),
     always_loaded=True,
-    input_schema=takes(
-        {
-            "query": text(
-                "A question, a name, an error, or an issue as it is; required without similar_to",
-                "Question, concept or identifier",
-            ),
-            "path": PATH,
-            **SEARCH,
-            "where": _WHERE,
-            **CODE_ONLY,
-        }
-    ),
+    arguments={
+        "query": text(
+            "A question, a name, an error, or an issue as it is; required without similar_to",
+            "Question, concept or identifier",
+        ),
+        "path": PATH,
+        **SEARCH,
+        "where": _WHERE,
+        **CODE_ONLY,
+    },
     output=_output(
         _HIT | _CODE_HIT | _COMMIT,
         suggestions=[{"path": str, "reason": str}],
@@ -211,12 +209,10 @@ SEARCH_DOCS = Tool(
         "usage."
     ),
     search_hint="search documentation, README, guides, manual",
-    input_schema=takes(
-        {
-            "query": text("The question or topic to search for; required without similar_to"),
-            **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
-        }
-    ),
+    arguments={
+        "query": text("The question or topic to search for; required without similar_to"),
+        **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
+    },
     output=_output(_HIT),
     handler=_search_docs,
     instead={"query": "similar_to"},
@@ -227,17 +223,15 @@ SEARCH_BY_PATH = Tool(
     title="Find files by path",
     description="Find files by name or path with a glob, instead of find or ls; indexed files only.",
     search_hint="find files by name, glob, path pattern",
-    input_schema=takes(
-        {
-            "pattern": text(
-                "Glob pattern to match, such as '**/auth*.ts' or 'src/**/*.md'", "Such as '**/auth*.ts'"
-            ),
-            "limit": count("Maximum number of results", 1, 100, default=20),
-            "offset": SEARCH["offset"],
-            "project": PROJECT,
-        },
-        required=("pattern",),
-    ),
+    arguments={
+        "pattern": text(
+            "Glob pattern to match, such as '**/auth*.ts' or 'src/**/*.md'", "Such as '**/auth*.ts'"
+        ),
+        "limit": count("Maximum number of results", 1, 100, default=20),
+        "offset": SEARCH["offset"],
+        "project": PROJECT,
+    },
+    required=("pattern",),
     output={"matches": [str], "totalMatches": int},
     handler=_search_by_path,
 )

@@ -36,7 +36,7 @@ from findspot.serve.chunk_answers import (
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
-from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, sent_schema, takes
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, sent_schema
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT
@@ -175,7 +175,8 @@ CORTEX_SEARCH = _CortexTool(
         "Search for relevant context in the project codebase and documentation, filtered by kind and tag."
     ),
     search_hint="search chunks of code and documentation by type and tag",
-    input_schema=takes(_ARGUMENTS, required=("query",)),
+    arguments=_ARGUMENTS,
+    required=("query",),
     output={
         "results": [{"chunk": _CHUNK, "combined_score": float}],
         "total": int,

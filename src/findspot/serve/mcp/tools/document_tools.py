@@ -8,7 +8,7 @@ from findspot.core.errors import FindspotError
 from findspot.documents import Document
 from findspot.documents.document_record import BlankContentError
 from findspot.serve.arguments import argument, count
-from findspot.serve.mcp.tool import IDEMPOTENT, INDEX_ICON, Answer, Arguments, Tool, fields, status_of, takes
+from findspot.serve.mcp.tool import IDEMPOTENT, INDEX_ICON, Answer, Arguments, Tool, fields, status_of
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.shapes import added_document_object, created_index_object, document_results_object, warned
 
@@ -58,19 +58,16 @@ SEARCH_INDEX = Tool(
     title="Search a named index",
     description=("Search the documents stored in a named full-text index; returns scores and highlights."),
     search_hint="full-text search in stored documents and notes",
-    input_schema=takes(
-        {
-            "query": argument(
-                "string",
-                "Search query: plain terms, +term (must include), -term (must exclude), "
-                '"phrase" (exact match)',
-                'Words, +must, -not, "phrase"',
-            ),
-            "k": count("Maximum number of results", 1, MAX_RESULTS, default=10),
-            "index_name": _INDEX_NAME,
-        },
-        required=("query",),
-    ),
+    arguments={
+        "query": argument(
+            "string",
+            'Search query: plain terms, +term (must include), -term (must exclude), "phrase" (exact match)',
+            'Words, +must, -not, "phrase"',
+        ),
+        "k": count("Maximum number of results", 1, MAX_RESULTS, default=10),
+        "index_name": _INDEX_NAME,
+    },
+    required=("query",),
     output={
         "results": [{"doc_id": str, "score": float, "highlights": [str], "metadata": dict}],
         "total_matches": int,
@@ -87,15 +84,13 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     title="Add a document",
     description="Store a document or note in a named full-text index, or replace it.",
     search_hint="store a document or note for full-text search",
-    input_schema=takes(
-        {
-            "doc_id": argument("string", "Identifier of the document"),
-            "content": argument("string", "Text to index"),
-            "metadata": argument("object", "Any values; search_index returns them unchanged"),
-            "index_name": _INDEX_NAME,
-        },
-        required=("doc_id", "content"),
-    ),
+    arguments={
+        "doc_id": argument("string", "Identifier of the document"),
+        "content": argument("string", "Text to index"),
+        "metadata": argument("object", "Any values; search_index returns them unchanged"),
+        "index_name": _INDEX_NAME,
+    },
+    required=("doc_id", "content"),
     output={"status": status_of("indexed", "re-indexed"), "doc_id": str, "token_count": int},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
@@ -109,30 +104,28 @@ SEARCH_CREATE_INDEX = Tool(
     title="Create a named index",
     description="Create a named full-text index for documents, in memory or on disk.",
     search_hint="create a full-text index for documents",
-    input_schema=takes(
-        {
-            "index_name": argument(
-                "string",
-                "Name of the new index: letters, digits, hyphens, underscores",
-                "Letters, digits, - and _",
-            ),
-            "backend": argument(
-                "string",
-                "Where the index is: 'memory', or 'disk', which survives a restart",
-                "Or 'disk', which survives a restart",
-                default="memory",
-            ),
-            "tokenizer_config": {
-                "type": "object",
-                "properties": {
-                    "lowercase": {"type": "boolean", "default": True},
-                    "min_length": {"type": "integer", "minimum": 1, "default": 2},
-                },
-                "$comment": "Whether words are lower-cased, and the shortest that counts",
+    arguments={
+        "index_name": argument(
+            "string",
+            "Name of the new index: letters, digits, hyphens, underscores",
+            "Letters, digits, - and _",
+        ),
+        "backend": argument(
+            "string",
+            "Where the index is: 'memory', or 'disk', which survives a restart",
+            "Or 'disk', which survives a restart",
+            default="memory",
+        ),
+        "tokenizer_config": {
+            "type": "object",
+            "properties": {
+                "lowercase": {"type": "boolean", "default": True},
+                "min_length": {"type": "integer", "minimum": 1, "default": 2},
             },
+            "$comment": "Whether words are lower-cased, and the shortest that counts",
         },
-        required=("index_name",),
-    ),
+    },
+    required=("index_name",),
     output={"status": status_of("created"), "index_name": str, "backend": str},
     annotations=IDEMPOTENT | {"idempotentHint": False},
     icon=INDEX_ICON,

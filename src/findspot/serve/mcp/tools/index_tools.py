@@ -30,7 +30,6 @@ from findspot.serve.mcp.tool import (
     Tool,
     fields,
     status_of,
-    takes,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import delete_question, enclosing_note, overlap_note, rebuild_question
@@ -98,7 +97,7 @@ CREATE_INDEX = Tool(
     title="Create index",
     description=("Create or update the search index of the current project. Asks the user first."),
     search_hint="create or update the search index of this project",
-    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    arguments={"project": PROJECT, "confirm": CONFIRM},
     output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
@@ -112,14 +111,12 @@ INDEX_CODEBASE = Tool(
         "Index a folder or repository, or update its index. Outside the client's folders the user must agree."
     ),
     search_hint="index a folder or repository for code search",
-    input_schema=takes(
-        {
-            "path": {"type": "string", "minLength": 1, "description": "Absolute path"},
-            "force": flag("Read unchanged files again"),
-            "confirm": CONFIRM,
-        },
-        required=("path",),
-    ),
+    arguments={
+        "path": {"type": "string", "minLength": 1, "description": "Absolute path"},
+        "force": flag("Read unchanged files again"),
+        "confirm": CONFIRM,
+    },
+    required=("path",),
     output={"status": RAN, "path": str, "forced": bool, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
@@ -167,7 +164,7 @@ REINDEX_PROJECT = Tool(
     title="Rebuild the index",
     description="Rebuild the project's index from scratch. Asks the user first.",
     search_hint="rebuild a damaged or outdated search index",
-    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    arguments={"project": PROJECT, "confirm": CONFIRM},
     output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=DESTRUCTIVE,
     icon=INDEX_ICON,
@@ -180,13 +177,11 @@ REINDEX_FILE = Tool(
     title="Re-index a file",
     description="Update the index of one file that changed.",
     search_hint="update the search index after editing one file",
-    input_schema=takes(
-        {
-            "path": text("Relative path of the file, such as 'src/auth/login.ts'"),
-            "project": PROJECT,
-        },
-        required=("path",),
-    ),
+    arguments={
+        "path": text("Relative path of the file, such as 'src/auth/login.ts'"),
+        "project": PROJECT,
+    },
+    required=("path",),
     output={"status": status_of("success"), "path": str, "chunksCreated": int, "message": str},
     annotations=IDEMPOTENT,
     icon=INDEX_ICON,
@@ -198,7 +193,7 @@ DELETE_INDEX = Tool(
     title="Delete the index",
     description=("Delete the project's index; its files stay. Asks the user first."),
     search_hint="remove the search index of this project",
-    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    arguments={"project": PROJECT, "confirm": CONFIRM},
     output={
         "status": status_of("success", "not_found", "cancelled", "confirmation_required"),
         "projectPath": str,
@@ -229,7 +224,7 @@ GET_INDEX_STATUS = Tool(
     title="Index status",
     description="Show whether the index is up to date, and files skipped while indexing.",
     search_hint="is this project indexed, index size, skipped files",
-    input_schema=takes({"project": PROJECT}),
+    arguments={"project": PROJECT},
     output={
         "status": STATES,
         **fields(str, "projectPath", "repository", "commit", "indexPath", "lastUpdated", "storageSize"),
@@ -251,7 +246,7 @@ LIST_PROJECTS = Tool(
     title="List indexed projects",
     description="List indexed projects with their size.",
     search_hint="which projects are indexed on this machine",
-    input_schema=takes({}),
+    arguments={},
     output={
         "projects": [
             {

@@ -24,7 +24,7 @@ from findspot.serve.arguments import (
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
-from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, TaskSupport, Tool, fields, takes
+from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, TaskSupport, Tool, fields
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
 from findspot.serve.search_answers import COMPACT
@@ -94,21 +94,19 @@ CODE_RESEARCH = Tool(
         "`how does A reach B`, `what imports PATH`, or a question in plain words."
     ),
     search_hint="callers, implementations, importers, impact, tests, architecture",
-    input_schema=takes(
-        {
-            "query": text("A question, such as `what calls NAME`. Not needed with `relation` and `symbol`"),
-            "relation": choice(_RELATIONS, "What to find for `symbol`"),
-            **RESEARCH,
-            **FOLLOWED,
-            "since": SINCE,
-            "path": PATH,
-            "depth": DEPTH,
-            "format": choice(
-                [COMPACT, _JSON],
-                "Format of the text: a report (default), or the full structured answer as JSON",
-            ),
-        },
-    ),
+    arguments={
+        "query": text("A question, such as `what calls NAME`. Not needed with `relation` and `symbol`"),
+        "relation": choice(_RELATIONS, "What to find for `symbol`"),
+        **RESEARCH,
+        **FOLLOWED,
+        "since": SINCE,
+        "path": PATH,
+        "depth": DEPTH,
+        "format": choice(
+            [COMPACT, _JSON],
+            "Format of the text: a report (default), or the full structured answer as JSON",
+        ),
+    },
     instead={"query": "relation"},
     output={
         **fields(str, "query", "focus", "relation", "summary"),
@@ -164,18 +162,16 @@ CODE_CONTEXT = Tool(
     description=_ABOUT_CONTEXT,
     enhanced_description=f"{_ABOUT_CONTEXT}. **TIP:** `diff: worktree` is for your uncommitted changes.",
     always_loaded=True,
-    input_schema=takes(
-        {
-            "signal": text("An issue, an intent, a review comment, a stack trace or the output of tests"),
-            "diff": text(
-                f"A unified diff, `{WORKTREE}` for the uncommitted changes, or a revision", "Or worktree"
-            ),
-            "path": text("A file that the task is about"),
-            "line": count("A line of that file", 1),
-            "max_tokens": CONTEXT_TOKENS,
-            "project": PROJECT,
-        },
-    ),
+    arguments={
+        "signal": text("An issue, an intent, a review comment, a stack trace or the output of tests"),
+        "diff": text(
+            f"A unified diff, `{WORKTREE}` for the uncommitted changes, or a revision", "Or worktree"
+        ),
+        "path": text("A file that the task is about"),
+        "line": count("A line of that file", 1),
+        "max_tokens": CONTEXT_TOKENS,
+        "project": PROJECT,
+    },
     output={
         "signal": str,
         "summary": str,
