@@ -5,15 +5,13 @@ Imports the MCP SDK, which does the protocol: import this module only where a re
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import re
 import secrets
-import socketserver
-import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -48,6 +46,7 @@ _MAX_BYTES = 1 << 20
 _PATIENCE_S = 30.0
 """For one answer of an authorization server."""
 
+_BROWSER_S = 10.0
 _SHOWN_CHARS = 300
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -222,7 +221,7 @@ async def log_in(spec: ServerSpec, logins: Logins, show: Callable[[str], None]) 
     if not _is_safe(url, url):
         raise LoginError("A login needs a server with an https address.")
     earlier = logins.read(url)
-    with _listening(spec.oauth.get("callbackPort", "0")) as redirect:
+    async with _listening(spec.oauth.get("callbackPort", "0")) as redirect:
         flow = _LoginFlow(spec, redirect, show, earlier.wanted_scope if earlier else "")
         try:
             await flow.run()
@@ -353,68 +352,59 @@ def _require_safe(address: str, server: str) -> None:
         raise LoginError(f"The server sends logins to {shown}, which is not safe."[:_SHOWN_CHARS])
 
 
-class _Redirect(socketserver.ThreadingTCPServer):
+class _Redirect:
     """The address on this machine to which a browser returns after a login."""
 
-    daemon_threads = True
-
-    def __init__(self, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Callback)
-        self.address = f"http://127.0.0.1:{self.server_address[1]}/callback"
+    def __init__(self) -> None:
+        self.address = ""
         self.state = ""
-        self.done = threading.Event()
-        self._given: dict[str, str] = {}
+        self._given: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
     async def wait(self) -> AuthorizationCodeResult:
         """Wait until the browser returns with the state of this login."""
-        await anyio.to_thread.run_sync(self.done.wait, abandon_on_cancel=True)
-        if "code" not in self._given:
-            reason = self._given.get("error", "no reason given")
+        given = await self._given
+        if "code" not in given:
+            reason = given.get("error", "no reason given")
             shown = reason if re.fullmatch(r"[\w.-]{1,60}", reason) else "no reason given"
             raise LoginError(f"The authorization server refused the login: {shown}.")
-        return AuthorizationCodeResult(**self._given)
+        return AuthorizationCodeResult(**given)
 
-    def take(self, path: str) -> tuple[int, str]:
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request; nothing is logged, since an address holds a code."""
+        with contextlib.suppress(OSError, TimeoutError, ValueError, IndexError):
+            async with asyncio.timeout(_BROWSER_S):
+                status, text = self._take((await reader.readline()).decode("ascii").split()[1])
+                while (await reader.readline()).strip():
+                    """The headers say nothing that matters, but are read before the connection is closed."""
+            page = f"<!doctype html><title>Findspot</title><p>{text}"
+            head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close"
+            writer.write(f"{head}\r\n\r\n{page}".encode())
+        writer.close()
+
+    def _take(self, path: str) -> tuple[str, str]:
         """Return the answer to a request; one without the state of this login has no effect."""
         target = urlsplit(path)
         if target.path != "/callback":
-            return 404, "There is nothing here."
+            return "404 Not Found", "There is nothing here."
         given = {name: values[-1] for name, values in parse_qs(target.query).items()}
         if not self.state or not secrets.compare_digest(given.get("state", "").encode(), self.state.encode()):
-            return 400, "This is not the login that Findspot waits for."
-        self._given = {name: given[name] for name in ("code", "state", "iss", "error") if name in given}
-        self.done.set()
+            return "400 Bad Request", "This is not the login that Findspot waits for."
+        if not self._given.done():
+            known = ("code", "state", "iss", "error")
+            self._given.set_result({name: given[name] for name in known if name in given})
         if "code" in given:
-            return 200, "Findspot has the answer. You can close this window."
-        return 200, "The login was refused. You can close this window."
+            return "200 OK", "Findspot has the answer. You can close this window."
+        return "200 OK", "The login was refused. You can close this window."
 
 
-class _Callback(BaseHTTPRequestHandler):
-    server: _Redirect
-    timeout = 10
-
-    def do_GET(self) -> None:
-        status, text = self.server.take(self.path)
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(f"<!doctype html><title>Findspot</title><p>{text}".encode())
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing: an address holds a code."""
-
-
-@contextlib.contextmanager
-def _listening(port: str) -> Iterator[_Redirect]:
+@contextlib.asynccontextmanager
+async def _listening(port: str) -> AsyncIterator[_Redirect]:
     """Listen on a port; on one that is free if it is 0."""
+    redirect = _Redirect()
     try:
-        redirect = _Redirect(int(port))
+        server = await asyncio.start_server(redirect.answer, "127.0.0.1", int(port))
     except (OSError, OverflowError, ValueError) as error:
         raise LoginError(f"The callbackPort {port} of the entry cannot be used.") from error
-    with redirect:
-        threading.Thread(target=redirect.serve_forever, args=(0.05,), name="login", daemon=True).start()
-        try:
-            yield redirect
-        finally:
-            redirect.done.set()
-            redirect.shutdown()
+    async with server:
+        redirect.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/callback"
+        yield redirect
