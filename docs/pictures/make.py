@@ -83,13 +83,8 @@ def followed(browser: Browser, address: str) -> Page:
 
 
 def mapped(browser: Browser, address: str) -> Page:
-    window = opened(browser, address, "dark", "project")
-    window.click("[data-path='src']")
-    window.wait_for_selector("[data-path='src/findspot/search']")
-    window.wait_for_selector(".links h3")
-    window.evaluate("document.querySelector('main').scrollTop = 1e6")
-    window.hover("[data-path='src/findspot/search']")
-    window.wait_for_selector(".cell.chosen")
+    window = opened(browser, address, "dark", "map")
+    window.wait_for_selector(".legend")
     return window
 
 

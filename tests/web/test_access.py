@@ -126,10 +126,8 @@ def with_skips(window: Page) -> None:
 
 
 def with_relations(window: Page) -> None:
-    window.locator("[data-path='src']").press("Enter")
-    cart = window.locator("[data-path='src/shop/cart.py']")
-    expect(window.locator(".links h3")).to_be_visible()
-    cart.focus()
+    expect(window.locator(".legend")).to_be_visible()
+    window.locator("[data-path='src/shop/cart.py']").focus()
     expect(window.locator(".cell.imported")).to_be_visible()
 
 
@@ -164,7 +162,8 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "projects": ("projects", ready(".rows li")),
     "project": ("project", with_skips),
     "question": ("project", with_a_question),
-    "relations": ("project", with_relations),
+    "map": ("map", ready(".legend")),
+    "imports": ("map", with_relations),
     "dependencies": ("dependencies", with_a_package),
     "activity": ("activity", ready(".asked-item")),
     "all projects": ("search?project=all", ready(".state")),
@@ -205,7 +204,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "projects", "dependencies", "activity", "tools", "servers"):
+        for section in ("search", "map", "projects", "dependencies", "activity", "tools", "servers"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

@@ -409,9 +409,9 @@ class TestStates:
             window.keyboard.press("Enter")
             expect(window.get_by_role("dialog")).to_contain_text("tulip")
             window.keyboard.press("Escape")
-            for width in (721, 768, 900):  # a long name leaves the buttons beside it alone
+            for width in (721, 768, 1001, 1024):  # a long name leaves the buttons beside it alone
                 window.set_viewport_size({"width": width, "height": 1024})
-                ends = window.locator(".top-end > *, .sections")
+                ends = window.locator(".top-end > *, .sections" if width > 1000 else ".top-end > *")
                 boxes = sorted((box["x"], box["x"] + box["width"]) for box in map(box_of, ends.all()))
                 assert all(before[1] <= after[0] for before, after in pairwise(boxes)), (width, boxes)
                 chooser = box_of(window.locator("#project"))
@@ -529,16 +529,24 @@ class TestProject:
         expect(window.get_by_role("region", name="Files left out")).to_contain_text(".env")
 
     def test_the_map_shows_what_imports_what(self, visit: Visit, page: Served) -> None:
-        window = visit(f"{page.address}#/project")
-        window.locator("[data-path='src']").press("Enter")
-        cart = window.locator("[data-path='src/shop/cart.py']")
-        expect(cart).to_be_visible()
-        expect(window.locator(".links h3")).to_be_visible()
+        window = visit(f"{page.address}#/map")
+        cart, prices = (window.locator(f"[data-path='src/shop/{name}.py']") for name in ("cart", "prices"))
+        expect(cart).to_have_attribute("data-layer", "top")
+        expect(prices).to_have_attribute("data-layer", "base")
+        expect(window.locator(".legend dd")).to_have_text(["cart.py", "prices.py", re.compile("hostile.py")])
         cart.focus()
         expect(window.locator(".cell.imported")).to_have_attribute("data-path", "src/shop/prices.py")
         expect(window.locator(".links")).to_contain_text("prices.py")
         cart.press("Enter")
         expect(window.get_by_role("dialog")).to_contain_text("The cart of a customer")
+        window.keyboard.press("Escape")
+        window.get_by_role("button", name="shop", exact=True).first.press("Enter")
+        expect(window.locator("[data-path='tests']")).to_have_attribute("data-layer", "tests")
+        expect(window).to_have_url(re.compile("under=%2F"))
+        window.locator("[data-path='src']").press("Enter")
+        expect(prices).to_be_visible()
+        window.go_back()
+        expect(window.locator("[data-path='tests']")).to_be_visible()
 
     def test_a_result_is_followed_from_side_to_side(self, visit: Visit) -> None:
         window = visit(expect_errors=True)  # its lines are in no commit

@@ -309,6 +309,7 @@ def _part_object(part: Part) -> dict[str, Any]:
         "chunks": part.chunks,
         "code": part.code,
         "language": part.languages.most_common(1)[0][0],
+        "role": role_of(f"{part.path}/" if part.is_folder else part.path),
         "inside": [each for each in part.inside.most_common(MAX_INSIDE) if each[1]],
     }
 

@@ -5,6 +5,7 @@ import { get, onConnection } from "./api.js";
 import { ALL, WORKSPACE, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
 import { dependenciesPage } from "./dependencies.js";
 import { fill, h } from "./dom.js";
+import { mapPage } from "./map.js";
 import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
 import { searchPage } from "./search.js";
@@ -17,6 +18,7 @@ const PAGES = {
   search: searchPage,
   projects: projectsPage,
   project: projectPage,
+  map: mapPage,
   dependencies: dependenciesPage,
   activity: activityPage,
   tools: toolsPage,
@@ -26,11 +28,13 @@ const TITLES = {
   search: "Search",
   projects: "Projects",
   project: "Project",
+  map: "Map",
   dependencies: "Dependencies",
   activity: "Activity",
   tools: "Tools",
   servers: "Servers",
 };
+const OF_A_PROJECT = ["search", "map", "dependencies", "project"];
 const KEYS = [
   ["/", "Search"],
   ["↑ ↓", "Choose a result"],
@@ -40,7 +44,7 @@ const KEYS = [
   ["1 2 3 4 5", "Its code, callers, tests, impact, history"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s p d a t v", "Go to search, projects, dependencies, activity, tools, servers"],
+  ["g then s m d p a t v", "Go to search, map, dependencies, projects, activity, tools, servers"],
   ["?", "These keys"],
 ];
 
@@ -58,8 +62,7 @@ async function show() {
   document.title = `${TITLES[page]} – Findspot`;
   for (const link of document.querySelectorAll("[data-section]")) {
     const current =
-      link.dataset.section === page ||
-      (["project", "dependencies"].includes(page) && link.dataset.section === "projects");
+      link.dataset.section === page || (page === "project" && link.dataset.section === "projects");
     if (current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -78,9 +81,10 @@ async function show() {
 /** An address means the same tomorrow only if it says which project it is about. */
 function nameProject(page) {
   const chosen = desk.chosen;
-  if (!chosen) return;
-  if (page === "search" || page === "dependencies") readdress({ project: chosen.id });
-  else if (page === "project" && !route().rest[0]) {
+  if (!chosen || !OF_A_PROJECT.includes(page)) return;
+  if (!chosen.several) sessionStorage.setItem("findspot-project", chosen.id);
+  if (page !== "project") readdress({ project: chosen.id });
+  else if (!route().rest[0]) {
     history.replaceState(null, "", addressOf(`project/${chosen.id}`, Object.fromEntries(route().parameters)));
     noteDrawn();
   }
@@ -109,6 +113,10 @@ function showChooser() {
   );
   chooser.value = chosen ? chosen.id : "";
   chooser.disabled = !desk.projects.length;
+  for (const section of OF_A_PROJECT.slice(0, 3)) {
+    const meant = chosen && !(chosen.several && section !== "search") ? { project: chosen.id } : {};
+    document.querySelector(`[data-section="${section}"]`).setAttribute("href", addressOf(section, meant));
+  }
 }
 
 function choose() {
@@ -116,9 +124,8 @@ function choose() {
   const one = !desk.several(chooser.value);
   // The address has what is typed only once typing rests.
   const asked = page === "search" ? main.querySelector("[data-search]")?.value.trim() : parameters.get("q");
-  if (one) localStorage.setItem("findspot-project", chooser.value);
   if (page === "project" && one) go(`project/${encodeURIComponent(chooser.value)}`);
-  else if (page === "dependencies" && one) go(page, { project: chooser.value });
+  else if (["map", "dependencies"].includes(page) && one) go(page, { project: chooser.value });
   else go("search", { q: asked, corpus: parameters.get("corpus"), project: chooser.value });
 }
 
@@ -181,6 +188,7 @@ function onKey(event) {
   const gone = {
     s: "search",
     p: "projects",
+    m: "map",
     d: "dependencies",
     a: "activity",
     t: "tools",

@@ -6,6 +6,7 @@ const SECTIONS = new Set([
   "search",
   "projects",
   "project",
+  "map",
   "dependencies",
   "activity",
   "tools",
@@ -35,9 +36,9 @@ export const desk = {
   get chosen() {
     const { page, rest, parameters } = route();
     const id = (page === "project" && rest[0]) || parameters.get("project");
-    const several = page === "project" ? null : this.several(id);
-    if (several || id?.startsWith(WORKSPACE)) return several;
-    if (id && this.projects.length) return this.projects.find((project) => project.id === id) || null;
+    const several = this.several(id);
+    if (page === "search" && (several || id?.startsWith(WORKSPACE))) return several;
+    if (id && !several && this.projects.length) return this.projects.find((project) => project.id === id) || null;
     return (page === "search" && !this.here && this.several(WORKSPACE + this.start)) || this.usual;
   },
   /** Projects that are asked as one: all of them, or those of a workspace; null for any other id. */
@@ -48,17 +49,15 @@ export const desk = {
     return workspace ? together(id, members, workspace.path) : null;
   },
   get usual() {
-    const last = localStorage.getItem("findspot-project");
-    const by = (id) => this.projects.find((project) => project.id === id && project.queryReady);
-    return (
-      by(this.here) ||
-      by(last) ||
-      this.projects.find((project) => project.queryReady) ||
-      this.projects[0] ||
-      null
-    );
+    const ready = this.projects.filter((project) => project.queryReady);
+    const by = (id) => ready.find((project) => project.id === id);
+    return by(sessionStorage.getItem("findspot-project")) || by(this.here) || byLastUse(ready)[0] || this.projects[0] || null;
   },
 };
+
+/** Projects, the one used last first. */
+export const byLastUse = (projects) =>
+  [...projects].sort((one, other) => (other.lastUsed || "").localeCompare(one.lastUsed || ""));
 
 /** Several projects as one, for searching. */
 function together(id, projects, workspace = "") {
@@ -102,7 +101,7 @@ export function route(hash = location.hash) {
 }
 
 /** The order of parameters in an address: the same view has the same address, however somebody came to it. */
-const ORDER = ["project", "corpus", "q", "similar", "languages", "tests", "path", "mode", "result", "open", "line", "of", "tab"];
+const ORDER = ["project", "corpus", "q", "similar", "languages", "tests", "path", "mode", "under", "server", "result", "open", "line", "of", "tab"];
 
 export function addressOf(page, parameters = {}) {
   const given = Object.entries(parameters)

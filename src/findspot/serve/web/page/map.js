@@ -1,8 +1,10 @@
-// The module map: folders and files by size, and what imports what among them.
+// The map of a project: its folders and files by size, coloured by layer, and what imports what among them.
 
 import { get } from "./api.js";
+import { desk, nameOf, readdress, route } from "./desk.js";
 import { count, fill, h, visible } from "./dom.js";
-import { button, errorState, loadingState } from "./states.js";
+import { notIndexed } from "./indexing.js";
+import { errorState, loadingState } from "./states.js";
 import { treemap } from "./treemap.js";
 import { openFile } from "./viewer.js";
 
@@ -11,9 +13,21 @@ const SMALLEST = 0.004;
 const GROWTH = 1.12; // of the smallest part with each attempt to make all of them large enough
 const ATTEMPTS = 40;
 const TARGET_PX = 25; // what is smaller cannot be hit with a finger
-const MOST_LINKS = 12;
-const MANY_FILES = 2000;
+const MOST_LINKS = 10;
 const HEAD = 24;
+const NAMED_PX = 62; // eight characters
+const MOSTLY = 0.95; // of the program is in one folder: the map begins there
+
+/** From what imports others to what others import; the share of its imports that lead to a part decides. */
+const LAYERS = [
+  ["top", "Top", "imports others"],
+  ["upper", "Upper", ""],
+  ["middle", "Middle", ""],
+  ["lower", "Lower", ""],
+  ["base", "Base", "others import it"],
+];
+const APART = { test: ["tests", "Tests"], alone: ["alone", "No imports"] };
+const NO_CODE = /^(\.|licen[cs]e|copying|notice|authors)/i;
 
 const boxed = ({ x, y, width, height }) => ({
   left: `${100 * x}%`,
@@ -22,67 +36,92 @@ const boxed = ({ x, y, width, height }) => ({
   height: `${100 * height}%`,
 });
 const last = (path) => path.split("/").pop();
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** Draw the map into a panel; a part shows its imports when pointed at, and opens when clicked. */
-export function moduleMap(panel, project) {
+/** A part shows its imports when pointed at, and opens when clicked. */
+export function mapPage(main) {
+  const project = desk.chosen;
+  const lead = h("p", { class: "lead" });
+  const title = h("div", { class: "sheet-head" }, h("h1", {}, "Map"), lead);
+  if (!project?.queryReady) {
+    fill(main, h("div", { class: "sheet" }, title, notIndexed(project, desk)));
+    return null;
+  }
   const trail = h("nav", { class: "trail", "aria-label": "Folder" });
   const field = h("div", { class: "treemap", role: "group", "aria-label": "Parts of the project by size" });
   const links = h("div", { class: "links", "aria-live": "polite" });
   let shown = { at: "", parts: [] };
   let imports = null;
-  let counted = false;
   let first = 0; // the first part that is drawn; those before it were left for a look at the small ones
-  fill(
-    panel,
-    h(
-      "h2",
-      {},
-      "Module map",
-      h("small", {}, "sized by code, without data and fixtures; point at a part to see its imports, click to go inside"),
-    ),
-    trail,
-    h("div", { class: "map" }, field, links),
-  );
+  fill(lead, "Sized by code, coloured by layer. Point at a part to see its imports, choose it to go inside.");
+  fill(main, h("div", { class: "sheet wide" }, title, trail, h("div", { class: "map" }, field, links)));
 
-  async function open(under, byKey = false) {
-    fill(links, loadingState("…"));
-    try {
-      shown = await get(`projects/${project.id}/map`, { under });
-      imports = null;
-      first = 0;
-      draw();
-      if (byKey) field.querySelector("button")?.focus();
-      if (counted || shown.parts.reduce((sum, part) => sum + part.files, 0) <= MANY_FILES)
-        await countImports();
-      else
-        fill(
-          links,
-          h(
-            "p",
-            { class: "muted" },
-            "In a project of this size it takes some seconds to count what imports what.",
-          ),
-          button("Count imports", () => countImports().catch(tell)),
-        );
-    } catch (problem) {
-      tell(problem);
+  async function look(under) {
+    const answer = await get(`projects/${project.id}/map`, { under });
+    const code = answer.parts.some((part) => part.code);
+    answer.parts = answer.parts.filter((part) => !code || (part.code && !NO_CODE.test(last(part.path))));
+    return answer;
+  }
+
+  /** The folder that holds most of the program, since what is beside it says little about it. */
+  async function begin() {
+    let answer = await look("");
+    for (;;) {
+      const own = answer.parts.filter((part) => part.role === "source");
+      const [largest] = own;
+      if (!largest?.folder || largest.code < MOSTLY * sum(own.map((part) => part.code))) return answer;
+      answer = await look(largest.path);
     }
   }
 
+  async function open(under, { byKey = false, push = true } = {}) {
+    try {
+      shown = await (under === null ? begin() : look(under));
+    } catch (problem) {
+      if (problem.code !== "OFFLINE") fill(links, errorState(problem));
+      return;
+    }
+    imports = null;
+    first = 0;
+    if (push) readdress({ under: shown.at || "/" }, { push: true });
+    draw();
+    if (byKey) field.querySelector("button")?.focus();
+    await countImports();
+  }
+
   async function countImports() {
-    const at = shown.at;
+    const { at } = shown;
     fill(links, loadingState("Counting imports …"));
-    const answer = await get(`projects/${project.id}/imports`, { under: at });
+    const answer = await get(`projects/${project.id}/imports`, { under: at }).catch((problem) => problem);
     if (at !== shown.at) return;
-    imports = answer;
-    counted = true;
+    if (answer instanceof Error) {
+      if (answer.code !== "OFFLINE") fill(links, errorState(answer, countImports));
+      return;
+    }
+    imports = answer.links;
+    colour();
     const pointed = field.querySelector("[data-path]:hover, [data-path]:focus-visible");
     if (pointed) choose(pointed.dataset.path);
     else overview();
   }
 
-  function tell(problem) {
-    if (problem.code !== "OFFLINE") fill(links, errorState(problem));
+  /** The layer of each part by the imports between the parts of the program; tests are no layer of it. */
+  function layers() {
+    const program = new Set(shown.parts.filter((part) => part.role !== "test").map((part) => part.path));
+    const inside = imports.filter((link) => program.has(link.from) && program.has(link.to));
+    const times = (end, path) => sum(inside.filter((link) => link[end] === path).map((link) => link.count));
+    const layer = ({ path, role }) => {
+      if (role === "test") return APART.test;
+      const [to, from] = [times("to", path), times("from", path)];
+      return to + from ? LAYERS[Math.min(LAYERS.length - 1, Math.floor((LAYERS.length * to) / (to + from)))] : APART.alone;
+    };
+    return new Map(shown.parts.map((part) => [part.path, layer(part)]));
+  }
+
+  function colour() {
+    if (!imports) return;
+    const known = layers();
+    for (const one of field.querySelectorAll("[data-path]")) one.dataset.layer = known.get(one.dataset.path)[0];
   }
 
   /** The largest parts that are big enough to click; one cell groups the rest and links to them. */
@@ -92,7 +131,7 @@ export function moduleMap(panel, project) {
     const parts = shown.parts.slice(first);
     const byCode = shown.parts.some((part) => part.code);
     const sizes = parts.map((part) => (byCode ? part.code : part.chunks));
-    const total = sizes.reduce((sum, value) => sum + value, 0) || parts.length;
+    const total = sum(sizes) || parts.length;
     const fits = (spots) => spots.every((spot) => Math.min(spot.width * wide, spot.height * high) >= TARGET_PX);
     let number = 0;
     let places = [];
@@ -111,22 +150,20 @@ export function moduleMap(panel, project) {
           : others(parts.length - number, spot, first + number),
       ),
     );
+    colour();
     const names = shown.at ? shown.at.split("/") : [];
+    const step = (label, under, here) =>
+      h(
+        "button",
+        { type: "button", class: "small", "aria-current": here ? "true" : null, onclick: () => open(under, { byKey: true }) },
+        visible(label),
+      );
     fill(
       trail,
-      h("button", { type: "button", class: "small", onclick: () => open("") }, "All"),
+      step(nameOf(project.path), "", !names.length),
       names.map((name, index) => [
         h("span", { "aria-hidden": "true" }, "/"),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small",
-            "aria-current": index === names.length - 1 ? "true" : null,
-            onclick: () => open(names.slice(0, index + 1).join("/")),
-          },
-          visible(name),
-        ),
+        step(name, names.slice(0, index + 1).join("/"), index === names.length - 1),
       ]),
     );
   }
@@ -135,6 +172,7 @@ export function moduleMap(panel, project) {
     const show = () => {
       first = next;
       draw();
+      field.querySelector("button")?.focus();
     };
     const label = `${number} more`;
     return h(
@@ -145,7 +183,6 @@ export function moduleMap(panel, project) {
   }
 
   function cell(part, spot, size, box) {
-    const style = boxed(spot);
     const name = last(part.path) + (part.folder ? "/" : "");
     const about = ` ${size === 1 ? "chunk" : "chunks"} of code in ${count(part.files, "file")}, mostly ${part.language}`;
     const point = () => choose(part.path);
@@ -153,9 +190,9 @@ export function moduleMap(panel, project) {
       "button",
       {
         type: "button",
-        class: `cell ${part.folder ? "folder" : "single"}`,
+        class: "cell",
         "data-path": part.path,
-        style,
+        style: boxed(spot),
         title: `${name} ${size.toLocaleString("en")}${about}`,
         onpointerenter: point,
         onfocus: point,
@@ -182,32 +219,28 @@ export function moduleMap(panel, project) {
     const wide = box[0] * place.width;
     const high = box[1] * place.height - HEAD;
     if (part.inside.length < 2 || wide < 70 || high < 40) return null;
-    const rest = size - part.inside.reduce((sum, [, inside]) => sum + inside, 0);
-    const values = [...part.inside.map(([, inside]) => inside), ...(rest > 0 ? [rest] : [])];
+    const rest = size - sum(part.inside.map(([, inside]) => inside));
+    const inside = rest > 0 ? [...part.inside, ["more", rest]] : part.inside;
+    const spots = treemap(inside.map(([, value]) => value), wide, high);
     return h(
       "span",
       { class: "inner", "aria-hidden": "true" },
-      treemap(values, wide, high).map((spot, index) => {
-        const roomy = spot.width * wide > 46 && spot.height * high > 20;
-        const named = roomy && part.inside[index];
-        return h(
-          "span",
-          { class: named ? "named" : "", style: boxed(spot) },
-          named ? visible(part.inside[index][0]) : null,
-        );
+      spots.map((spot, index) => {
+        const named = spot.width * wide > NAMED_PX && spot.height * high > 20;
+        return h("span", { class: named ? "named" : "", style: boxed(spot) }, named ? visible(inside[index][0]) : null);
       }),
     );
   }
 
   function enter(part, byKey) {
-    if (part.folder) open(part.path, byKey);
+    if (part.folder) open(part.path, { byKey });
     else openFile(project.id, { path: part.path, startLine: 1, endLine: 1 });
   }
 
   function choose(path) {
     if (!imports) return;
-    const to = imports.links.filter((link) => link.from === path);
-    const from = imports.links.filter((link) => link.to === path);
+    const to = imports.filter((link) => link.from === path);
+    const from = imports.filter((link) => link.to === path);
     const targets = new Set(to.map((link) => link.to));
     const sources = new Set(from.map((link) => link.from));
     for (const one of field.querySelectorAll("[data-path]")) {
@@ -215,71 +248,67 @@ export function moduleMap(panel, project) {
       one.classList.toggle("imported", targets.has(one.dataset.path));
       one.classList.toggle("importing", sources.has(one.dataset.path));
     }
+    const [, layer] = layers().get(path);
     fill(
       links,
-      h("h3", {}, visible(last(path))),
+      h("h3", {}, visible(last(path)), h("small", {}, layer)),
       list("Imports", to, (link) => link.to, "imported"),
       list("Imported by", from, (link) => link.from, "importing"),
+      h("button", { type: "button", class: "small", onclick: overview }, "All layers"),
     );
   }
 
   function list(title, found, end, kind) {
-    const rows = found.slice(0, MOST_LINKS);
+    const more = found.length - MOST_LINKS;
     return h(
       "div",
       { class: "link-list" },
-      h(
-        "p",
-        { class: "muted" },
-        h("span", { class: `swatch ${kind}`, "aria-hidden": "true" }),
-        found.length ? title : `${title}: nothing here`,
-      ),
+      h("p", { class: "muted" }, h("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), found.length ? title : `${title}: nothing here`),
       h(
         "ul",
         {},
-        rows.map((link) =>
-          h(
-            "li",
-            {},
-            h("span", {}, end(link) ? visible(last(end(link))) : h("em", {}, "elsewhere")),
-            h("span", { class: "figure" }, link.count.toLocaleString("en")),
-          ),
+        found.slice(0, MOST_LINKS).map((link) =>
+          row(end(link) ? visible(last(end(link))) : h("em", {}, "elsewhere"), link.count),
+        ),
+      ),
+      more > 0 ? h("p", { class: "muted" }, `and ${more} more`) : null,
+    );
+  }
+
+  const row = (label, number) =>
+    h("li", {}, h("span", {}, label), h("span", { class: "figure" }, number.toLocaleString("en")));
+
+  /** The legend: each layer with its parts, from the top to the base. */
+  function overview() {
+    for (const one of field.querySelectorAll("[data-path]")) one.classList.remove("chosen", "imported", "importing");
+    const known = layers();
+    const legend = [...LAYERS, APART.test, APART.alone].map(([key, label, meaning]) => {
+      const names = shown.parts.filter((part) => known.get(part.path)[0] === key).map((part) => last(part.path));
+      if (!names.length) return null;
+      return [
+        h("dt", {}, h("span", { class: "swatch", "data-layer": key, "aria-hidden": "true" }), label, meaning ? h("small", {}, meaning) : null),
+        h("dd", {}, visible(names.join(", "))),
+      ];
+    });
+    const inside = imports.filter((link) => link.from && link.to).slice(0, MOST_LINKS);
+    fill(
+      links,
+      h("h3", {}, "Layers"),
+      h("dl", { class: "legend" }, legend),
+      inside.length ? h("h3", {}, "Most imports") : null,
+      h(
+        "ul",
+        { class: "link-list" },
+        inside.map((link) =>
+          row([visible(last(link.from)), h("span", { class: "muted" }, " → "), visible(last(link.to))], link.count),
         ),
       ),
     );
   }
 
-  function overview() {
-    const inside = imports.links.filter((link) => link.from && link.to);
-    fill(
-      links,
-      h("h3", {}, "Most imports"),
-      inside.length
-        ? h(
-            "ul",
-            { class: "link-list" },
-            inside
-              .slice(0, MOST_LINKS)
-              .map((link) =>
-                h(
-                  "li",
-                  {},
-                  h(
-                    "span",
-                    {},
-                    visible(last(link.from)),
-                    h("span", { class: "muted" }, " → "),
-                    visible(last(link.to)),
-                  ),
-                  h("span", { class: "figure" }, link.count.toLocaleString("en")),
-                ),
-              ),
-          )
-        : h("p", { class: "muted" }, "No imports between these parts."),
-    );
-  }
-
   const redraw = new ResizeObserver(() => shown.parts.length && draw());
   redraw.observe(field);
-  open("");
+  const under = route().parameters.get("under");
+  open(under === "/" ? "" : under, { push: false });
+  return () => redraw.disconnect();
 }

@@ -1,4 +1,4 @@
-// One project: its health, what is in its index and what is not, and how its parts hang together.
+// One project: its health, what is in its index and what is not, and why it changed.
 
 import { follow, get, post } from "./api.js";
 import { barChart, partsChart } from "./charts.js";
@@ -7,7 +7,6 @@ import { desk, go, homely, nameOf, route } from "./desk.js";
 import { ago, count, fill, h, size, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { historyView } from "./history.js";
-import { moduleMap } from "./map.js";
 import { errorState, loadingState, progressBar, statePill } from "./states.js";
 
 const BUSY_MS = 400;
@@ -27,9 +26,8 @@ export function projectPage(main) {
   const health = h("section", { class: "panel", "aria-label": "Health" });
   const contents = h("div", { class: "panels" });
   const skipped = h("section", { class: "panel", "aria-label": "Left out", hidden: true });
-  const parts = h("section", { class: "panel", "aria-label": "Module map", hidden: true });
   const past = h("section", { class: "panel", "aria-label": "History", hidden: true });
-  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, past, parts);
+  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, past);
   let reason = "";
   let stamp = "";
   let wasBusy = false;
@@ -76,7 +74,7 @@ export function projectPage(main) {
     if (now.totalFiles !== undefined && now.status !== "not_found" && mark !== stamp) {
       stamp = mark;
       showContents(now);
-      if (now.queryReady) showRelations();
+      if (now.queryReady) showPast();
     }
     if (wasBusy && !busy) {
       desk.refresh();
@@ -110,7 +108,7 @@ export function projectPage(main) {
             "div",
             { class: "actions" },
             h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"),
-            h("a", { class: "button", href: `#/dependencies?project=${encodeURIComponent(id)}` }, "Dependencies"),
+            h("a", { class: "button", href: `#/map?project=${encodeURIComponent(id)}` }, "Map"),
             again("Update", {}, ""),
             again("Rebuild", { force: 1 }, ""),
             freshButton(now),
@@ -247,10 +245,9 @@ export function projectPage(main) {
   }
 
   /** What stands on a whole index is drawn once there is something to draw. */
-  function showRelations() {
-    if (!parts.hidden) return;
-    parts.hidden = past.hidden = false;
-    moduleMap(parts, { id });
+  function showPast() {
+    if (!past.hidden) return;
+    past.hidden = false;
     historyView(past, { id });
   }
 

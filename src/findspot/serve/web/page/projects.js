@@ -1,7 +1,7 @@
 // Every project as a row, the one used last first: how it stands, how large it is, how fresh.
 
 import { follow, post } from "./api.js";
-import { desk, go, homely, nameOf } from "./desk.js";
+import { byLastUse, desk, go, homely, nameOf } from "./desk.js";
 import { ago, count, fill, h, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { progressBar, statePill } from "./states.js";
@@ -20,7 +20,7 @@ export function projectsPage(main) {
   });
 
   function show() {
-    const listed = [...desk.projects].sort((one, other) => usedAt(other).localeCompare(usedAt(one)));
+    const listed = byLastUse(desk.projects);
     const indexed = listed.filter((project) => project.status !== "not_found");
     const total = indexed.reduce((sum, project) => sum + project.totalChunks, 0);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -50,7 +50,6 @@ export function projectsPage(main) {
   }, 1500);
 }
 
-const usedAt = (project) => project.lastUsed || "";
 const searchable = (project) => [project.path, ...Object.keys(project.languages || {})].join(" ").toLowerCase();
 
 /** A form that indexes another folder, and leads to its progress. */
