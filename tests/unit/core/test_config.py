@@ -187,16 +187,6 @@ def test_no_value_of_a_file_breaks_anything(places: Places, place: str, name: st
         assert all(len(warning) < 500 for warning in settings.warnings)
 
 
-@pytest.mark.parametrize("value", NO_PATH)
-def test_a_chunks_folder_that_is_no_path_is_refused(places: Places, value: str) -> None:
-    (places.root / ".cortex").mkdir()
-    text = json.dumps({"server": {"chunks_dir": value}})
-    (places.root / ".cortex/config.yml").write_text(text)
-    settings = places.load()
-    assert settings.cortex.chunks_dir == ".cortex/chunks"
-    assert ".cortex/config.yml" in settings.warnings[0]
-
-
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_defaults_are_valid_and_need_no_warning(key: Any) -> None:
     check_value(key.name, key.default)
@@ -233,24 +223,6 @@ def test_a_repository_cannot_decide_where_text_goes(places: Places, name: str) -
     assert settings.warnings == (
         f".findspot.json: '{name}' can only be set in your own configuration; ignored",
     )
-
-
-def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
-    committed = [key.name for key in KEYS if key.committed]
-    own = (
-        "embedding.",
-        "llm.",
-        "http.",
-        "store",
-        "workers",
-        "documents.",
-        "watch",
-        "dependencies",
-        "logLevel",
-        "activity",
-        "editor",
-    )
-    assert not [name for name in committed if name.startswith((*own, "activity", "editor"))]
 
 
 @pytest.mark.parametrize(
@@ -317,18 +289,6 @@ def test_a_committed_file_can_tighten(
     assert settings.values[name] == together
     assert in_force(settings, name) == BY_NAME[name].parse(together)
     assert (settings.warnings, settings.sources[name]) == ((), ".findspot.json")
-
-
-@pytest.mark.parametrize("name", ["respectGitignore", "secretScan", "maxFileSize", "indexingStrategy"])
-def test_the_index_wins_with_a_default_too(places: Places, name: str) -> None:
-    """`search-mcp B4`."""
-    weaker = {"respectGitignore": False, "secretScan": "off", "maxFileSize": "5MB", "indexingStrategy": "git"}
-    places.write("global", {name: weaker[name]})
-    places.write("project", {name: weaker[name]})
-    places.write("index", {name: BY_NAME[name].default})
-    settings = places.load()
-    assert settings.values[name] == BY_NAME[name].default
-    assert settings.sources[name] == str(places.index / "config.json")
 
 
 def test_providers_are_those_that_there_are() -> None:

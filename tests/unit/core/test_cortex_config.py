@@ -52,12 +52,6 @@ def test_files_that_say_nothing_of_us(tmp_path: Path, text: str) -> None:
     assert (settings.warnings, settings.cortex.endpoint) == ((), None)
 
 
-@pytest.mark.parametrize("text", ["a: [", "\t- x", "x" * 100_001, "!!python/object/apply:os.getcwd []"])
-def test_files_that_cannot_be_read(tmp_path: Path, text: str) -> None:
-    settings = load(tmp_path, text)
-    assert ".cortex/config.yml: cannot be read" in settings.warnings[0]
-
-
 def _doubling(line: str, first: str) -> str:
     """Nine lines, each of which names the one before it nine times."""
     return first + "\n" + "".join(line.format(n, ", ".join([f"*a{n - 1}"] * 9)) for n in range(1, 10))
@@ -100,11 +94,6 @@ def test_a_value_of_another_type_is_a_warning(tmp_path: Path, value: str) -> Non
     settings = load(tmp_path, f"embedding: {{endpoint: {value}}}\nserver: {{chunks_dir: {value}}}\n")
     assert (settings.cortex.endpoint, settings.cortex.chunks_dir) == (None, ".cortex/chunks")
     assert len(settings.warnings) == 2
-
-
-def test_a_wrong_value_is_named(tmp_path: Path) -> None:
-    settings = load(tmp_path, "embedding: {dimensions: many}\n")
-    assert "'cortex.dimensions' must be a positive integer" in settings.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from findspot.core.files import (
     read_json,
     translated_os_errors,
     write_atomic,
-    write_json,
 )
 
 
@@ -33,22 +32,6 @@ def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
     write_atomic(file, b"short")
     assert file.read_bytes() == b"short"
     assert [path.name for path in tmp_path.iterdir()] == ["f"], "no temporary file is left"
-
-
-def test_a_failed_write_leaves_the_old_content_and_nothing_else(tmp_path: Path) -> None:
-    target = tmp_path / "folder"
-    target.mkdir()
-    (target / "inside").write_text("x")
-    with pytest.raises(OSError):
-        write_atomic(target, b"data")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-def test_json_goes_round(tmp_path: Path) -> None:
-    value = {"name": "café", "list": [1, None, True]}
-    write_json(tmp_path / "v.json", value)
-    assert read_json(tmp_path / "v.json") == value
-    assert "café" in (tmp_path / "v.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe\x00", b" " * (MAX_JSON_BYTES + 1)])

