@@ -196,8 +196,8 @@ def test_a_parser_that_stalls_is_stopped() -> None:
         grammar.parse(text.encode())
 
 
-@pytest.mark.parametrize("language", ["python", "javascript", "c", "go", "rust"])
-@pytest.mark.parametrize("token", ["(\n", "{\n", "[\n"])
+@pytest.mark.parametrize("language", ["python", "javascript", "c"])
+@pytest.mark.parametrize("token", ["(\n", "{\n"])
 def test_a_tree_that_queries_would_take_minutes_for_is_refused(language: str, token: str) -> None:
     grammar = grammar_for(language)
     assert grammar is not None

@@ -39,11 +39,6 @@ def test_dimensions_are_asked_for_once(service: EmbeddingService) -> None:
     assert embedder.embed([], EmbedMode.QUERY).shape == (0, DIMENSIONS)
 
 
-def test_health(service: EmbeddingService) -> None:
-    HttpEmbedder(service.url).check()
-    assert service.health_checks == 1
-
-
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -46,16 +46,6 @@ def test_cosines_are_exact_and_ordered(folder: Path) -> None:
     assert [result.combined_score for result in results] == pytest.approx(exact[expected], abs=2e-6)
 
 
-def test_every_field_comes_back_and_no_embedding(folder: Path) -> None:
-    write_samples(folder)
-    vector = np.array(embedding("sum the lines of an invoice"), np.float32)
-    (result,) = loaded(folder).search(vector / np.linalg.norm(vector), SearchOptions(1))
-    assert result.combined_score == 1.0
-    expected = chunk("invoice", "sum the lines of an invoice", tags=["code", "go"])
-    del expected["embedding"]
-    assert result.chunk.as_object() == expected
-
-
 def test_filters_act_inside_the_scan(folder: Path) -> None:
     far = [chunk(f"near{n}", "password", tags=["go"]) for n in range(300)]
     write_file(
@@ -67,15 +57,6 @@ def test_filters_act_inside_the_scan(folder: Path) -> None:
     assert found(collection, "password", limit=1, tags=("rare",)) == ["far"]
     assert found(collection, "password", limit=1, tags=("rare", "go")) == ["far"]
     assert found(collection, "password", limit=1, tags=("rare", "absent")) == []
-
-
-def test_types_are_alternatives_and_tags_are_not(folder: Path) -> None:
-    write_samples(folder)
-    collection = loaded(folder)
-    assert set(found(collection, "password", chunk_types=("data", "documentation"))) == {"limits", "guide"}
-    assert found(collection, "password", chunk_types=("data",), tags=("go",)) == []
-    assert found(collection, "password", min_score=0.45, chunk_types=("definitions",)) == []
-    assert collection.facets.type_counts == {"data": 1, "definitions": 3, "documentation": 1, "symbols": 1}
 
 
 def test_ties_go_by_id(folder: Path) -> None:

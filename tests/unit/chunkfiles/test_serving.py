@@ -6,8 +6,7 @@ import json
 import os
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,14 @@ import pytest
 
 from contents import put, record
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
+from e2e.harness import until
 from e2e.sample import FILES
 from findspot import Engine
 from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, chunk_reader, export_chunks
 from findspot.chunkfiles.chunk_reader import FoundChunks
-from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
+from findspot.core.errors import ModelMismatchError
 from findspot.embed.provider_registry import PROVIDERS
 from kept_workers import KeptEngine
-
-PATIENCE_S = 30
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, looking often."""
-    deadline = time.monotonic() + PATIENCE_S
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        pause.wait(0.02)
 
 
 @pytest.fixture
@@ -64,20 +53,11 @@ def ids(chunks: ProjectChunks, query: str = "password", **options: object) -> li
     return [result.chunk.id for result in chunks.query(query, SearchOptions(**options))]  # type: ignore[arg-type]
 
 
-def test_changed_files_are_served_after_a_while(served: ProjectChunks, root: Path) -> None:
-    assert "tea" not in ids(served)
-    value = file_value("data", [chunk("tea", "password of the tea", "data")])
-    write_file(root / ".cortex" / "chunks", "code-data.json", value)
-    eventually(lambda: "tea" in ids(served))
-    assert "limits" not in ids(served)
-    assert served.stats()["reloads"] == 1
-
-
 def test_a_file_that_is_gone_keeps_the_old_state_and_is_named(served: ProjectChunks, root: Path) -> None:
     before = ids(served)
     (root / ".cortex" / "chunks" / "code-data.json").unlink()
     options = SearchOptions()
-    eventually(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))  # type: ignore[attr-defined]
+    until(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))  # type: ignore[attr-defined]
     assert ids(served) == before
 
 
@@ -87,14 +67,14 @@ def test_a_bad_file_keeps_the_old_state_and_is_named(
     before = ids(served)
     path = root / ".cortex" / "chunks" / "code-data.json"
     path.write_text('{"chunks": [')
-    eventually(lambda: ids(served) == before and "the old state is kept" in caplog.text)
+    until(lambda: ids(served) == before and "the old state is kept" in caplog.text)
     assert "code-data.json" in caplog.text
     assert ids(served) == before
     assert told(served).startswith(
         "The chunk files changed, and these are the old ones: The chunk file code-data"
     )
     write_file(path.parent, path.name, file_value("data", [chunk("tea", "password", "data")]))
-    eventually(lambda: "tea" in ids(served))
+    until(lambda: "tea" in ids(served))
     assert told(served) == ""
 
 
@@ -104,10 +84,10 @@ def test_files_that_vanish_keep_the_old_state_and_are_followed_when_they_return(
     before = ids(served)
     folder = root / ".cortex" / "chunks"
     shutil.rmtree(folder)
-    eventually(lambda: ids(served) == before and "There are no chunk files" in caplog.text)
+    until(lambda: ids(served) == before and "There are no chunk files" in caplog.text)
     assert ids(served) == before
     write_file(folder, "code-data.json", file_value("data", [chunk("tea", "password", "data")]))
-    eventually(lambda: ids(served) == ["tea"])
+    until(lambda: ids(served) == ["tea"])
 
 
 def test_queries_go_on_while_files_are_swapped(served: ProjectChunks, root: Path) -> None:
@@ -130,7 +110,7 @@ def test_queries_go_on_while_files_are_swapped(served: ProjectChunks, root: Path
         value = file_value("data", [chunk(f"tea{turn}", "password", "data")])
         aside = write_file(root, "aside", value)
         aside.replace(folder / "code-data.json")
-        eventually(lambda turn=turn: f"tea{turn}" in ids(served))
+        until(lambda turn=turn: f"tea{turn}" in ids(served))
     stop.set()
     for thread in threads:
         thread.join()
@@ -142,37 +122,6 @@ def test_the_configured_service_embeds_the_question(served: ProjectChunks, servi
     assert service.asked == [{"path": "/embed", "texts": ["where is the password"], "mode": "query"}]
     served.check()
     assert service.health_checks == 1
-
-
-def test_a_service_that_is_gone_or_of_another_length(
-    served: ProjectChunks, service: EmbeddingService
-) -> None:
-    service.answer = {"embeddings": [[1.0, 2.0]]}
-    with pytest.raises(ProviderError, match="2 dimensions, not 48"):
-        served.check()
-    service.close()
-    with pytest.raises(ProviderError, match="refused"):
-        served.query("password", SearchOptions())
-
-
-def test_config_file_names_folder_and_dimensions(
-    engine: Engine, root: Path, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CORTEX_EMBEDDING_ENDPOINT", f"{service.url}/embed")
-    write_samples(root / "pieces")
-    config = root / ".cortex" / "config.yml"
-    config.parent.mkdir()
-    config.write_text('embedding:\n  dimensions: 48\nserver:\n  chunks_dir: "pieces"\n')
-    chunks = engine.chunks(root)
-    assert "login" in ids(chunks)
-    config.write_text("embedding: {dimensions: 384}\nserver: {chunks_dir: missing}\n")
-    with pytest.raises(IndexNotFoundError):
-        chunks.query("password", SearchOptions())
-    engine.project(root).update()
-    assert chunks.stats()["source"] == "index"
-    monkeypatch.setenv("CORTEX_CHUNKS_DIR", str(root / "missing"))
-    with pytest.raises(ChunkFilesError, match="Chunks directory not found"):
-        chunks.query("password", SearchOptions())
 
 
 def told(chunks: ProjectChunks, query: str = "password", **options: Any) -> str:
@@ -244,35 +193,6 @@ def test_constants_are_data_wherever_they_stand(engine: Engine, root: Path) -> N
         assert [item.chunk.metadata["file_path"] for item in both].count("limits.go") == 1
         with engine.project(root).store.snapshot() as snapshot:
             export_chunks(snapshot, root / ".cortex" / "chunks")
-
-
-def test_without_files_the_index_answers(engine: Engine, root: Path) -> None:
-    engine.project(root).update()
-    chunks = engine.chunks(root)
-    results = chunks.query("check the credentials of a user", SearchOptions())
-    types = {result.chunk.chunk_type for result in results}
-    assert {"definitions", "symbols"} <= types
-    assert chunks.stats()["source"] == "index"
-    (symbols,) = chunks.query("retry payment", SearchOptions(1, tags=("go",), chunk_types=("symbols",)))
-    assert symbols.chunk.id == "code-symbols-src-billing-retry-go"
-    assert symbols.chunk.title == "src/billing/retry.go symbols"
-    assert symbols.chunk.text.startswith("Package: billing")
-    about = symbols.chunk.metadata
-    assert (about["source"], about["file_path"], about["language"], about["package"]) == (
-        "code", "src/billing/retry.go", "go", "billing",
-    )  # fmt: skip
-    assert (about["imports_count"], about["types_count"], about["functions_count"]) == (0, 0, 1)
-    (doc,) = chunks.query("firewall", SearchOptions(1, chunk_types=("documentation",)))
-    assert doc.chunk.metadata["source"] == "documentation"
-    assert doc.chunk.id.startswith("doc-docs-install-md-")
-
-
-def test_neither_files_nor_index(engine: Engine, root: Path) -> None:
-    chunks = engine.chunks(root)
-    with pytest.raises(IndexNotFoundError):
-        chunks.query("x", SearchOptions())
-    with pytest.raises(ChunkFilesError, match=r"Chunks directory not found: .*no index"):
-        chunks.check()
 
 
 def test_export_gives_what_the_index_gives(engine: Engine, root: Path) -> None:
@@ -396,13 +316,6 @@ def test_files_are_parsed_once_until_they_change(
     assert "code-data.json" in parsed
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_what_is_kept_is_the_owners(served: ProjectChunks, home: Path) -> None:
-    ids(served)
-    (kept,) = (home / "spool").iterdir()
-    assert kept.stat().st_mode & 0o077 == 0
-
-
 @pytest.mark.parametrize("damage", [0, 4_096, 8_192])
 def test_what_is_kept_and_damaged_is_made_again(
     served: ProjectChunks, root: Path, home: Path, parsed: list[str], damage: int
@@ -462,7 +375,7 @@ def test_served_chunks_show_no_secrets(served: ProjectChunks, root: Path) -> Non
         chunk("dotenv", "password abc", "data", metadata={"file_path": "deploy/.env"}),
     ]
     write_file(root / ".cortex" / "chunks", "code-data.json", file_value("data", rows))
-    eventually(lambda: "login" in ids(served))
+    until(lambda: "login" in ids(served))
     results = served.query("password", SearchOptions(limit=100))
     assert "dotenv" not in [result.chunk.id for result in results]
     assert not any(token in result.chunk.text for result in results)

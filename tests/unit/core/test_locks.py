@@ -72,7 +72,7 @@ def test_one_who_waits_gets_it(lock: Path) -> None:
         owners: list[str | None] = []
 
         def wait() -> None:
-            with writer_lock(lock, wait_s=30):
+            with writer_lock(lock, wait_s=180):
                 owners.append(owner(lock))
 
         waiting = threading.Thread(target=wait)
@@ -114,15 +114,15 @@ def test_a_lock_that_was_deleted_while_it_was_waited_for_is_none(lock: Path) -> 
     inside, done = threading.Event(), threading.Event()
 
     def wait() -> None:
-        with writer_lock(lock, wait_s=30):
+        with writer_lock(lock, wait_s=180):
             inside.set()
-            done.wait(30)
+            done.wait(180)
 
     with other_process(lock) as holder:
         waiting = threading.Thread(target=wait)
         waiting.start()
         shutil.rmtree(lock.parent)
-        assert inside.wait(30), "the one who waits makes the lock anew"
+        assert inside.wait(180), "the one who waits makes the lock anew"
         assert holder.poll() is None
         third = subprocess.run(
             [sys.executable, "-c", HOLD, str(lock)], capture_output=True, text=True, check=False, input=""

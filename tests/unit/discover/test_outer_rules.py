@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from findspot.core.model import SkipReason
 from findspot.core.paths import Roots
 from findspot.discover.outer_rules import global_excludes, parse_git_config, state_above
 from findspot.discover.walk import classify, walk
+from trust.conftest import run_git
 
 FILES = {
     ".gitignore": "*.gen.py\npackages/api/private/\n/top.py\n",
@@ -39,17 +39,9 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def repository(user: Path, tmp_path: Path) -> Path:
     root = tmp_path / "repository"
     write_files(root, FILES)
-    git(root, "init", "-q")
+    run_git(root, "init", "-q")
     write_files(root, {".git/info/exclude": "excluded.py\n"})
     return root
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 def paths(root: Path | Roots, **policy: bool) -> list[str]:
@@ -62,7 +54,7 @@ def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
     assert paths(package) == ["a.py", "b.gen.py", "pyproject.toml", "top.py"]
     whole = [path for path in paths(repository) if path.startswith("packages/api/")]
     assert [f"packages/api/{path}" for path in paths(package)] == whole
-    listed = git(package, "ls-files", "-co", "--exclude-standard").split()
+    listed = run_git(package, "ls-files", "-co", "--exclude-standard").split()
     assert paths(package) == sorted({*listed} - {"d.own.py"}), "git itself agrees"
     skips = {skip.path: skip for skip in walk(package, files_wanted()).skips}
     assert skips["c.gen.py"].detail == "../../.gitignore: *.gen.py"
@@ -75,7 +67,7 @@ def test_git_ignores_no_tracked_file(repository: Path) -> None:
     ignored = ["packages/api/c.gen.py", "packages/api/excluded.py", "packages/api/private/s.py"]
     write_files(repository, {"packages/api/private/deep/t.py": "", "packages/api/private/other.py": ""})
     assert not set(ignored) & set(paths(repository))
-    git(repository, "add", "-f", *ignored)
+    run_git(repository, "add", "-f", *ignored)
     assert set(ignored) <= set(paths(repository))
     package = repository / "packages/api"
     assert {"c.gen.py", "excluded.py", "private/s.py"} <= set(paths(package))
@@ -84,13 +76,13 @@ def test_git_ignores_no_tracked_file(repository: Path) -> None:
     rule = "../../.gitignore: packages/api/private/"
     assert skips["private/deep/"] == skips["private/other.py"] == rule
     assert classify(package, "private/deep/t.py", files_wanted()).path == "private/deep/"
-    git(repository, "rm", "-rq", "--cached", "packages")
+    run_git(repository, "rm", "-rq", "--cached", "packages")
     assert not set(ignored) & set(paths(repository))
 
 
 def test_tracked_files_are_left_out_by_findspots_own_rules(repository: Path) -> None:
     write_files(repository, {"dist/a.js": "a", ".env": "A=1"})
-    git(repository, "add", "-f", ".")
+    run_git(repository, "add", "-f", ".")
     found = paths(repository)
     assert "packages/api/c.gen.py" in found
     assert not {"packages/api/d.own.py", "dist/a.js", ".env"} & set(found)
@@ -100,20 +92,20 @@ def test_tracked_files_are_left_out_by_findspots_own_rules(repository: Path) -> 
 
 @pytest.mark.parametrize("kind", ["split", "sparse", "fourth version", "worktree", "separate folder"])
 def test_every_form_of_gits_list_is_read(repository: Path, kind: str, tmp_path: Path) -> None:
-    git(repository, "add", "-f", ".")
-    git(repository, "commit", "-qm", "all")
+    run_git(repository, "add", "-f", ".")
+    run_git(repository, "commit", "-qm", "all")
     root = repository
     if kind == "split":
-        git(root, "update-index", "--split-index")
+        run_git(root, "update-index", "--split-index")
     elif kind == "sparse":
-        git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "packages/api")
+        run_git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "packages/api")
     elif kind == "fourth version":
-        git(root, "update-index", "--index-version", "4")
+        run_git(root, "update-index", "--index-version", "4")
     elif kind == "worktree":
         root = tmp_path / "linked"
-        git(repository, "worktree", "add", "-q", str(root))
+        run_git(repository, "worktree", "add", "-q", str(root))
     else:
-        git(root, "init", "-q", f"--separate-git-dir={tmp_path / 'elsewhere'}")
+        run_git(root, "init", "-q", f"--separate-git-dir={tmp_path / 'elsewhere'}")
     found = walk(root, files_wanted())
     assert {"packages/api/c.gen.py", "packages/api/private/s.py"} <= {file.path for file in found.files}
     assert not [note for note in found.notes if "tracked" in note]
@@ -123,7 +115,7 @@ def test_every_form_of_gits_list_is_read(repository: Path, kind: str, tmp_path: 
 def test_without_gits_list_ignore_files_alone_decide(
     repository: Path, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git(repository, "add", "-f", ".")
+    run_git(repository, "add", "-f", ".")
     if kind == "no git":
         (tmp_path / "empty").mkdir()
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
@@ -153,9 +145,9 @@ def test_our_file_brings_back_only_what_it_leaves_out_itself(
 
 
 def test_a_linked_worktree_has_the_repositorys_exclude_file(repository: Path) -> None:
-    git(repository, "commit", "-q", "--allow-empty", "-m", "start")
+    run_git(repository, "commit", "-q", "--allow-empty", "-m", "start")
     worktree = repository / ".claude/worktrees/feature"
-    git(repository, "worktree", "add", "-q", str(worktree))
+    run_git(repository, "worktree", "add", "-q", str(worktree))
     write_files(worktree, {"excluded.py": "", "packages/api/excluded.py": "", "a.py": ""})
     assert paths(worktree) == ["a.py"]
     assert paths(worktree / "packages") == []
@@ -165,7 +157,7 @@ def test_a_linked_worktree_has_the_repositorys_exclude_file(repository: Path) ->
 def test_rules_end_at_the_top_of_the_nearest_checkout(repository: Path) -> None:
     inner = repository / "packages/api/inner"
     write_files(inner, {"c.gen.py": "", "d.own.py": ""})
-    git(inner, "init", "-q")
+    run_git(inner, "init", "-q")
     assert paths(inner) == ["c.gen.py", "d.own.py"]
 
 
@@ -196,14 +188,14 @@ def test_the_users_global_excludes_count(
     project = tmp_path / "project"
     write_files(project, {"notes.txt": "", "a.py": ""})
     assert paths(project) == ["a.py"]
-    git(project, "init", "-q")
-    assert git(project, "ls-files", "-co", "--exclude-standard").split() == ["a.py"]
+    run_git(project, "init", "-q")
+    assert run_git(project, "ls-files", "-co", "--exclude-standard").split() == ["a.py"]
     assert paths(project) == ["a.py"]
 
 
 def test_a_repository_chooses_no_excludes_file(repository: Path) -> None:
     write_files(repository, {"chosen": "*\n"})
-    git(repository, "config", "core.excludesFile", str(repository / "chosen"))
+    run_git(repository, "config", "core.excludesFile", str(repository / "chosen"))
     assert "packages/api/a.py" in paths(repository)
 
 
@@ -222,7 +214,7 @@ def test_an_outer_ignore_file_that_cannot_be_used_leaves_everything_out(reposito
 
 
 def test_a_home_under_git_says_why_nothing_is_left(user: Path) -> None:
-    git(user, "init", "-q")
+    run_git(user, "init", "-q")
     write_files(user, {".gitignore": "*\n", "work/pyproject.toml": "", "work/a.py": ""})
     found = walk(user / "work", files_wanted())
     assert found.files == []
@@ -238,11 +230,11 @@ def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
         states.append(state_above(Roots(package)))
     write_files(user, {".gitconfig": "[core]\nexcludesFile = ~/mine\n", "mine": "x"})
     states.append(state_above(Roots(package)))
-    git(repository, "add", "-f", "packages/api/c.gen.py")
+    run_git(repository, "add", "-f", "packages/api/c.gen.py")
     states.append(state_above(Roots(package)))
-    git(repository, "rm", "-q", "--cached", "packages/api/c.gen.py")
+    run_git(repository, "rm", "-q", "--cached", "packages/api/c.gen.py")
     assert state_above(Roots(package)) == states[-2]
-    git(repository, "add", "-f", "packages/api/local.py")
+    run_git(repository, "add", "-f", "packages/api/local.py")
     states.append(state_above(Roots(package)))
     assert len(set(states)) == 7
     assert state_above(Roots(package)) == states[-1]

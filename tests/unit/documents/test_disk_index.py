@@ -66,7 +66,7 @@ def test_several_processes_write_and_a_reader_sees_all(folder: Path) -> None:
     assert reader.search("tea", index_name="shelf").total_matches == 0
     writers = [start_writer(folder, name, 25) for name in ("one", "two")]
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=180)
         assert writer.returncode == 0
     answer = reader.search("tea", 1_000, "shelf")
     assert answer.total_matches == 50

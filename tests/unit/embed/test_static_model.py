@@ -74,36 +74,6 @@ def test_garbage_is_finite(model: StaticEmbedder) -> None:
     assert np.isfinite(model.embed([garbage], EmbedMode.PASSAGE)).all()
 
 
-@pytest.mark.parametrize(
-    ("query", "related", "unrelated"),
-    [
-        (
-            "parse a json file",
-            "def load(path):\n    return json.loads(path.read_text())",
-            "def mean(values):\n    return sum(values) / len(values)",
-        ),
-        (
-            "retry a failed http request with backoff",
-            "func (c *Client) doWithRetry(req *http.Request) { time.Sleep(backoff) }",
-            "func SortUsers(users []User) { sort.Slice(users, less) }",
-        ),
-        (
-            "hash the user's password",
-            "String digest(String password, byte[] salt) { return bcrypt(password, salt); }",
-            "void drawTriangle(Canvas canvas) { canvas.line(0, 0, 1, 1); }",
-        ),
-        (
-            "average of a list of numbers",
-            "def mean(values):\n    return sum(values) / len(values)",
-            "def connect(host, port):\n    return socket.create_connection((host, port))",
-        ),
-    ],
-)
-def test_related_code_is_nearer(model: StaticEmbedder, query: str, related: str, unrelated: str) -> None:
-    asked, near, far = model.embed([query, related, unrelated], EmbedMode.QUERY)
-    assert asked @ near > asked @ far + 0.1
-
-
 def test_the_revision_is_that_of_the_files() -> None:
     digest = hashlib.sha256()
     for name in ("vectors.npy", "vocabulary.txt"):

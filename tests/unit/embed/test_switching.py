@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,17 +89,6 @@ def test_words_and_patterns_ask_no_service(by_http: Loopback, engine: Engine, ro
     fresh.close()
 
 
-def test_words_are_found_while_the_model_is_out_of_reach(
-    by_http: Loopback, engine: Engine, root: Path
-) -> None:
-    engine.project(root).update()
-    engine.close()
-    by_http.close()
-    assert engine.project(root).search(Query("radius", mode=Mode.KEYWORD)).hits[0].path == "src/area.py"
-    with pytest.raises(ProviderError):
-        engine.project(root).search(Query("radius"))
-
-
 def test_a_service_embeds_what_workers_cut(by_http: Loopback, engine: Engine, root: Path) -> None:
     project = engine.project(root)
     report = project.update()
@@ -129,9 +117,6 @@ def rows_of(size: int, value: float = 1.0) -> Callable[[Request], Reply]:
     ("broken", "reason"),
     [
         (lambda _: Reply(500, "no"), "HTTP status 500"),
-        (lambda _: Reply(401, "no"), "HTTP status 401"),
-        (lambda _: Reply(200, {"embeddings": [[1.0]]}), "no vector for each"),
-        (rows_of(DIMENSIONS + 1), f"{DIMENSIONS + 1} dimensions, not {DIMENSIONS}"),
         (rows_of(DIMENSIONS, float("nan")), "no numbers"),
         (lambda _: Reply(200, b'{"embeddings"', promised=100), "cut short"),
     ],
@@ -154,25 +139,6 @@ def test_a_service_that_fails_leaves_nothing_half_indexed(
     assert status.state is IndexState.INCOMPLETE
     assert status.total_chunks == 0
     assert "provider failed" in (status.last_error or "")
-
-
-def test_a_service_that_takes_too_long_leaves_nothing_half_indexed(
-    by_http: Loopback, engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("findspot.embed.http_embedder.INDEXING_TIMEOUT_S", 0.2)
-    over = threading.Event()
-
-    def wait_on_chunks(request: Request) -> Reply:
-        if request.body and request.body["mode"] == "passage":
-            over.wait(30)
-        return embed_service(request)
-
-    by_http.answer = wait_on_chunks
-    project = engine.project(root)
-    with pytest.raises(ProviderError, match=r"no answer within 0\.2 seconds"):
-        project.update()
-    over.set()
-    assert project.status().total_chunks == 0
 
 
 def test_a_run_that_fails_half_way_keeps_whole_files_and_is_gone_on_with(

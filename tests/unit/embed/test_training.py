@@ -10,8 +10,7 @@ import pytest
 
 import collect
 import licences
-from extract import Pair, first_paragraph, pairs_of, spoken
-from guard import Guard, bare_name, without_docstrings
+from guard import Guard, without_docstrings
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,6 +74,14 @@ def test_an_evaluated_repository_is_refused_in_any_packaging(guard: Guard, packa
 )
 def test_other_packages_are_not(guard: Guard, package: str) -> None:
     assert not guard.refuses_package(package)
+
+
+def test_a_repository_is_refused_under_any_owner() -> None:
+    guard = Guard()
+    guard.refuse(["briannesbitt/carbon", "clap-rs/clap"])
+    assert guard.refuses_repository("briannesbitt/Carbon")
+    assert guard.refuses_repository("somebody/CARBON")
+    assert not guard.refuses_repository("somebody/carbonate")
 
 
 def test_copies_inside_other_packages_are_refused_by_path(guard: Guard) -> None:
@@ -162,59 +169,11 @@ def test_a_debian_package_may_be_permissive_in_part() -> None:
     assert not found.allows("tools/x.c")
 
 
-GO = """// Reverse returns the string with its runes in opposite order.
-func Reverse(s string) string {
-\tr := []rune(s)
-\treturn string(r)
-}
-"""
-JS = """/**
- * Waits until the given promise settles.
- * @param p the promise
- */
-export async function settle(p) {
-  try { await p } catch (error) { report(error) }
-}
-"""
 AREA = '''def area(shape):
     """The area of a shape."""
     width = shape.width
     return width * shape.height
 '''
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "query"),
-    [
-        ("a.go", GO, "Reverse returns the string with its runes in opposite order."),
-        ("a.js", JS, "Waits until the given promise settles."),
-        ("a.py", EVALUATED.replace("Split a text", "Split a text into words"), "Split a text into words."),
-    ],
-)
-def test_a_doc_comment_asks_for_the_code_below_it(path: str, text: str, query: str) -> None:
-    found = [pair for pair in pairs_of(path, text) if pair.kind == "doc"]
-    assert [pair.query for pair in found] == [query]
-    assert query not in found[0].text
-    assert "return" in found[0].text or "await" in found[0].text
-
-
-def test_licence_headers_and_tiny_comments_ask_nothing() -> None:
-    assert first_paragraph("Copyright 2020 Somebody. All rights reserved.") == ""
-    assert first_paragraph("TODO") == ""
-
-
-def test_names_are_spoken_as_words() -> None:
-    assert spoken("parseHTTPHeader_v2") == "parse http header v 2"
-    assert spoken("run") == ""
-    assert bare_name("golang-github-x-y-dev") == "x-y"
-
-
-def test_sampling_keeps_weak_kinds_in_their_share_and_is_stable() -> None:
-    pairs = [Pair(kind, "go", f"{kind} {n}", "text") for kind in ("doc", "name") for n in range(200)]
-    kept = collect.sample(pairs, limit=100)
-    assert len(kept) == 100
-    assert sum(pair.kind == "name" for pair in kept) <= 20
-    assert kept == collect.sample(list(reversed(pairs)), limit=100)
 
 
 def test_a_sentence_of_a_tool_s_description_is_refused(tmp_path: Path, guard: Guard) -> None:

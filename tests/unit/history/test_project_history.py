@@ -235,13 +235,6 @@ def test_without_git_the_answer_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert "no commit here" in str(answer.warning)
 
 
-def test_a_damaged_database_is_made_again(project: Project) -> None:
-    (project.store.folder / FILE_NAME).write_bytes(b"not a database at all" * 100)
-    project.history.search("mirrors")
-    project.history.wait(CancelToken(), lambda _: None)
-    assert subjects(project, "slow mirrors")[0] == "Wait longer for slow mirrors"
-
-
 @pytest.mark.parametrize(
     ("line", "name"),
     [

@@ -103,5 +103,5 @@ def test_the_spare_worker_ends_by_itself(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     pool = index(spare, setup_for(tmp_path))
     for thread in set(threading.enumerate()) - before:
-        thread.join(timeout=30)
+        thread.join(timeout=180)
     assert not pool.workers

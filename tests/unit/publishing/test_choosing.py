@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from findspot.core.git import Checkout, read_checkout
 from findspot.publishing.choosing import choose, likely_near, outdated
 from findspot.publishing.published import Version
+from trust.conftest import run_git
 
 MODEL, PIPELINE = "m@1/64", "7:1"
 
@@ -63,40 +63,32 @@ def test_a_new_version_begins_from_its_branch_and_from_the_newest() -> None:
     assert likely_near(unfit, version(D)) == []
 
 
-def git(root: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
-
-
 def commit(root: Path, subject: str) -> str:
-    git(root, "commit", "-q", "--allow-empty", "-m", subject)
-    return git(root, "rev-parse", "HEAD")
+    run_git(root, "commit", "-q", "--allow-empty", "-m", subject)
+    return run_git(root, "rev-parse", "HEAD").strip()
 
 
 def test_git_says_which_versions_are_near(tmp_path: Path) -> None:
     origin = tmp_path / "origin"
     origin.mkdir()
     assert read_checkout(origin) == Checkout()
-    git(origin, "init", "-q", "-b", "stable")
+    run_git(origin, "init", "-q", "-b", "stable")
     assert read_checkout(origin).commit == ""
     first, second = commit(origin, "first"), commit(origin, "second")
-    git(origin, "checkout", "-q", "-b", "topic")
+    run_git(origin, "checkout", "-q", "-b", "topic")
     third = commit(origin, "third")
-    git(origin, "checkout", "-q", "stable")
+    run_git(origin, "checkout", "-q", "stable")
     fourth = commit(origin, "fourth")
-    git(tmp_path, "clone", "-q", str(origin), "clone")
+    run_git(tmp_path, "clone", "-q", str(origin), "clone")
     clone = tmp_path / "clone"
-    git(clone, "checkout", "-q", "topic")
+    run_git(clone, "checkout", "-q", "topic")
     here = read_checkout(clone)
     assert (here.ancestors, here.branch, here.default_branch) == ((third, second, first), "topic", "stable")
     published = [version(fourth, "stable"), version(first, "stable", 2), version(second, "stable", 1)]
     assert chosen(published, here) == second
-    git(clone, "checkout", "-q", "--detach")
+    run_git(clone, "checkout", "-q", "--detach")
     assert read_checkout(clone).branch == ""
-    git(tmp_path, "clone", "-q", "--depth", "1", "-b", "topic", f"file://{origin}", "shallow")
+    run_git(tmp_path, "clone", "-q", "--depth", "1", "-b", "topic", f"file://{origin}", "shallow")
     assert chosen(published, read_checkout(tmp_path / "shallow")) == fourth  # the newest of its default
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 
 import pytest
@@ -97,18 +96,3 @@ def test_a_path_from_an_unknown_symbol_says_so_first(make_project: MakeProject) 
     assert found.summary == "No definition named caler_0 in the index. Did you mean caller_0 (hub.py:5)?"
     asked = project.research("path from caler_0 to hub")
     assert asked.summary.startswith("No definition named caler_0 in the index.")
-
-
-def test_threads_may_ask_at_once(make_project: MakeProject) -> None:
-    project = make_project(many(20))
-    project.update()
-    found: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(len(project.research("what calls hub()").nodes)))
-        for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [21] * 6

@@ -10,7 +10,6 @@ import pytest
 from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.model import Assistance
-from findspot.graph import Graph
 from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.store.snapshot import Snapshot
 from findspot.sync.changed_paths import DirtyFiles
@@ -114,21 +113,6 @@ def test_research_looks_hits_up_as_they_were_indexed(make_project: MakeProject) 
     found = project.research("step_5 return 5")
     assert found.nodes[0].name == "step_5"
     assert found.warning == "Changed since indexed; lines may have moved: work.py."
-
-
-def test_a_graph_keeps_its_own_snapshot(make_project: MakeProject) -> None:
-    """code-review B6: a nested question gave the outer graph a connection that was closed by then."""
-    users = {f"use{n}.py": f"from lib import shared\n\n\ndef use{n}():\n    shared()\n" for n in range(3)}
-    project = make_project({"lib.py": "def shared():\n    return 1\n", **users})
-    project.update()
-    with project.reader() as reader:
-        graph = Graph(reader.snapshot)
-        with project.reader() as inner:
-            Graph(inner.snapshot).outline("lib.py")
-        (project.root / "use1.py").unlink()
-        project.update()
-        (node,) = graph.find("shared")
-        assert sorted(edge.source.name for edge in graph.callers(node)) == ["use0", "use1", "use2"]
 
 
 def test_a_reader_knows_which_files_it_lacks(make_project: MakeProject) -> None:

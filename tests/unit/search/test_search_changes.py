@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from contents import MakeProject
@@ -12,6 +9,7 @@ from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Corpus, Mode
 from findspot.search.query_filters import changed_since
+from trust.conftest import run_git
 
 FILES = {
     "src/kept.py": "def kept_pump():\n    return 'pump'\n",
@@ -22,24 +20,19 @@ FILES = {
 }
 
 
-def git(root: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, "-C", str(root), *arguments], check=True, capture_output=True)
-
-
 @pytest.fixture
 def project(make_project: MakeProject) -> Project:
     """Two commits, and then an edit, a new file and an ignored one that are in neither."""
     project = make_project(FILES)
     root = project.root
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "one")
-    git(root, "tag", "first")
+    run_git(root, "init", "-q", "-b", "main")
+    run_git(root, "add", ".")
+    run_git(root, "commit", "-qm", "one")
+    run_git(root, "tag", "first")
     (root / "src/second.py").write_text("def second_pump():\n    return 'pump'\n")
     (root / "src/gone.py").unlink()
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "two")
+    run_git(root, "add", ".")
+    run_git(root, "commit", "-qm", "two")
     (root / "src/edited.py").write_text("def edited_pump():\n    return 'another pump'\n")
     (root / "src/naïve new.py").write_text("def new_pump():\n    return 'pump'\n")
     (root / "out.py").write_text("def ignored_pump():\n    return 'pump'\n")

@@ -116,11 +116,6 @@ class TestFilters:
 
 
 class TestQuestions:
-    @pytest.mark.parametrize("weight", [-0.01, 1.01, float("nan")])
-    def test_a_weight_beyond_its_ends_is_refused(self, weight: float) -> None:
-        with pytest.raises(InvalidArgumentError, match="semantic_weight must be a number from 0 to 1"):
-            paths("order", semantic_weight=weight)
-
     def test_a_long_query_is_cut_one_beyond_the_limit(self) -> None:
         words = "password hash " * 1_428
         fits, cut = words + "passwor!", words + "password!"

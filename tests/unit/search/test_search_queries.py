@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 
@@ -18,7 +17,6 @@ from findspot.core.errors import (
     ModelMismatchError,
 )
 from findspot.core.model import Corpus, IndexState, Mode
-from findspot.search.questions import MAX_QUERY_CHARS
 from shop_project import FILES, paths, shop
 
 MakeProject = Callable[..., Project]
@@ -90,13 +88,6 @@ def test_an_empty_query_is_refused(text: str, mode: Mode) -> None:
         paths(text, mode=mode)
 
 
-def test_a_long_query_is_cut_and_says_so() -> None:
-    results = shop().search(Query(ODD["100 kB"]))
-    assert results.warning == f"The query was cut to its first {MAX_QUERY_CHARS:,} characters."
-    assert results.hits == shop().search(Query(ODD["100 kB"][: MAX_QUERY_CHARS + 50])).hits
-    assert len(results.query) <= MAX_QUERY_CHARS + 1  # no more is read by anything that follows
-
-
 def test_a_query_without_words_finds_nothing_and_says_so() -> None:
     results = shop().search(Query(ODD["only punctuation"], mode=Mode.KEYWORD))
     assert results.hits == ()
@@ -166,18 +157,6 @@ class TestStates:
         assert "reindex" in caught.value.hint
         for mode in (Mode.KEYWORD, Mode.REGEX):  # vectors have no part in them
             assert project.search(Query("alpha", mode=mode)).hits[0].path == "a.py"
-
-    def test_a_changed_file_is_found_by_its_new_words_after_an_update(
-        self, make_project: MakeProject
-    ) -> None:
-        project = make_project({"a.py": "def alpha():\n    return 1\n"})
-        project.update()
-        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits[0].symbols == ("alpha",)
-        (project.root / "a.py").write_text("def omega():\n    return 2\n")
-        os.utime(project.root / "a.py", ns=(1, 1))
-        project.update()
-        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits == ()
-        assert project.search(Query("omega", mode=Mode.KEYWORD)).hits[0].symbols == ("omega",)
 
 
 def test_answers_can_be_written_as_json() -> None:

@@ -140,14 +140,6 @@ def test_nothing_outside_the_project_is_shown(
     assert look(changing, "secret").hits == ()
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(unclosed", "[", "a{2,1}", "*", "(?P<x", r"\p{Nope}", "x" * 3_000, "a\0b"]
-)
-def test_a_pattern_that_cannot_be_read_is_refused(pattern: str) -> None:
-    with pytest.raises(InvalidPatternError):
-        paths(pattern, mode=Mode.REGEX)
-
-
 @pytest.mark.parametrize("pattern", ["", "   "])
 def test_an_empty_pattern_is_an_empty_query(pattern: str) -> None:
     with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
@@ -167,17 +159,6 @@ def test_no_pattern_hangs(odd: Project, pattern: str) -> None:
 def test_a_pattern_too_large_to_compile_is_refused(odd: Project) -> None:
     with pytest.raises(InvalidPatternError):
         places(odd, r"((\w{1000}){1000}){1000}")
-
-
-def test_more_matches_than_anyone_reads_are_cut_with_a_warning(
-    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(regex, "MAX_MATCHING_LINES", 25)
-    project = make_project({f"{n:03}.py": "x = 1\n" * 10 for n in range(5)})
-    project.update()
-    results = look(project, "x", limit=100)
-    assert results.warning == "Stopped after 25 matching lines."
-    assert [hit.path for hit in results.hits] == ["000.py", "001.py", "002.py"]
 
 
 def test_pages_go_on_where_the_last_one_ended(odd: Project) -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contents import record, written_by_newer_version
+from contents import record
 from findspot.core import sqlite
 from findspot.core.errors import (
     DiskFullError,
     IndexBusyError,
     IndexCorruptError,
-    IndexFormatError,
     IndexNotFoundError,
     PermissionDeniedError,
 )
@@ -55,20 +54,6 @@ def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
     assert sqlite.version_of(db) == FORMAT_VERSION
     assert db.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
     db.close()
-
-
-def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "index", "p")
-    with store.writer() as writer:
-        writer.put(record("a.py", "alpha"))
-        writer.commit()
-    written_by_newer_version(store.folder, FORMAT_VERSION + 1)
-    fresh = SqliteStore(store.folder, "p")
-    with pytest.raises(IndexFormatError, match="newer version"), fresh.snapshot():
-        pass
-    with pytest.raises(IndexFormatError), fresh.writer():
-        pass
-    assert store.exists
 
 
 @pytest.mark.parametrize("content", [b"", None])

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from contents import DIMENSIONS, contents, put, record, words_found
 from findspot.core.model import Corpus, Skip, SkipReason
-from findspot.store.derived import Part, open_part, write_part
-from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.writer import Writer
 
@@ -142,44 +136,3 @@ def test_a_writer_that_was_the_last_one_reads_no_list_of_files(store: SqliteStor
         writer._db.set_trace_callback(None)
     whole = [said for said in read if "FROM files" in said and "WHERE" not in said]
     assert not whole
-
-
-@pytest.mark.parametrize("part", ["keywords", "vectors"])
-def test_a_derived_part_that_vanished_is_rebuilt(store: SqliteStore, part: str) -> None:
-    put(store, record("a.py", "alpha"))
-    shutil.rmtree(store.folder / part)
-    with contextlib.suppress(DerivedDamagedError):  # an update repairs the index and begins again
-        put(store, record("b.py", "beta"))
-    store.maintenance.repair()
-    put(store, record("b.py", "beta"))
-    with store.snapshot() as snapshot:
-        assert {path for word in ("alpha", "beta") for path in words_found(snapshot, word)} == {
-            "alpha",
-            "beta",
-        }
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much of a mapped file is in memory")
-def test_merging_leaves_nothing_of_the_merged_parts_in_memory(tmp_path: Path) -> None:
-    live = np.ones(21, np.bool_)
-    chunks = [
-        (file << ORDINAL_BITS | at, 1.0, bytes(256), "a word or two")
-        for file in (1, 2)
-        for at in range(20_000)
-    ]
-    written = [write_part(tmp_path, [Part.of(half)], live) for half in (chunks[::2], chunks[1::2])]
-    parts = [open_part(tmp_path, name, set()) for name in written if name]
-    assert sum(part.vectors.rows.sum() + part.words.words.any() for part in parts) == 2
-    before = _mapped_kb(tmp_path)
-    assert write_part(tmp_path, parts, live)
-    assert before > 10_000
-    assert _mapped_kb(tmp_path) < before / 4
-
-
-def _mapped_kb(folder: Path) -> int:
-    """Return how much of the files in a folder lies in the memory of this process."""
-    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
-    of_folder = (
-        next(line for line in lines if line.startswith("Rss:")) for line in lines if str(folder) in line
-    )
-    return sum(int(line.split()[1]) for line in of_folder)

@@ -14,7 +14,7 @@ from contents import files_wanted, write_files
 from findspot.core.platforms import remote_kind
 from findspot.sync.watcher import Batches, Watcher
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 class Seen:
