@@ -21,7 +21,7 @@ CREDENTIALS = {
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 
-_PATIENCE_S = 30
+_PATIENCE_S = 180
 """For one answer of the server behind, which is on this machine."""
 
 

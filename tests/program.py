@@ -17,7 +17,7 @@ import warm_start
 from kept_workers import open_project
 from warm_start import INSTALLED
 
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 @dataclass(frozen=True)

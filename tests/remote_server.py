@@ -92,7 +92,7 @@ class RemoteServer:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = self._server.force_exit = True
-        self._thread.join(30)
+        self._thread.join(180)
 
     def expire(self) -> None:
         """Refuse every access token that was issued."""
@@ -263,6 +263,6 @@ async def _fields(request: Request) -> dict[str, Any]:
 
 def browse(address: str) -> str:
     """Open an address as a browser does, with its redirects, and return the last page."""
-    with urllib.request.urlopen(address, timeout=30) as page:
+    with urllib.request.urlopen(address, timeout=180) as page:
         text: str = page.read().decode()
     return text

@@ -60,14 +60,6 @@ def test_what_is_clear_is_accepted(server: Connection, arguments: dict[str, Any]
     assert server.values("search_code", query="login", **arguments)["results"]
 
 
-def test_research_takes_the_same_words_for_tests(server: Connection) -> None:
-    for given in ("auto", "yes", "no", True, False):
-        asked = {"relation": "callers", "symbol": "login", "include_tests": given}
-        assert not server.call("code_research", **asked).is_error
-    schemas = [server.tools[tool].input_schema["properties"] for tool in ("search_code", "code_research")]
-    assert [schema["include_tests"]["enum"] for schema in schemas] == [["auto", "yes", "no"]] * 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

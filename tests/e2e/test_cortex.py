@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from e2e.conftest import Connect
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
-from e2e.harness import PATIENCE_S, Connection, Pipe, environment, text_of
+from e2e.harness import Connection, Pipe, environment, text_of, until
 from findspot.search.token_budget import token_count
 
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
@@ -58,13 +56,6 @@ def refused(server: Connection, **arguments: Any) -> tuple[int, str]:
     with pytest.raises(MCPError) as caught:
         server.call("cortex_search", **arguments)
     return caught.value.error.code, caught.value.error.message
-
-
-def eventually(condition: Any) -> None:
-    deadline, pause = time.monotonic() + PATIENCE_S, threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        pause.wait(0.02)
 
 
 def test_the_tool_as_it_is_listed(server: Connection) -> None:
@@ -209,10 +200,10 @@ def test_hot_reload_and_a_bad_file(connect: Connect, tmp_path: Path, service: Em
         log = tmp_path / "home" / "logs" / "findspot.log"
         assert "tea" not in ids(search(server))
         write_file(chunks, "code-data.json", file_value("data", [chunk("tea", "password", "data")]))
-        eventually(lambda: "tea" in ids(search(server)))
-        eventually(lambda: "chunk files reloaded: 6 chunks" in log.read_text())
+        until(lambda: "tea" in ids(search(server)))
+        until(lambda: "chunk files reloaded: 6 chunks" in log.read_text())
         write_file(chunks, "code-symbols.json", '{"chunks": [')
-        eventually(lambda: ids(search(server)) and "the old state is kept" in log.read_text())
+        until(lambda: ids(search(server)) and "the old state is kept" in log.read_text())
         assert "code-symbols.json" in log.read_text()
         assert {"tea", "overview"} <= set(ids(search(server)))
 

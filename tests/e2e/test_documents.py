@@ -124,33 +124,6 @@ def test_a_document_without_metadata_has_an_empty_object(server: Connection, ind
     assert found["metadata"] == {}
 
 
-def test_highlights_are_at_most_three_of_thirty_characters_around(
-    server: Connection, index: str, add: Add
-) -> None:
-    add("a", " ".join(f"needle {'x' * 80}" for _ in range(5)))
-    (found,) = server.values("search_index", query="needle", index_name=index)["results"]
-    assert len(found["highlights"]) == 3
-    assert found["highlights"][0] == "needle " + "x" * 29 + "..."
-    assert found["highlights"][1] == "..." + "x" * 29 + " needle " + "x" * 29 + "..."
-
-
-def test_operators_really_filter(server: Connection, index: str, add: Add) -> None:
-    add("both", "green tea leaves")
-    add("apart", "tea that is green")
-    add("tea", "black tea")
-
-    def found(query: str) -> set[str]:
-        return set(ids(server.values("search_index", query=query, index_name=index)))
-
-    assert found("tea green") == {"both", "apart", "tea"}
-    assert found("tea +green") == {"both", "apart"}
-    assert found("tea -green") == {"tea"}
-    assert found('"green tea"') == {"both"}
-    assert found('tea -"green tea"') == {"apart", "tea"}
-    assert found("-green") == set()
-    assert found("+coffee tea") == set()
-
-
 def test_an_excluded_term_is_shown_in_the_parsed_query(server: Connection, index: str) -> None:
     answer = server.values("search_index", query="Tea -Green", index_name=index)
     assert answer["query_parsed"] == {"terms": ["tea"], "must": [], "must_not": ["green"], "phrases": []}
@@ -216,21 +189,6 @@ def test_unknown_backends(server: Connection) -> None:
     assert error(server, "search_create_index", index_name="x", backend="cloud") == "Unknown backend: cloud"
 
 
-def test_tokenizer_settings(server: Connection) -> None:
-    config = {"lowercase": False, "min_length": 3}
-    server.values("search_create_index", index_name="exact", tokenizer_config=config)
-    added = server.values("search_add_document", doc_id="a", content="An API for Tea", index_name="exact")
-    assert added["token_count"] == 3
-    assert server.values("search_index", query="API", index_name="exact")["total_matches"] == 1
-    assert server.values("search_index", query="api", index_name="exact")["total_matches"] == 0
-    server.values("search_create_index", index_name="usual", tokenizer_config={})
-    added = server.values("search_add_document", doc_id="a", content="A or B: TEA", index_name="usual")
-    assert added["token_count"] == 2, "lower-cased words of two letters and more, unless told otherwise"
-    assert server.values("search_index", query="tea", index_name="usual")["total_matches"] == 1
-    wrong = {"index_name": "y", "tokenizer_config": {"stem": True}}
-    assert "Known fields: lowercase, min_length" in error(server, "search_create_index", **wrong)
-
-
 def test_other_mistakes_are_told_in_the_same_field(server: Connection) -> None:
     assert error(server, "search_index") == "Missing required argument: query"
     assert "Known arguments: query, k, index_name" in error(server, "search_index", query="x", limit=3)
@@ -239,20 +197,6 @@ def test_other_mistakes_are_told_in_the_same_field(server: Connection) -> None:
     )
     wrong = error(server, "search_add_document", doc_id="a", content="x", metadata=[1])
     assert wrong == "'metadata' must be an object, not [1]."
-
-
-def test_memory_is_bounded_with_a_clear_error(server: Connection) -> None:
-    server.values("search_create_index", index_name="large")
-    text = "word " * 100_000
-    message = ""
-    for number in range(12):
-        result = server.call("search_add_document", doc_id=str(number), content=text, index_name="large")
-        if result.is_error:
-            message = text_of(result)
-            break
-    assert "Memory limit reached" in message
-    assert "'disk'" in message
-    assert server.values("search_index", query="word", index_name="large")["total_matches"] >= 1
 
 
 def test_what_is_on_disk_survives_kill_9_and_serves_the_next_server(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
 
 from e2e.door import HELLO, opened, post, request, serving
 from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, connected, environment
@@ -110,13 +110,6 @@ class TestWhoIsLetIn:
         )
         assert done.returncode != 0
         assert "needs a token" in done.stderr
-
-
-def test_a_client_with_a_token(portal: BlockingPortal, home: Path, shop: Path, server: Connection) -> None:
-    with serving(home, shop, "--token", TOKEN) as address:
-        carrier = create_mcp_http_client(headers={"Authorization": f"Bearer {TOKEN}"})
-        with connected(portal, streamable_http_client(address, http_client=carrier)) as connection:
-            assert connection.values("search_code", query="login")["results"]
 
 
 def test_a_stop_ends_the_streams_on_which_clients_listen(home: Path, empty_folder: Path) -> None:

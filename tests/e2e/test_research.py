@@ -193,31 +193,6 @@ class TestRelations:
         answer = asked.values("code_research", relation="path", **ends)
         assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
 
-    @pytest.mark.parametrize(
-        ("arguments", "text"),
-        [
-            ({}, "Missing required argument: query"),
-            ({"relation": "callers"}, "The relation 'callers' needs a symbol."),
-            (
-                {"relation": "path", "symbol": "main"},
-                "The relation 'path' needs 'to', the symbol where it ends.",
-            ),
-            (
-                {"relation": "callers", "symbol": "main", "min_confidence": 2},
-                "'min_confidence' must be a number from 0 to 1, not 2.",
-            ),
-        ],
-    )
-    def test_what_a_relation_needs(self, asked: Connection, arguments: dict[str, Any], text: str) -> None:
-        assert asked.refusal("code_research", **arguments) == ("INVALID_ARGUMENT", text)
-
-    def test_a_name_that_is_not_there_is_told(self, asked: Connection) -> None:
-        """protocol-and-research, 3: the first line says that a symbol is unknown, with close names."""
-        answer = asked.call("code_research", query="what calls authentikate()")
-        assert text_of(answer) == (
-            "No definition named authentikate in the index. Did you mean authenticate (app/auth/login.py:7)?"
-        )
-
     def test_a_folder_limits_where_the_question_starts(self, asked: Connection, project: Path) -> None:
         """protocol-and-research B10: callers outside of the folder are reported."""
         for folder in ("app/auth", "app/storage"):
@@ -293,11 +268,6 @@ class TestFocus:
         assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
         assert hops(answer) == {HANDLE: 0, RESPOND: 1, AUTHENTICATE: 2, FIND: 3, QUERY: 4}
 
-    def test_ends_in_plain_words_are_answered_with_regions(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="how does a request reach the database")
-        assert "def query" in "".join(passage["text"] for passage in answer["passages"])
-        assert answer["chains"] == []
-
     def test_no_way_is_told(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="path from hash_of to greet")
         none = "No chain of calls or of functions passed on leads from hash_of to greet within 6 steps."
@@ -311,16 +281,6 @@ class TestFocus:
 
 
 class TestOpenQuestions:
-    @pytest.mark.parametrize(
-        "query", ["how do I bake sourdough bread", "where is the stripe webhook verified"]
-    )
-    def test_it_says_that_nothing_fits(self, asked: Connection, query: str) -> None:
-        answer = asked.values("code_research", query=query)
-        assert answer["summary"] == "Nothing in this project fits."
-        assert not (answer["nodes"])
-        assert not (answer["chains"])
-        assert not (answer.get("passages"))
-
     def test_they_are_answered_with_task_context(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="how are passwords verified")
         found = hops(answer)
@@ -331,10 +291,6 @@ class TestOpenQuestions:
         ids = set(found)
         assert all(e["from"] in ids and e["to"] in ids for e in answer["edges"])
 
-    def test_the_same_question_has_the_same_answer(self, asked: Connection) -> None:
-        answers = [asked.values("code_research", query="how does signing in work", depth=3) for _ in range(2)]
-        assert answers[0] == answers[1]
-
 
 class TestTheCall:
     @pytest.mark.parametrize("most", [200, 400, 1000])
@@ -343,17 +299,6 @@ class TestTheCall:
             result = asked.call("code_research", query=query, depth=5, max_tokens=most)
             assert token_count(text_of(result)) <= most
             assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
-
-    def test_a_client_that_forwards_both_forms_gets_one(
-        self, connect: Connect, asked: Connection, project: Path
-    ) -> None:
-        copilot = types.Implementation(name="github-copilot-developer", version="1")
-        with connect(project, client_info=copilot) as connection:
-            result = connection.call("code_research", query="what calls authenticate()")
-        assert isinstance(result.structured_content, dict)
-        assert hops(result.structured_content)[AUTHENTICATE] == 0
-        assert text_of(result).startswith("authenticate (app/auth/login.py:7) is called by 2: ")
-        assert "\n" not in text_of(result)
 
     def test_what_is_left_out_is_told(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="what calls Database.query", depth=5, max_tokens=200)
@@ -375,11 +320,6 @@ class TestTheCall:
         assert tool.annotations.read_only_hint is True
         assert list(asked.tools).index("code_research") == 5
 
-    def test_no_index_is_told(self, asked: Connection, tmp_path: Path) -> None:
-        code, text = asked.refusal("code_research", query="what calls x", path=str(tmp_path))
-        assert code == "INDEX_NOT_FOUND"
-        assert text == f"No index found for path: {tmp_path}. Run 'index_codebase' tool first."
-
     def test_progress_for_each_hop(self, asked: Connection) -> None:
         told: list[tuple[float, float | None, str | None]] = []
 
@@ -396,15 +336,6 @@ class TestTheCall:
             created = pipe.answer(pipe.ask_tool("code_research", arguments, task={}))["result"]
             result = pipe.result("tasks/result", {"taskId": created["task"]["taskId"]})
             assert hops(result["structuredContent"])[AUTHENTICATE] == 0
-
-    def test_changed_files_are_told(self, connect: Connect, tmp_path: Path) -> None:
-        """Nobody watches, so that the index cannot catch up before the answer looks."""
-        root = shutil.copytree(FIXTURES / "python", tmp_path / "changed")
-        with connect(root, env={"FINDSPOT_WATCH": "false"}) as connection:
-            connection.values("index_codebase", path=str(root), confirm=True)
-            (root / "app/auth/login.py").write_text("# all gone\n")
-            answer = connection.values("code_research", query="what calls authenticate()")
-        assert answer["warning"] == "Changed since indexed; lines may have moved: app/auth/login.py."
 
 
 def test_the_clients_model_is_never_asked(connect: Connect, asked: Connection, project: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,12 +82,6 @@ class TestCount:
         warning = server.values("search_code", query="user", **{name: 5000})["warning"]
         assert warning == f"{name} was lowered from 5000 to its maximum of {most}."
 
-    @pytest.mark.parametrize("name", ["limit", "top_k"])
-    def test_less_than_one_is_refused(self, server: Connection, name: str) -> None:
-        code, text = server.refusal("search_docs", query="user", **{name: 0})
-        assert code == "INVALID_ARGUMENT"
-        assert text.startswith(f"'{name}' must be a whole number from 1 to")
-
     def test_offset_goes_on_where_a_page_ends(self, server: Connection) -> None:
         whole = paths(server.values("search_code", query="payment or session", limit=4))
         rest = paths(server.values("search_code", query="payment or session", limit=2, offset=2))
@@ -130,28 +123,10 @@ class TestFilters:
 
 
 class TestModes:
-    def test_weight_zero_is_keyword_and_one_is_semantic(self, server: Connection) -> None:
-        for weight, mode in ((0, "keyword"), (1, "semantic"), ("0", "keyword"), (1.0, "semantic")):
-            by_weight = server.values("search_code", query="prolong a session", semantic_weight=weight)
-            by_mode = server.values("search_code", query="prolong a session", mode=mode)
-            assert by_weight["searchMode"] == mode
-            assert by_weight["results"] == by_mode["results"]
-
-    @pytest.mark.parametrize("weight", [-0.1, 1.1, "much", True, [0.5]])
-    def test_a_weight_out_of_range_is_refused(self, server: Connection, weight: object) -> None:
-        code, text = server.refusal("search_code", query="x", semantic_weight=weight)
-        assert code == "INVALID_ARGUMENT"
-        assert text.startswith("'semantic_weight' must be a number from 0 to 1")
-
     def test_regex(self, server: Connection) -> None:
         answer = server.values("search_code", query=r"def verify_\w+\(", mode="regex")
         assert paths(answer) == ["src/auth/login.py"]
         assert answer["searchMode"] == "regex"
-
-    def test_a_broken_regex_is_refused(self, server: Connection) -> None:
-        code, text = server.refusal("search_code", query="(unclosed", mode="regex")
-        assert code == "INVALID_PATTERN"
-        assert text == "The search pattern '(unclosed' is invalid. Please check the syntax."
 
     def test_similar_to_stands_in_for_the_query(self, server: Connection) -> None:
         for arguments in ({}, {"query": ""}, {"query": None}):
@@ -166,20 +141,6 @@ class TestModes:
     def test_explain_says_why(self, server: Connection) -> None:
         first = server.values("search_code", query="login", explain=True)["results"][0]
         assert first["why"]
-
-    def test_only_what_changed(self, server: Connection, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh), confirm=True)
-        asked = {"query": "session", "path": str(fresh), "changed_since": "HEAD"}
-        code, text = server.refusal("search_code", **asked)
-        assert code == "INVALID_ARGUMENT"
-        assert text == f"changed_since needs a git repository, and {fresh} is in none."
-        for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
-            name = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
-            subprocess.run(["git", "-C", str(fresh), *name, *arguments], check=True)
-        (fresh / "src/auth/session.py").write_text(FILES["src/auth/session.py"] + "\n# now longer\n")
-        assert paths(server.values("search_code", **asked)) == ["src/auth/session.py"]
-        code, text = server.refusal("search_code", **(asked | {"changed_since": "nowhere"}))
-        assert text == "'nowhere' is not a revision of this repository."
 
 
 class TestFormats:
@@ -222,7 +183,7 @@ class TestFormats:
             assert token_count(text_of(result)) <= 250
             assert all("text" not in hit for hit in result.structured_content["results"])
 
-    @pytest.mark.parametrize("most", [200, 300, 600, 1500])
+    @pytest.mark.parametrize("most", [200, 600])
     @pytest.mark.parametrize("form", [None, "json", "toon", "human"])
     def test_both_renderings_stay_within_max_tokens(
         self, server: Connection, most: int, form: str | None
@@ -266,46 +227,3 @@ class TestFormats:
         code, text = server.refusal("search_code", query="user", max_tokens=10)
         assert code == "INVALID_ARGUMENT"
         assert text == "'max_tokens' must be a whole number of at least 200, not 10."
-
-
-BAD_QUERIES = {
-    "100 kB": "where is the login of users checked " * 2_900,
-    "control characters": "log\x00in\x1b[31m pass\x07word\u202e",
-    "only punctuation": "?!... ((( *** --- ~~~",
-    "unbalanced quotes": "\"login 'password \u201cuser (",
-    "right to left": "\u05db\u05e0\u05d9\u05e1\u05d4 \u0644\u0644\u0645\u0633\u062a\u062e\u062f\u0645",
-    "a whole file": FILES["src/auth/login.py"],
-    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd AND +must field:x^9",
-}
-
-
-class TestBadQueries:
-    @pytest.mark.parametrize("tool", ["search_code", "search_docs"])
-    @pytest.mark.parametrize("kind", BAD_QUERIES)
-    def test_odd_queries_are_answered(self, server: Connection, tool: str, kind: str) -> None:
-        answer = server.values(tool, query=BAD_QUERIES[kind])
-        assert isinstance(answer["results"], list)
-
-    @pytest.mark.parametrize("query", ["", "   ", "\n\t"])
-    @pytest.mark.parametrize("tool", ["search_code", "search_docs"])
-    def test_an_empty_query_is_refused(self, server: Connection, tool: str, query: str) -> None:
-        assert server.refusal(tool, query=query) == ("INVALID_ARGUMENT", "Query cannot be empty")
-
-    @pytest.mark.parametrize("query", ["\x00\x01", "\u202e\u200b"])
-    def test_only_control_characters_are_an_empty_query(self, server: Connection, query: str) -> None:
-        assert server.refusal("search_code", query=query) == ("INVALID_ARGUMENT", "Query cannot be empty")
-
-    def test_a_whole_file_finds_itself(self, server: Connection) -> None:
-        assert (
-            paths(server.values("search_code", query=BAD_QUERIES["a whole file"]))[0] == "src/auth/login.py"
-        )
-
-    def test_a_long_query_does_not_fill_the_answer(self, server: Connection) -> None:
-        answer = server.values("search_code", query=BAD_QUERIES["100 kB"])
-        assert len(answer["query"]) <= 1000
-        assert "The query was cut to its first 20,000 characters." in answer["warning"]
-
-    def test_odd_patterns_are_answered_or_refused(self, server: Connection) -> None:
-        assert server.values("search_code", query="(a+)+$", mode="regex")["results"] is not None
-        code, _ = server.refusal("search_code", query="x" * 5000, mode="regex")
-        assert code == "INVALID_PATTERN"

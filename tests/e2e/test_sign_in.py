@@ -96,7 +96,7 @@ def login(site: Site) -> OAuthClientProvider:
 
     async def browse(address: str) -> None:
         try:
-            urllib.request.build_opener(_NoRedirect).open(address, timeout=30)
+            urllib.request.build_opener(_NoRedirect).open(address, timeout=180)
         except urllib.error.HTTPError as redirect:
             query = urllib.parse.urlsplit(redirect.headers["Location"]).query
             came_back.update(urllib.parse.parse_qsl(query))

@@ -115,13 +115,12 @@ class TestRights:
             assert listed == {str(shop), str(secret)}
             assert client.values("search_code", query="login", path=index_key(secret))["results"]
 
-    @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
     def test_a_repository_is_named_by_its_address(
-        self, team: tuple[str, Join], projects: dict[str, Path], mode: str
+        self, team: tuple[str, Join], projects: dict[str, Path]
     ) -> None:
         """A client knows the remote of its checkout, not the server's path."""
         for token in (CLONE, SHOP, ALL):
-            with team[1](token, mode=mode) as client:
+            with team[1](token) as client:
                 for path in ("github.com/acme/shop", "git@github.com:Acme/shop.git", str(projects["shop"])):
                     assert client.values("search_code", query="check a password", path=path)["results"]
                 below = client.values(

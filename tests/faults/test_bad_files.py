@@ -10,30 +10,10 @@ import pytest
 
 from contents import contents, fresh_contents
 from findspot import Project
-from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, SymlinkError
+from findspot.core.errors import FileNotIndexedError
 from findspot.core.model import IndexState
 
-DEEP = 10_000
 GOOD = {"good.py": "def good():\n    return 1\n", "notes.md": "# Notes\n\nGood ones.\n"}
-
-NESTED = {
-    "deep.py": "x = " + "(" * DEEP + ")" * DEEP + "\n",
-    "deep_blocks.py": "".join(" " * n + "if x:\n" for n in range(900)) + " " * 900 + "pass\n",
-    "deep.json": "[" * DEEP + "]" * DEEP + "\n",
-    "deep.c": "int f() " + "{\n" * DEEP + "}\n" * DEEP,
-    "deep.js": "const f = " + "[\n" * DEEP + "]\n" * DEEP + ";\n",
-    "deep.yaml": "".join(" " * n + f"k{n}:\n" for n in range(600)),
-    "deep.md": ">" * DEEP + " quote\n",
-}
-
-
-def test_nesting_ten_thousand_levels_deep(make_project: Callable[..., Project], tmp_path: Path) -> None:
-    project = make_project({**GOOD, **NESTED})
-    report = project.update()
-    assert report.errors == ()
-    held, skipped = set(project.files()[0]), {skip.path for skip in project.skipped()}
-    assert held | skipped == {*GOOD, *NESTED}
-    assert set(GOOD) <= held
 
 
 def test_odd_contents(make_project: Callable[..., Project]) -> None:
@@ -74,34 +54,6 @@ def test_a_line_longer_than_a_file_may_be_is_too_large(make_project: Callable[..
     project = make_project({**GOOD, "line.txt": "x" * 5_000_000})
     project.update()
     assert [(skip.path, skip.reason) for skip in project.skipped()] == [("line.txt", "too_large")]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
-def test_a_fifo_a_socket_and_links_are_left_out(make_project: Callable[..., Project], tmp_path: Path) -> None:
-    outside = tmp_path / "secret.py"
-    outside.write_text("password = 1\n")
-    project = make_project(GOOD)
-    os.mkfifo(project.root / "pipe.py")
-    (project.root / "link.py").symlink_to(outside)
-    (project.root / "loop").symlink_to(project.root)
-    project.update()
-    assert {skip.path: skip.reason for skip in project.skipped()} == {
-        "pipe.py": "not_regular",
-        "link.py": "symlink",
-        "loop": "symlink",
-    }
-    with pytest.raises(SymlinkError):
-        project.reindex_file("link.py")
-    with pytest.raises(FileNotIndexedError):
-        project.reindex_file("pipe.py")
-    assert project.files()[0] == sorted(GOOD)
-
-
-@pytest.mark.parametrize("path", ["../secret.py", "/etc/passwd", "a/../../b", "", "x\0y"])
-def test_a_path_outside_the_project_is_refused(make_project: Callable[..., Project], path: str) -> None:
-    project = make_project(GOOD)
-    with pytest.raises(InvalidArgumentError):
-        project.reindex_file(path)
 
 
 @pytest.mark.parametrize("path", [".", "folder", "nowhere.py", "folder/nowhere.py"])

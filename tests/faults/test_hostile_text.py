@@ -29,6 +29,9 @@ FILLINGS = {
     "a sum": ("x", " % x\n"),
 }
 
+SLOW = ("comments", "other comments", "brackets")
+"""Half a minute of two processors each."""
+
 READ = [each for each in LANGUAGES if each.grammar or each.data or each.docs]
 
 
@@ -53,7 +56,9 @@ def trouble(folder: Path, languages: Iterable[Language], text: str) -> list[Skip
     return [each for each in skips if each.reason in (SkipReason.WORKER_TIMEOUT, SkipReason.WORKER_CRASHED)]
 
 
-@pytest.mark.parametrize("filling", FILLINGS)
+@pytest.mark.parametrize(
+    "filling", [pytest.param(name, marks=[pytest.mark.nightly] * (name in SLOW)) for name in FILLINGS]
+)
 def test_every_language_is_read_within_its_limit(tmp_path: Path, filling: str) -> None:
     start, unit = FILLINGS[filling]
     assert not trouble(tmp_path, READ, f"{start}{unit * (SIZE // len(unit))}x\n")

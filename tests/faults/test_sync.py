@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from contents import contents, fresh_contents, write_files
+from e2e.harness import until
 from findspot import Project, Query
 from findspot.core.model import IndexState, Mode, Skip, SkipReason
 from findspot.sync.changed_paths import read_dirty
@@ -21,7 +21,6 @@ from findspot.sync.strategies import Stats
 from findspot.sync.supervisor import LOCK_NAME
 from findspot.sync.watcher import Watcher
 
-PATIENCE_S = 60.0
 FILES = {
     **{
         f"pkg/mod{n}.py": f"class Thing{n}:\n    def method{n}(self):\n        return {n}\n" for n in range(6)
@@ -41,14 +40,6 @@ sys.stdin.readline()
 """
 
 MakeProject = Callable[..., Project]
-
-
-def until(true: Callable[[], object]) -> None:
-    """Wait for something that must become true."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
 
 
 def watched(project: Project) -> None:
@@ -88,22 +79,6 @@ def test_what_changed_while_nobody_watched_is_found_at_the_start(project: Projec
     write_files(project.root, {"pkg/mod0.py": "def meanwhile():\n    return 0\n"})
     project.watch()
     until(lambda: holds(project, "pkg/mod0.py", "meanwhile"))
-
-
-def test_a_branch_switch_settles_by_itself(make_project: MakeProject, tmp_path: Path) -> None:
-    project = make_project({f"src/d{n % 20}/f{n}.py": f"def one_{n}():\n    return 1\n" for n in range(600)})
-    project.update()
-    watched(project)
-    for number in range(600):
-        path = project.root / f"src/d{number % 20}/f{number}.py"
-        if number % 3 == 0:
-            path.unlink()
-        else:
-            path.write_text(f"def two_{number}():\n    return {number}\n")
-    until(lambda: project.status().pending_changes == 0)
-    until(lambda: project.store.being_written is False)
-    assert holds(project, "src/d2/f2.py", "two_2")
-    assert project.files()[1] == 400
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -217,35 +192,6 @@ def test_times_of_writing_that_go_backwards(project: Project, tmp_path: Path) ->
     assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
 
 
-@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.KEYWORD, Mode.SEMANTIC, Mode.REGEX])
-def test_answers_are_as_the_disk_is(project: Project, mode: Mode) -> None:
-    """Nobody watches: the answer itself looks."""
-    root = project.root
-    (root / "pkg/mod1.py").unlink()
-    write_files(root, {"pkg/mod2.py": "# a new line\n\n" + FILES["pkg/mod2.py"]})
-    write_files(root, {"pkg/mod3.py": "nothing = 'of the kind'\n"})
-    text = r"class \w+" if mode is Mode.REGEX else "class Thing2 method2"
-    results = project.search(Query(text, mode=mode, limit=10))
-    assert "pkg/mod1.py" not in {hit.path for hit in results.hits}
-    assert results.hits
-    for hit in results.hits:
-        lines = (root / hit.path).read_text().split("\n")
-        assert "\n".join(lines[hit.span.start - 1 : hit.span.end]) == hit.text
-    (moved,) = [hit for hit in results.hits if hit.path == "pkg/mod2.py"]
-    assert moved.span.start == 3
-    assert "pkg/mod2.py" in str(results.warning)
-    assert "pkg/mod1.py" not in project.files()[0]
-    project.update()
-    assert project.search(Query(text, mode=mode)).warning is None
-
-
-def test_what_an_index_holds_is_its_owners_alone(project: Project, home: Path) -> None:
-    folder = project.store.folder
-    while folder != home.parent:
-        assert folder.stat().st_mode & 0o077 == 0, folder
-        folder = folder.parent
-
-
 def test_secrets_in_files_are_not_in_the_index(make_project: MakeProject) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     secret = f"def login():\n    return '{token}'\n"
@@ -261,12 +207,3 @@ def test_secrets_in_files_are_not_in_the_index(make_project: MakeProject) -> Non
         found = masking.search(Query(text, mode=Mode.REGEX, path_filter="login.py")).hits
         assert not any(token in hit.text for hit in found)
     masking.close()
-
-
-def test_a_page_is_filled_up_when_its_files_are_gone(project: Project) -> None:
-    first = project.search(Query("class Thing method", limit=2)).hits
-    for hit in first:
-        (project.root / hit.path).unlink()
-    after = project.search(Query("class Thing method", limit=2)).hits
-    assert len(after) == 2
-    assert not {hit.path for hit in after} & {hit.path for hit in first}

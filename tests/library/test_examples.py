@@ -57,14 +57,6 @@ def test_list_files_by_pattern(engine: Engine, folder: Path) -> None:
     assert project.files("**/*.py", limit=1) == (["src/cart.py"], 2)
 
 
-def test_see_what_was_left_out(engine: Engine, folder: Path) -> None:
-    project = engine.project(folder)
-    project.update()
-    (skip,) = project.skipped()
-    assert (skip.path, skip.reason) == ("logo.png", "binary")
-    assert project.skipped("denied") == []
-
-
 def test_an_update_does_only_what_changed(engine: Engine, folder: Path) -> None:
     project = engine.project(folder)
     project.update()
@@ -112,26 +104,6 @@ def test_a_project_without_an_index_says_so(engine: Engine, folder: Path) -> Non
     with pytest.raises(PathNotFoundError):
         engine.project(folder / "nowhere")
     assert not project.store.folder.exists()
-
-
-def test_a_large_project_must_be_agreed_to(home: Path, folder: Path) -> None:
-    engine = Engine({"maxFiles": 2})
-    project = engine.project(folder)
-    with pytest.raises(FindspotError) as asked:
-        project.update()
-    assert asked.value.code == "FILE_LIMIT_WARNING"
-    assert not project.store.folder.exists()
-    assert project.update(allow_large=True).total_files == 3
-    engine.close()
-
-
-def test_delete_an_index(engine: Engine, folder: Path) -> None:
-    project = engine.project(folder)
-    assert not project.delete()
-    project.update()
-    assert project.delete()
-    assert project.status().state is IndexState.NOT_FOUND
-    assert (folder / "src" / "cart.py").exists()
 
 
 def test_find_the_project_around_a_folder(engine: Engine, folder: Path) -> None:

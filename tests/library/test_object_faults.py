@@ -20,7 +20,6 @@ from contents import put, record
 from findspot.core.errors import (
     FindspotError,
     IndexCorruptError,
-    IndexNotFoundError,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -140,7 +139,7 @@ def test_only_one_question_waits_for_a_slow_address(team: Team) -> None:
     with team.proxy.failing(Fault(how="stall")) as fault:
         waiting = threading.Thread(target=texts_of, args=(reader,))
         waiting.start()
-        assert fault.reached.wait(60)
+        assert fault.reached.wait(180)
         assert texts_of(reader) == held
     waiting.join()
     assert texts_of(team.machine("other")) == {"newer"}
@@ -151,13 +150,6 @@ def test_a_bucket_that_is_not_there_is_named(team: Team) -> None:
         team.published("s3://nowhere/team").versions()
     assert "no such bucket" in error.value.hint
     assert "s3://nowhere/team: 404 NoSuchBucket" in error.value.developer_message
-
-
-def test_an_empty_address_is_no_index(team: Team) -> None:
-    reader = team.machine("reader", "s3://bucket/emptied")
-    assert not reader.exists
-    with pytest.raises(IndexNotFoundError), reader.snapshot():
-        pass
 
 
 def damaged(team: Team, part: str, change: Callable[[bytes], bytes | None]) -> int:

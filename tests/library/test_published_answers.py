@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from findspot import Project
-from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Corpus, Mode, Query
 from findspot.core.utc_time import utc_now
 from findspot.publishing.published import PublishedIndex, Version
@@ -85,16 +84,6 @@ def test_the_layout_is_the_specified_one(published: Path) -> None:
     assert docs.count_rows() == status.total_doc_chunks
     row = code.search().limit(1).to_list()[0]
     assert len(row["vector"]) == int(str(status.model).rpartition("/")[2])
-
-
-def test_a_reader_changes_nothing(readers: list[Project], published: Path) -> None:
-    reader = readers[0]
-    before = {path: path.stat().st_mtime_ns for path in published.rglob("*")}
-    with pytest.raises(InvalidArgumentError, match="none of the files"):
-        reader.update()
-    assert reader.status().store == "published"
-    assert not list(reader.store.folder.glob("*.sqlite"))
-    assert {path: path.stat().st_mtime_ns for path in published.rglob("*")} == before
 
 
 def test_an_index_of_a_reader_can_be_exported(readers: list[Project], tmp_path: Path) -> None:

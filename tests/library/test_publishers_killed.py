@@ -17,7 +17,7 @@ from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
 from findspot.store.sqlite_store import SqliteStore
 
-KILLS = int(os.environ.get("FINDSPOT_KILLS", "6"))
+KILLS = int(os.environ.get("FINDSPOT_KILLS", "3"))
 """Each costs seconds for the import of lancedb alone; `FINDSPOT_KILLS=50` tries more."""
 
 PUBLISH = """

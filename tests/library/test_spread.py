@@ -252,6 +252,7 @@ def index(root: Path, address: str, environment: dict[str, str], *more: str) -> 
     return dict(json.loads(ended.stdout))
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not LOOPBACK, reason="each node needs a loopback address of its own")
 def test_two_nodes_and_one_of_them_dies(root: Path, tmp_path: Path) -> None:
     """Findings teams AWKWARD and Ray: nodes, tokens and versions; each error says what is true."""

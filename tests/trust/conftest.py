@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from contents import write_files
-from e2e.harness import PATIENCE_S, Pipe
+from e2e.harness import Pipe
 from program import Program
 
 MakeFolder = Callable[..., Path]
@@ -76,11 +75,3 @@ def run_git(cwd: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
     done = subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what a server does by itself."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

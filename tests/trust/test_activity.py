@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from e2e.harness import PATIENCE_S
 from program import Program
 from trust.conftest import MakeFolder, Serve
 
@@ -21,13 +22,13 @@ def test_questions_are_recorded_with_their_answers(
 ) -> None:
     """`first-impression M7`: nobody could see whether assistants use it, or whether it helps."""
     project = make(FILES)
-    assert findspot("index", str(project), "--yes").code == 0
+    findspot.make_index(project)
     pipe = serve(project)
     pipe.values("search_code", query=f"price of an article, with {TOKEN}")
     pipe.values("search_by_path", pattern="*.py")
     pipe.call("search_code", query="")
     pipe.close_input()
-    pipe.process.wait(timeout=60)
+    pipe.process.wait(timeout=PATIENCE_S)
     assert findspot("search", "price", "--project", str(project)).code == 0
 
     recorded = findspot("activity", "--json").json
@@ -66,12 +67,12 @@ def test_one_setting_turns_all_records_off(
 ) -> None:
     project = make(FILES | {".findspot.json": '{"activity": true}'})
     assert findspot("config", "set", "--global", "activity", "false").code == 0
-    assert findspot("index", str(project), "--yes").code == 0
+    findspot.make_index(project)
     assert findspot("search", "price", "--project", str(project)).code == 0
     pipe = serve(project)
     pipe.values("search_code", query="price of an article")
     pipe.close_input()
-    pipe.process.wait(timeout=60)
+    pipe.process.wait(timeout=PATIENCE_S)
     assert not list(home.glob("*.sqlite*"))
     assert "Recording is off" in findspot("activity").err
     assert findspot("activity", "--json").json["recording"] is False

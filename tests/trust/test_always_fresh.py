@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,8 +12,6 @@ from subprocess import PIPE
 
 import pytest
 
-from e2e.harness import PATIENCE_S, until
-from held import Gate
 from program import Program
 from trust.conftest import MakeFolder
 
@@ -29,7 +26,7 @@ NEW = "from pkg.base import known_function\n\n\ndef brand_new_helper_xyz():\n   
 @pytest.fixture
 def project(make: MakeFolder, findspot: Program) -> Path:
     root = make(FILES)
-    assert findspot("index", cwd=root).code == 0
+    findspot.make_index(root)
     return root
 
 
@@ -90,19 +87,3 @@ def test_an_answer_without_an_update_says_what_it_lacks(project: Path, findspot:
     assert answer.code == 0
     assert "Another process is updating the index" in answer.json["warning"]
     assert "pkg/base.py" in answer.out
-
-
-def test_a_search_does_not_finish_an_index_that_was_stopped(
-    make: MakeFolder, findspot: Program, tmp_path: Path
-) -> None:
-    """first-impression B10: a stopped build says so, and stays stopped."""
-    root = make(FILES)
-    gate = Gate(root, tmp_path / "gate")
-    with findspot.start("index", cwd=root, env={"PYTHONPATH": gate.path}) as indexing:
-        until(lambda: findspot("status", "--json", cwd=root).json["status"] == "indexing")
-        indexing.send_signal(signal.SIGINT)
-        assert indexing.wait(PATIENCE_S) == 130
-    gate.open()
-    answer = findspot("search", "known_function", "--json", cwd=root)
-    assert "Indexing was stopped" in answer.json["warning"]
-    assert findspot("status", "--json", cwd=root).json["status"] == "incomplete"

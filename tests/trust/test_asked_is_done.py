@@ -26,9 +26,9 @@ def gate(tmp_path: Path) -> Gate:
     return Gate(tmp_path / "project", tmp_path / "gate")
 
 
-def begin(pipe: Pipe, project: Path, **params: object) -> int:
+def begin(pipe: Pipe, project: Path) -> int:
     """Start a first index, and wait until it has begun and cannot end before the gate opens."""
-    number = pipe.ask_tool("index_codebase", {"path": str(project)}, token="t", **params)
+    number = pipe.ask_tool("index_codebase", {"path": str(project)}, token="t")
     pipe.progress_above(0)
     return number
 
@@ -40,19 +40,14 @@ def comes_to_rest(pipe: Pipe, home: Path) -> dict[str, object]:
     return pipe.values("get_index_status")
 
 
-@pytest.mark.parametrize("way", ["notification", "task"])
 def test_a_cancelled_first_index_stays_stopped_until_somebody_asks(
-    make: MakeFolder, serve: Serve, findspot: Program, gate: Gate, way: str
+    make: MakeFolder, serve: Serve, findspot: Program, gate: Gate
 ) -> None:
     """protocol-and-research B1, search-mcp B2, first-impression B10."""
     project = make(MANY)
     pipe = serve(project, PYTHONPATH=gate.path)
-    number = begin(pipe, project, **({"task": {}} if way == "task" else {}))
-    if way == "task":
-        task = pipe.result("tasks/list", {})["tasks"][0]["taskId"]
-        assert pipe.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
-    else:
-        pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    number = begin(pipe, project)
+    pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
     stopped = comes_to_rest(pipe, findspot.home)
     assert stopped["status"] == "incomplete"
     assert "Indexing was stopped" in str(stopped["notes"])
@@ -156,39 +151,3 @@ def test_a_folder_of_an_indexed_project_gets_no_index_of_its_own(
 
     named = pipe.values("reindex_file", path=str(project / "pkg" / "module1.py"))
     assert named["path"] == "pkg/module1.py"
-
-
-def test_a_large_project_that_was_agreed_to_is_not_asked_about_again(
-    make: MakeFolder, serve: Serve, findspot: Program, home: Path
-) -> None:
-    """search-mcp A5, B11: the question carries its code; security 12: a folder elsewhere is asked about."""
-    project = make({**MANY, ".findspot.json": '{"maxFiles": 3}'})
-    elsewhere = make(MANY, "elsewhere")
-    asked = findspot("index", "--json", cwd=project)
-    assert (asked.code, asked.json["status"]) == (2, "confirmation_required")
-    assert asked.json["code"] == "FILE_LIMIT_WARNING"
-    pipe = serve(project)
-    waiting = pipe.values("create_index")
-    assert (waiting["status"], waiting["code"]) == ("confirmation_required", "FILE_LIMIT_WARNING")
-    other = pipe.values("index_codebase", path=str(elsewhere))
-    assert other["status"] == "confirmation_required"
-    assert "outside the folders that you work in" in other["question"]
-    assert not (home / "indexes").exists()
-    assert pipe.values("create_index", confirm=True)["status"] == "success"
-    assert pipe.values("create_index")["status"] == "success"
-
-
-def test_folders_elsewhere_and_offers_are_settled_with_the_user(make: MakeFolder, serve: Serve) -> None:
-    """security 12, surface 8.9; protocol-and-research AWKWARD (an offer that was declined)."""
-    here, elsewhere = make(MANY, "here"), make(MANY, "elsewhere")
-    asking = serve(here, capabilities={"elicitation": {}})
-    number = asking.ask_tool("search_code", {"query": "function_1"})
-    assert "index it now?" in asking.until("elicitation/create")["message"]
-    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": {"action": "decline"}})
-    assert asking.answer(number)["result"]["structuredContent"]["code"] == "INDEX_NOT_FOUND"
-    again = asking.call("search_code", query="function_2")  # the answer comes without a question
-    assert again["structuredContent"]["code"] == "INDEX_NOT_FOUND"
-    number = asking.ask_tool("index_codebase", {"path": str(elsewhere)})
-    assert "outside" in asking.until("elicitation/create")["message"]
-    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": {"action": "accept", "content": {}}})
-    assert asking.answer(number)["result"]["structuredContent"]["status"] == "success"

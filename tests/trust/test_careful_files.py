@@ -54,20 +54,6 @@ def test_a_fifo_or_device_in_the_place_of_settings_hangs_nothing(
     assert (through_link.code, f"{name}: cannot be read (symbolic link)" in through_link.err) == (0, True)
 
 
-def test_a_yaml_bomb_harms_no_other_project(findspot: Program, make: MakeFolder) -> None:
-    """`security 6`: 350 bytes stopped `projects`, `doctor` and `delete` in every folder."""
-    hostile = make({"a.py": "x = 1\n"}, "hostile")
-    assert findspot("index", hostile).code == 0
-    (hostile / ".cortex").mkdir()
-    (hostile / ".cortex/config.yml").write_text(f"{BOMB}embedding:\n  endpoint: *a9\n")
-    elsewhere = make({"b.py": "y = 1\n"}, "elsewhere")
-    listed = findspot("projects", cwd=elsewhere)
-    assert (listed.code, str(hostile) in listed.out) == (0, True)
-    status = findspot("status", cwd=hostile)
-    assert (status.code, "an alias at line 2" in status.err) == (0, True)
-    assert findspot("delete", hostile, "--yes").code == 0
-
-
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40))
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 2_000))
@@ -127,7 +113,7 @@ def test_setup_and_doctor_wait_for_no_clients_file(
 def test_export_does_not_write_through_links(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
     """`security 15`: a predictable temporary name and committed folders led outside."""
     project = make({"a.py": "def f():\n    return 1\n", ".cortex/notes": ""})
-    assert findspot("index", project).code == 0
+    findspot.make_index(project)
     outside = make({"precious.txt": "precious"}, "outside")
     share = make({}, "share")
     (share / ".x.zip.unfinished").symlink_to(outside / "precious.txt")

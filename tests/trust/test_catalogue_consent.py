@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from e2e.harness import is_running
-from findspot.catalogue.indexfile import INDEX_PATH
+from e2e.harness import is_running, until
 from program import Outcome, Program
-from trust.conftest import MakeFolder, Serve, until
+from trust.conftest import MakeFolder, Serve
 
 SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
 SECRET = "sesame-opens-everything"
@@ -131,88 +130,6 @@ def test_the_question_shows_what_would_run(project: Project) -> None:
     given = project.run("show", "a__env", "--json").json["tool"]["description"].split()
     assert {"HOME", "PATH", "KEY"} <= set(given)
     assert not {"OPENAI_API_KEY", "FINDSPOT_HTTP_TOKEN", "FINDSPOT_HOME"} & set(given)
-
-
-def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve) -> None:
-    """documents C: following cost 840 MB and was on by default; a hanging server stayed."""
-    project.write(time=project.entry("clock"))
-    project.index("--yes")
-    project.started()
-    pipe = serve(project.root, HOME=str(project.user))
-    for _ in range(10):
-        pipe.values("search_tools", query="clock")
-        assert pipe.children() == []
-    pipe.close_input()
-    pipe.ended()
-    assert project.started() == []
-
-    project.index("--follow")
-    project.started()
-    project.write(time=project.entry("clock"), other=project.entry("never"))
-    pipe = serve(project.root, HOME=str(project.user))
-    until(lambda: bool(pipe.values("search_tools", query="clock")) and bool(project.processes()))
-    followed = project.processes()
-    pipe.close_input()
-    pipe.ended()
-    until(lambda: not any(map(is_running, followed)))
-    assert project.started() == ["clock"]
-
-
-def test_files_are_added_and_a_failure_changes_nothing(project: Project) -> None:
-    """documents A7: a second file replaced the catalogue, and one that failed emptied it with code 0."""
-    first = str(project.write("first.json", a=project.entry("one", "two"), b=project.entry("other")))
-    second = str(project.write("second.json", c=project.entry("three")))
-    empty = str(project.write("empty.json"))
-    failing = str(project.write("failing.json", d=project.entry("fail"), e={"command": "no-such-program"}))
-    project.index(first, "--yes", "--no-embeddings")
-    assert project.index(second, "--yes", "--no-embeddings") == {
-        "c": ("indexed", 1),
-        "a": ("unchanged", 2),
-        "b": ("unchanged", 1),
-    }
-    before = (project.root / INDEX_PATH).read_bytes()
-    nothing = project.run("index", empty)
-    assert nothing.code == 2
-    assert "names no server and no tool" in nothing.err
-    failed = project.run("index", failing, "--yes", "--json")
-    assert (failed.code, failed.json["status"]) == (1, "failed")
-    assert "no luck today" in failed.err
-    assert (project.root / INDEX_PATH).read_bytes() == before
-    Path(second).unlink()
-    assert project.index("--no-embeddings") == {
-        "a": ("indexed", 2),
-        "b": ("indexed", 1),
-        "c": ("unchanged", 1),
-        "d": ("failed", 0),
-        "e": ("failed", 0),
-    }, "the servers that failed are known, and asked again"
-    assert project.index(first, "--replace", "--no-embeddings")["c"] == ("removed", 0)
-
-
-def test_small_texts(project: Project) -> None:
-    """documents A12: SDK tracebacks for a banner; first-impression B10: a hint at the mode in use."""
-    project.write(a=project.entry("banner"))
-    done = project.run("index", "--yes")
-    assert (done.code, done.err) == (0, "")
-    assert "Traceback" not in done.out
-    for mode, hinted in (("bm25", True), ("hybrid", False), ("embedding", False)):
-        found = project.run("search", "zoological taxonomy of ctenophores", "--mode", mode)
-        assert ("--mode hybrid" in found.err) == hinted
-
-
-def test_a_committed_catalogue_chooses_no_provider(project: Project, serve: Serve) -> None:
-    """security 14: a committed `embeddingProvider` sent the question to a service with the user's key."""
-    tools = [{"name": "clock", "description": "Tell the time.", "serverName": "time"}]
-    (project.root / "tools.json").write_text(json.dumps(tools))
-    project.index("tools.json")
-    path = project.root / INDEX_PATH
-    path.write_text(path.read_text().replace("local:static", "api:openai"))
-    pipe = serve(project.root, HOME=str(project.user), OPENAI_API_KEY="mine")
-    for mode in ("hybrid", "embedding"):
-        refused = pipe.call("search_tools", query="tell the time", mode=mode)
-        assert refused["structuredContent"]["code"] == "MODEL_MISMATCH", refused
-        assert "findspot tools index" in refused["content"][1]["text"]
-    assert pipe.values("search_tools", query="time", mode="bm25")["tools"]
 
 
 def test_a_catalogue_is_not_read_or_written_through_links(project: Project, tmp_path: Path) -> None:

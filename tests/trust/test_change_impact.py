@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from program import Program
 
-from .conftest import MakeFolder, Serve, run_git
+from .conftest import MakeFolder, Serve
 
 FILES = {
     "pyproject.toml": "[project]\nname = 'shop'\n",
@@ -33,7 +33,7 @@ def test_a_rename_leaves_uses_behind_and_tests_are_ranked(
     """search-mcp B7: nothing said what a change breaks, nor which tests to run."""
     root = make(FILES, git=True)
     (root / "shop/prices.py").write_text(RENAMED.replace("round(value, 2)", "round(value, 3)"))
-    findspot("index", "--yes", cwd=root)
+    findspot.make_index(root)
 
     impact = findspot("impact", "--json", cwd=root).json
     hops = {node["id"]: node["hop"] for node in impact["nodes"]}
@@ -59,28 +59,3 @@ def test_a_rename_leaves_uses_behind_and_tests_are_ranked(
     answer = pipe.call("code_research", relation="tests", since="HEAD")
     assert "tests/test_cart.py" in answer["content"][0]["text"]
     assert "leftover" in str(pipe.values("code_research", relation="impact")["possible"])
-
-
-def test_without_a_repository_or_a_commit_the_reason_is_given(make: MakeFolder, findspot: Program) -> None:
-    """search-mcp B7: a diff needs a repository, a commit and a revision that exists."""
-    root = make(FILES)
-    findspot("index", "--yes", cwd=root)
-    outside = findspot("impact", cwd=root)
-    assert outside.code != 0
-    assert "needs a git repository" in outside.err
-    assert findspot("tests", "send", cwd=root).code == 0  # a symbol needs none
-
-    run_git(root, "init", "-q", "-b", "main")
-    unborn = findspot("tests", cwd=root)
-    assert unborn.code != 0
-    assert "has none yet" in unborn.err
-
-    run_git(root, "add", "-A")
-    run_git(root, "commit", "-q", "-m", "start")
-    assert "Nothing differs from HEAD" in findspot("impact", cwd=root).out
-    unknown = findspot("impact", "--since", "nowhere", cwd=root)
-    assert unknown.code != 0
-    assert "'nowhere' is not a revision" in unknown.err
-    missing = findspot("impact", "nosuchname", cwd=root)
-    assert missing.code == 1
-    assert "nosuchname" in missing.out + missing.err

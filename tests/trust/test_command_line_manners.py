@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 
 from findspot.serve.cli.app import COMMANDS, PURPOSES
 from findspot.serve.cli.app import findspot as program
-from program import TIMEOUT_S, Program
+from program import Program
 from trust.conftest import MakeFolder
 
 terminal = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
@@ -63,36 +61,6 @@ def test_limits_have_the_same_letter_everywhere() -> None:
 
 
 @terminal
-def test_findspot_alone_searches_as_you_type(findspot: Program, make: MakeFolder) -> None:
-    """first-impression A5: a pipe gets the help; on a terminal the project is indexed, and asked."""
-    root = make(FILES)
-    piped = findspot(cwd=root)
-    assert (piped.code, piped.err) == (0, "")
-    assert "First steps:" in piped.out
-    asked = findspot.on_terminal(answers={"type to search": "\x1b"}, whole=True, cwd=root)
-    assert asked.code == 0
-    assert "has no index yet" in asked.err
-
-
-def test_misspelt_names_are_answered_with_the_right_ones(findspot: Program, make: MakeFolder) -> None:
-    """first-impression M10: commands, languages, settings and symbols."""
-    root = make(FILES)
-    findspot.make_index(root)
-    for arguments, suggestion in (
-        (("serach", "x"), "No such command 'serach'. Did you mean search"),
-        (("config", "gt", "x"), "No such command 'gt'. Did you mean get?"),
-        (("search", "greet", "--languages", "python,pyhton"), "no language 'pyhton'. Did you mean python?"),
-        (("search", "greet", "--languages", "c++"), "no language 'c++'. Did you mean cpp?"),
-        (("config", "get", "maxFile"), "hint: Did you mean maxFile"),
-    ):
-        answer = findspot(*arguments, cwd=root)
-        assert (answer.code, suggestion in answer.err) == (2, True), answer.err
-    unknown = findspot("callers", "gret", cwd=root)
-    assert unknown.code == 1
-    assert "Did you mean greet (greet.py:1)?" in unknown.out + unknown.err
-
-
-@terminal
 def test_serve_on_a_terminal_says_what_it_is_for(findspot: Program, make: MakeFolder) -> None:
     """first-impression A5: nothing would look as if it hung."""
     shown = findspot.on_terminal("serve", answers={"press Ctrl-C.": "\x04"}, cwd=make(FILES))
@@ -112,29 +80,6 @@ def test_tables_fit_a_narrow_terminal(findspot: Program, make: MakeFolder) -> No
         assert lines
         wide = [line for line in lines if len(line) > 80 and max(map(len, line.split())) < 40]
         assert wide == [], command
-
-
-@terminal
-def test_watch_shows_the_progress_of_index(findspot: Program, make: MakeFolder) -> None:
-    """first-impression, the same bar: what changed before the watch is indexed in sight."""
-    root = make(FILES)
-    findspot.make_index(root)
-    (root / "later.py").write_text("def later():\n    return 1\n")
-    pty = pytest.importorskip("pty")
-    master, slave = pty.openpty()
-    shown = ""
-    with findspot.start("watch", cwd=root, stdin=slave, stdout=slave, stderr=slave) as process:
-        os.close(slave)
-        while "indexing" not in shown:
-            shown += os.read(master, 4096).decode()
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
-            while piece := os.read(master, 4096).decode(errors="replace"):
-                shown += piece
-        process.wait(timeout=TIMEOUT_S)
-    os.close(master)
-    assert re.search(r"indexing .*━", ESCAPES.sub("", shown))
-    assert "Stopped watching." in shown
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

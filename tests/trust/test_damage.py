@@ -46,7 +46,7 @@ def test_a_limit_of_the_system_is_not_called_damage(
     assert "tea.txt" in found.out
 
     project = make({f"pkg/mod{n}.py": f"def function_{n}():\n    return {n}\n" for n in range(5)})
-    assert findspot("index", ".", cwd=project).code == 0
+    findspot.make_index(project)
     for most, *command in ((9, "index"), (10, "index"), (10, "search", "function_3")):
         few = with_limit(resource.RLIMIT_NOFILE, most)
         asked = findspot(*command, "--json", cwd=project, **few)
@@ -83,7 +83,7 @@ def damage_a_page(home: Path) -> Path:
 def test_a_damaged_page_is_told_and_rebuilt(findspot: Program, make: MakeFolder) -> None:
     """security 4, search-mcp B11: "Rebuilding it now..." for ever, status `ready`, doctor `ok`."""
     project = make(SHOP)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     folder = damage_a_page(findspot.home)
     refused = findspot("search", "handle_7_3", "--no-update", "--json", cwd=project)
     assert refused.json["code"] == "INDEX_CORRUPT"
@@ -102,21 +102,6 @@ def test_a_damaged_page_is_told_and_rebuilt(findspot: Program, make: MakeFolder)
     assert (folder / "index.bak" / "index.sqlite").is_file()
     assert findspot("status", "--json", cwd=project).json["status"] == "ready"
     assert "handle_7_3" in findspot("search", "handle_7_3", "--json", cwd=project).out
-
-
-def test_a_server_rebuilds_a_damaged_index_by_itself(
-    findspot: Program, make: MakeFolder, serve: Serve
-) -> None:
-    """security 4: over MCP, too, nothing was rebuilt."""
-    project = make(SHOP)
-    assert findspot("index", cwd=project).code == 0
-    folder = damage_a_page(findspot.home)
-    pipe = serve(project)
-    assert "handle_7_3" in str(pipe.values("search_code", query="handle_7_3")["results"])
-    assert (folder / "index.bak").is_dir()
-    status = pipe.values("get_index_status")
-    assert status["status"] == "ready"
-    assert "rebuilt" in str(status)
 
 
 @contextlib.contextmanager
@@ -145,7 +130,7 @@ def test_a_home_that_cannot_be_written_still_answers(
 ) -> None:
     """security 16, search-mcp B11: nothing worked, and the message blamed the project."""
     project = make(SHOP | {"README.md": "# Shop\n\nHow orders are handled.\n"})
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     with read_only(findspot.home):
         assert "handle_7_3" in findspot("search", "handle_7_3", cwd=project).out
         assert "README.md" in findspot("docs", "orders", cwd=project).out

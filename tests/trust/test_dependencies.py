@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from pathlib import Path
 
+from e2e.harness import until
 from program import Program
 
-from .conftest import MakeFolder, Serve, until
+from .conftest import MakeFolder, Serve
 
 MARK = "import pathlib; pathlib.Path(__file__).with_name('was_run').touch()\n"
 
@@ -56,7 +56,7 @@ def test_a_package_is_searched_on_demand_and_never_run(
     findspot: Program, make: MakeFolder, home: Path
 ) -> None:
     project = _project(make)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     assert not (home / "dependencies").exists()
     assert findspot("deps", "--json", cwd=project).json["total"] == 4
     assert not (home / "dependencies").exists(), "listing indexes nothing"
@@ -85,22 +85,9 @@ def _paths(findspot: Program, project: Path, words: str) -> list[str]:
     return [hit["path"] for hit in answer["results"]]
 
 
-def test_packages_that_cannot_be_searched_say_why(findspot: Program, make: MakeFolder) -> None:
-    project = _project(make)
-    assert findspot("index", cwd=project).code == 0
-    absent = findspot("search", "--dependency", "absent", "x", cwd=project)
-    assert absent.code != 0
-    assert "pypi/absent cannot be searched: not installed." in absent.err
-    assert "findspot deps --missing" in absent.err
-    unknown = findspot("search", "--dependency", "httpkitt", "x", cwd=project)
-    assert "Did you mean httpkit?" in unknown.err
-    other_version = findspot("search", "--dependency", "httpkit@9", "x", cwd=project)
-    assert "The project has httpkit 2.1.0, not 9." in other_version.err
-
-
 def test_an_assistant_asks_reads_and_compares(serve: Serve, findspot: Program, make: MakeFolder) -> None:
     project = _project(make)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     pipe = serve(project)
     status = pipe.call("get_index_status")["structuredContent"]
     assert status["dependencies"] == {
@@ -125,7 +112,7 @@ def test_a_server_indexes_direct_dependencies_ahead_where_the_user_says_so(
     serve: Serve, findspot: Program, make: MakeFolder, home: Path
 ) -> None:
     project = _project(make)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     serve(project, FINDSPOT_DEPENDENCIES="eager")
     until(lambda: len(list((home / "dependencies").glob("*/*/metadata.json"))) == 3)
     assert not list(project.rglob("was_run"))
@@ -137,7 +124,7 @@ def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make
         "from httpkit import retry\nimport absent\n\n\ndef main():\n    send()\n    absent.go()\n\n\n"
         "def send():\n    retry.wait_between_attempts(1)\n"
     )
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     name = "httpkit.retry.wait_between_attempts"
     way = findspot("research", f"path from main to {name}", cwd=project)
     assert f"main reaches {name} in 2 steps" in way.out
@@ -154,27 +141,6 @@ def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make
     assert "go (app.py:7): pypi/absent: not installed" in findspot("callees", "main", cwd=project).out
 
 
-def test_the_sources_of_a_java_package(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
-    project = make(
-        {"build.gradle": "implementation 'org.tea:brew:1.2'\n", "App.java": "class App {}\n"}, git=True
-    )
-    cache = tmp_path / "gradle" / "caches" / "modules-2" / "files-2.1" / "org.tea" / "brew" / "1.2" / "0a"
-    cache.mkdir(parents=True)
-    with zipfile.ZipFile(cache / "brew-1.2-sources.jar", "w") as archive:
-        archive.writestr(
-            "org/tea/Kettle.java", "/** Heats water until it boils. */\nclass Kettle { void heat() {} }\n"
-        )
-        archive.writestr("../../outside.java", "class Outside {}\n")
-    assert findspot("index", cwd=project).code == 0
-    found = findspot(
-        *("search", "--dependency", "org.tea:brew", "boil water", "--json"),
-        cwd=project,
-        env={"GRADLE_USER_HOME": str(tmp_path / "gradle")},
-    ).json["results"]
-    assert [hit["path"] for hit in found] == ["dep://maven/org.tea:brew@1.2/org/tea/Kettle.java"]
-    assert not list(tmp_path.rglob("outside.java"))
-
-
 def test_packages_that_differ_never_share_an_index(findspot: Program, make: MakeFolder) -> None:
     """A repository could commit a package whose text another project was then shown as its own."""
     files = {
@@ -187,32 +153,8 @@ def test_packages_that_differ_never_share_an_index(findspot: Program, make: Make
     texts = ("def wait():\n    'Wait for good.'\n", "def wait():\n    'Wait for evil.'\n")
     for name, text in zip(("first", "second"), texts, strict=True):
         project = make(files | {f"{SITE}/httpkit/retry.py": text}, name, git=True)
-        assert findspot("index", cwd=project).code == 0
+        findspot.make_index(project)
         word = "good" if name == "first" else "evil"
         assert f"Wait for {word}." in findspot("callees", "main", cwd=project).out
         answer = findspot("search", "--dependency", "httpkit", "wait", "--json", cwd=project)
         assert word in answer.json["results"][0]["text"]
-
-
-def test_a_name_that_cannot_be_written_spoils_no_search(findspot: Program, make: MakeFolder) -> None:
-    odd = json.dumps({"name": "odd", "version": "\ud800", "workspaces": ["."]})
-    long = json.dumps({"name": "é" * 200, "version": "1"})
-    project = make(
-        {
-            "package.json": json.dumps(
-                {"dependencies": {"odd": "1", "é" * 200: "1"}, "workspaces": [".", ""]}
-            ),
-            "node_modules/odd/package.json": odd,
-            "node_modules/odd/index.js": "export function hello() {}\n",
-            "node_modules/long/package.json": long,
-            "node_modules/long/index.js": "export function good_bye() {}\n",
-            "app.js": "function greet() {}\n",
-        },
-        git=True,
-    )
-    assert findspot("index", cwd=project).code == 0
-    assert findspot("search", "unrelated zebra quantum", cwd=project).code == 0
-    odd_one = findspot("search", "--dependency", "odd", "hello", cwd=project)
-    assert (odd_one.code, odd_one.out) == (2, "")
-    assert "The project depends on no package 'odd'." in odd_one.err
-    assert "good_bye" in findspot("search", "--dependency", "é" * 200, "good bye", cwd=project).out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -15,12 +14,12 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 import calling_server
-from e2e.harness import Connection, Person, Pipe, connected, is_running, parameters
+from e2e.harness import Person, Pipe, connected, parameters, until
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
-from program import Outcome, Program
+from program import Program
 from trust import tool_server
-from trust.conftest import MakeFolder, Serve, until
+from trust.conftest import MakeFolder, Serve
 
 SERVER = Path(tool_server.__file__)
 
@@ -122,60 +121,6 @@ def test_progress_cancelling_and_questions(gateway: Gateway, serve: Serve) -> No
         assert pipe.answer(number)["result"]["content"][0]["text"] == expected
 
 
-def test_tasks_folders_and_what_servers_get_wrong(
-    make: MakeFolder, findspot: Program, serve: Serve, tmp_path: Path
-) -> None:
-    entry = {"command": sys.executable, "args": [str(Path(calling_server.__file__))]}
-    root, user = make({".mcp.json": json.dumps({"mcpServers": {"odd": entry}})}), {"HOME": str(tmp_path)}
-    indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
-    assert indexed.code == 0, indexed.err
-    pipe = serve(root, capabilities={"roots": {"listChanged": True}}, **user)
-    number = pipe.ask("tools/call", {"name": "get_tool", "arguments": {"name": "odd__research"}})
-    pipe.until("roots/list")
-    roots = {"roots": [{"uri": root.as_uri()}]}
-    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": roots})
-    shown = pipe.answer(number)["result"]["structuredContent"]
-    assert (shown["access"]["state"], shown["tool"]["execution"]) == (
-        "ready",
-        {"taskSupport": "required"},
-    )
-
-    def call(tool: str, **arguments: Any) -> dict[str, Any]:
-        return pipe.call("call_tool", name=f"odd__{tool}", arguments=arguments, confirm=True)
-
-    assert json.loads(call("research", steps=3)["content"][0]["text"])["found"] == 42
-    assert json.loads(call("roots")["content"][0]["text"]) == roots
-    assert call("half")["content"][0]["text"] == "Party \ufffd"
-    assert "it sent a message that cannot be read" in call("deep")["content"][0]["text"]
-    refused = json.dumps(call("refuse"))
-    assert "-32050" in refused
-    assert len(refused) < 20_000
-    by_hand = findspot("tools", "call", "odd__research", cwd=root, env=user)
-    assert (by_hand.code, json.loads(by_hand.out)["found"]) == (0, 42), by_hand.err
-
-
-def test_a_long_result_is_read_in_pages(gateway: Gateway, serve: Serve) -> None:
-    """documents B1: a result that exceeds the budget is shortened, and the whole of it stays readable."""
-    pipe = serve(gateway.root, HOME=str(gateway.user), FINDSPOT_MAX_CALL_TOKENS="1000")
-    result = pipe.call("call_tool", name="any__huge")
-    text, note = (part["text"] for part in result["content"])
-    assert tool_server.LINES.startswith(text)
-    assert 2_000 < len(text) <= 4_000
-    assert "structuredContent" not in result
-    assert result["isError"] is False
-    named = re.search(r"this is page 1 of (\d+)\..* (findspot://results/\S+)/2 ", note)
-    assert named, note
-    pages, address = int(named[1]), named[2]
-    structured = pipe.call("call_tool", name=note.rpartition(": ")[2])["content"][0]
-    assert structured["text"].startswith('{"lines": ["line 0: café 😀"')
-    read = [pipe.call("call_tool", name=f"{address}/{page}")["content"] for page in range(1, pages + 1)]
-    assert "".join(page[0]["text"] for page in read) == tool_server.LINES
-    assert read[1][1]["text"] == f"Page 2 of {pages}. Next: {address}/3"
-    assert pipe.call("call_tool", name=f"{address}/{pages + 1}")["isError"]
-    stranger = serve(gateway.root, HOME=str(gateway.user))
-    assert stranger.call("call_tool", name=f"{address}/1")["isError"]
-
-
 def test_what_may_destroy_something_asks_first(gateway: Gateway, serve: Serve) -> None:
     """documents B1: annotations travel, and those of a committed index are not believed."""
     index = gateway.root / INDEX_PATH
@@ -206,29 +151,6 @@ def test_what_may_destroy_something_asks_first(gateway: Gateway, serve: Serve) -
     assert asking.answer(number)["result"]["structuredContent"]["status"] == "cancelled"
     assert gateway.calls() == before
     until(lambda: "destructiveHint" in index.read_text())
-
-
-def test_a_tool_can_be_allowed_for_good(gateway: Gateway, serve: Serve, findspot: Program) -> None:
-    """Filling in a form was one question per step, and no answer was remembered."""
-    settings = {"HOME": str(gateway.user)}
-    asking = serve(gateway.root, capabilities={"elicitation": {}}, **settings)
-    number = asking.ask_tool("call_tool", {"name": "any__erase"})
-    box = asking.until("elicitation/create")["requestedSchema"]["properties"]["always"]
-    assert (box["type"], box["default"]) == ("boolean", False)
-    accepted = {"action": "accept", "content": {"always": True}}
-    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": accepted})
-    assert not asking.answer(number)["result"]["isError"]
-    other = serve(gateway.root, **settings)
-    assert other.call("call_tool", name="any__erase")["content"][0]["text"].startswith("erase")
-
-    def allow(*arguments: str) -> Outcome:
-        return findspot("tools", "allow", *arguments, cwd=gateway.root, env=settings)
-
-    assert allow("--undo", "any__erase").code == 0
-    assert other.values("call_tool", name="any__erase")["status"] == "confirmation_required"
-    assert allow("any__erase", "any__plain").out == "Called without a question: any__erase, any__plain.\n"
-    assert other.call("call_tool", name="any__erase")["content"][0]["text"].startswith("erase")
-    assert allow("any__nothing").code == 2
 
 
 def test_only_what_was_agreed_to_is_called(gateway: Gateway, serve: Serve, home: Path) -> None:
@@ -286,37 +208,6 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, hom
             ]
         process.terminate()
         process.communicate()
-
-
-def test_each_session_has_its_own_process_of_a_server(
-    make: MakeFolder, findspot: Program, tmp_path: Path
-) -> None:
-    """One assistant saw and steered the browser of another."""
-    entry = {"command": sys.executable, "args": [str(Path(calling_server.__file__))]}
-    servers = {"own": entry, "both": entry | {"shared": True}}
-    root, user = make({".mcp.json": json.dumps({"mcpServers": servers})}), {"HOME": str(tmp_path)}
-    indexed = findspot("tools", "index", "--yes", "--no-embeddings", cwd=root, env=user)
-    assert indexed.code == 0, indexed.err
-    options = ("gateway", "--http", "127.0.0.1:0", "--no-token")
-    with findspot.start(*options, cwd=root, env=user) as process, start_blocking_portal() as portal:
-        assert process.stderr is not None
-        address = process.stderr.readline().split()[-1]
-
-        def pid(connection: Connection, server: str) -> int:
-            arguments = {"name": f"{server}__echo", "confirm": True}
-            result = portal.call(connection.client.call_tool, "call_tool", arguments)
-            return int(json.loads(result.content[0].text)["pid"])
-
-        with connected(portal, streamable_http_client(address)) as one:
-            with connected(portal, streamable_http_client(address)) as other:
-                gone = pid(other, "own")
-                assert pid(one, "own") not in (gone, pid(one, "both"))
-                assert pid(one, "both") == pid(other, "both")
-            until(lambda: not is_running(gone))
-            last = pid(one, "own"), pid(one, "both")
-        process.terminate()
-        process.communicate()
-    assert [left for left in last if is_running(left)] == []
 
 
 def test_resources_prompts_and_messages_of_agreed_servers(

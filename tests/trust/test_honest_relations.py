@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from program import Program
 
-from .conftest import MakeFolder, Serve
+from .conftest import MakeFolder
 
 BASE = """
 def setupmethod(f):
@@ -91,7 +91,7 @@ FILES = {
 def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, findspot: Program) -> None:
     """protocol-and-research B3, B13, section 3: decorators, base classes, values, tests, unknown names."""
     project = make(FILES)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
 
     def ask(*words: str) -> str:
         return findspot("research", "--depth", "1", *words, cwd=project).out
@@ -119,30 +119,3 @@ def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, find
     unknown = findspot("research", "what calls prise_of", cwd=project)
     assert unknown.code == 1
     assert unknown.err.startswith("No definition named prise_of in the index. Did you mean price_of (")
-
-
-def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(make: MakeFolder, serve: Serve) -> None:
-    """protocol-and-research B6, B10, B11: over MCP, by question and by arguments."""
-    project = make(FILES)
-    pipe = serve(project)
-    pipe.values("index_codebase", path=str(project), confirm=True)
-
-    def callers(**arguments: object) -> list[str]:
-        answer = pipe.values("code_research", depth=1, **arguments)
-        return sorted(node["name"] for node in answer["nodes"] if node["hop"] == 1)
-
-    everyone = ["send", "test_price"]
-    for symbol in ("shop.price_of", "shop.tools.prices.price_of", "src/shop/tools/prices.py:1"):
-        assert callers(relation="callers", symbol=symbol) == everyone
-        assert callers(query=f"where do we call {symbol}") == everyone
-    for folder in ("src/shop/tools", "tests"):
-        assert callers(relation="callers", symbol="price_of", path=str(project / folder)) == everyone
-    answer = pipe.values("code_research", query="reverse dependencies of shop.tools.prices", depth=1)
-    assert answer["relation"] == "importers"
-    assert "src/shop/tools/__init__.py" in answer["files"]
-    answer = pipe.values("code_research", query="what does Session.send depend on", depth=1)
-    assert (answer["relation"], answer["nodes"][1]["name"]) == ("callees", "price_of")
-    answer = pipe.values("code_research", query="what does shop.session depend on", depth=1)
-    assert answer["relation"] == "imports"
-    answer = pipe.values("code_research", relation="callers", symbol="Worker.run")
-    assert answer["summary"].endswith("calls it. Thread is outside of the project and may call it.")

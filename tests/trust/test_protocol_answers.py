@@ -102,7 +102,7 @@ def test_a_call_does_not_overtake_the_news_that_roots_have_changed(
     """Both lines are there before the server reads the first."""
     first, second = make(CODE), make({"stock.py": "def pay(): return 0\n"}, "second", git=True)
     for project in (first, second):
-        findspot("index", cwd=project)
+        findspot.make_index(project)
     pipe = serve(first, capabilities={"roots": {"listChanged": True}})
     changed = json.dumps({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}).encode()
     call = line("tools/call", '{"name": "search_code", "arguments": {"query": "pay"}}')

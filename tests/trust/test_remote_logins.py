@@ -7,10 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from starlette.responses import JSONResponse
-
 from program import TIMEOUT_S, Outcome, Program
-from remote_server import AUTHORIZATION_SERVER, RemoteServer, browse
+from remote_server import RemoteServer, browse
 from trust.conftest import MakeFolder, Serve
 
 
@@ -70,15 +68,3 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve
         assert "findspot tools login web" in json.dumps(refused)
         assert "not known whether" not in json.dumps(refused), "it was refused before anything was done"
         assert list((home / "logins").glob("*.json")) == []
-
-
-def test_a_refused_login_says_why(findspot: Program, make: MakeFolder, home: Path) -> None:
-    with RemoteServer() as server:
-        plain = server.metadata() | {"code_challenge_methods_supported": ["plain"]}
-        server.answers[AUTHORIZATION_SERVER] = JSONResponse(plain)
-        project = make({".mcp.json": json.dumps({"mcpServers": {"web": {"url": server.url}}})})
-        own = {"env": {"HOME": str(make({}, "user"))}}
-        findspot("tools", "index", "--yes", cwd=project, **own)
-        refused = findspot("tools", "login", "web", "--no-browser", cwd=project, **own)
-    assert refused.code == 1
-    assert "error: The authorization server does not support PKCE" in refused.err

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from pathlib import Path
 
+from e2e.harness import PATIENCE_S, until
 from program import Program
-from trust.conftest import MakeFolder, Serve, until
+from trust.conftest import MakeFolder, Serve
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -32,7 +32,7 @@ def test_a_server_logs_what_it_does(findspot: Program, home: Path, make: MakeFol
     until(lambda: ": 1 files indexed" in log.read_text())
     pipe.values("search_code", query="very own words")
     pipe.close_input()
-    pipe.process.wait(timeout=60)
+    pipe.process.wait(timeout=PATIENCE_S)
 
     shown = findspot("logs", "--json").json["lines"]
     messages = "\n".join(line["message"] for line in shown)
@@ -54,21 +54,3 @@ def test_a_server_logs_what_it_does(findspot: Program, home: Path, make: MakeFol
     if os.name != "nt":
         for path, mode in ((home, 0o700), (log.parent, 0o700), (log, 0o600)):
             assert stat.S_IMODE(path.stat().st_mode) == mode
-
-
-def test_the_level_is_a_setting(findspot: Program, home: Path, make: MakeFolder, serve: Serve) -> None:
-    """`surface 8.11`: `logLevel` decides what is written; a repository does not decide it."""
-    project = make({"pyproject.toml": "", ".findspot.json": '{"logLevel": "error"}'})
-    assert findspot("config", "set", "--global", "logLevel", "debug").code == 0
-    pipe = serve(project)
-    pipe.values("list_projects")
-    pipe.close_input()
-    pipe.process.wait(timeout=60)
-    assert "tools/call list_projects answered in" in (home / "logs" / "findspot.log").read_text()
-    (home / "config.json").write_text(json.dumps({"logLevel": "error"}))
-    (home / "logs" / "findspot.log").unlink()
-    quiet = serve(project)
-    quiet.values("list_projects")
-    quiet.close_input()
-    quiet.process.wait(timeout=60)
-    assert not (home / "logs" / "findspot.log").exists()

@@ -24,7 +24,7 @@ FILES = {
 
 def test_context_over_mcp(serve: Serve, findspot: Program, make: MakeFolder) -> None:
     project = make(FILES, git=True)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     pipe = serve(project)
     result = pipe.call("code_context", signal="sending an amount to another country converts it wrongly")
     values = result["structuredContent"]
@@ -44,7 +44,7 @@ def test_context_over_mcp(serve: Serve, findspot: Program, make: MakeFolder) -> 
 
 def test_context_and_review_on_the_command_line(findspot: Program, make: MakeFolder) -> None:
     project = make(FILES, git=True)
-    assert findspot("index", cwd=project).code == 0
+    findspot.make_index(project)
     run_git(project, "checkout", "-q", "-b", "main-line")
     run_git(project, "branch", "-f", "base")
     rates = project / "bank/rates.py"

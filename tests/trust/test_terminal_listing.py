@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import stat
 import sys
 from pathlib import Path
 
@@ -18,63 +17,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 MANY = "\n\n".join(f"def step_{number}(value):\n    return value + {number}\n" for number in range(80))
 CLIENT = "def use_client():\n    return 1\n\n\n" + MANY + "\n\nclass Client:\n    name = 1\n"
 FILES = {"pyproject.toml": "", "client.py": CLIENT, "client names.py": "class ClientName:\n    pass\n"}
-HEADING = re.compile(r"^ *(\d+)  (.+?):(\d+)-(\d+)  (strong|likely|weak)  ", re.MULTILINE)
 
 
 @pytest.fixture
 def project(findspot: Program, make: MakeFolder) -> Path:
     root = make(FILES)
-    assert findspot("index", cwd=root).code == 0
+    findspot.make_index(root)
     return root
-
-
-def writing(path: Path, body: str) -> str:
-    """A program with that shell script."""
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
-
-
-def test_ranks_are_numbered_and_open_uses_the_numbers(
-    findspot: Program, project: Path, tmp_path: Path
-) -> None:
-    """first-impression B3: the listing keeps the order of the ranks, and `--open N` opens number N."""
-    ranked = findspot("search", "client", "--json", cwd=project).json["results"]
-    seen = tmp_path / "seen"
-    editor = writing(tmp_path / "editor", f'echo "$@" > "{seen}"')
-    shown = findspot("search", "client", "--open", "2", cwd=project, env={"EDITOR": editor})
-    assert shown.code == 0, shown.err
-    listed = [(int(number), path, int(start)) for number, path, start, _, _ in HEADING.findall(shown.out)]
-    assert listed == [(rank, hit["path"], hit["startLine"]) for rank, hit in enumerate(ranked, 1)]
-    assert len(listed) > 2
-    assert "%" not in shown.out
-    assert seen.read_text().strip().endswith(str(project / ranked[1]["path"]))
-    beyond = findspot("search", "client", "--offset", "1", "--open", "1", cwd=project, env={"EDITOR": editor})
-    assert beyond.code == 2
-    assert f"There is no result 1: the results are 2 to {len(ranked)}." in beyond.err
-
-
-def test_notes_follow_the_pager_and_links_reach_only_a_terminal(
-    findspot: Program, project: Path, tmp_path: Path
-) -> None:
-    """first-impression B9, M9: the count comes after the pager ends; paths are links where links work."""
-    pager = {"PAGER": writing(tmp_path / "pager", "cat; echo PAGER-ENDED")}
-    shown = findspot.on_terminal("search", "client", answers={}, whole=True, cwd=project, env=pager).err
-    assert " results" in shown.partition("PAGER-ENDED")[2]
-    assert "\x1b]8;" not in shown  # a pager that may not pass links on
-
-    direct = findspot.on_terminal("search", "client", answers={}, whole=True, cwd=project).err
-    link = re.search(r"\x1b\]8;;(file://[^\x1b]*)\x1b\\", direct)
-    assert link is not None
-    assert link[1].endswith(("/client.py", "/client%20names.py"))
-    kitty = {"TERM": "xterm-kitty"}
-    lines = findspot.on_terminal("search", "Client", answers={}, whole=True, cwd=project, env=kitty).err
-    assert re.search(r"\x1b\]8;;file://[^\x1b]*/client\.py#\d+\x1b\\", lines)
-
-    plain = findspot.on_terminal(
-        "search", "client", answers={}, whole=True, cwd=project, env={"NO_COLOR": "1"}
-    ).err
-    assert "\x1b" not in plain + findspot("search", "client", cwd=project).out
 
 
 def test_a_question_makes_the_index_that_it_needs(findspot: Program, make: MakeFolder) -> None:

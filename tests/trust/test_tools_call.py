@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from e2e.harness import until
 from program import Program
 from trust import tool_server
-from trust.conftest import until
 from trust.test_gateway_calls import Gateway, gateway
 
 __all__ = ["gateway"]

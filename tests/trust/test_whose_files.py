@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from contents import write_files
-from e2e.harness import Pipe
+from e2e.harness import Pipe, until
 from program import Program
-from trust.conftest import MakeFolder, Serve, run_git, until
+from trust.conftest import MakeFolder, Serve, run_git
 
 WATCHED = {"FINDSPOT_WATCH": "true"}
 
@@ -44,47 +44,6 @@ def test_a_worktree_is_a_project_of_its_own(findspot: Program, serve: Serve, mak
     assert "feature" in findspot("search", "total", cwd=worktree).out
 
 
-def test_a_folder_that_becomes_a_project_leaves_the_index(
-    findspot: Program, serve: Serve, make: MakeFolder
-) -> None:
-    """first-impression B1: the watcher follows, both ways."""
-    main = make({"a.py": "x = 1\n", "lib/b.py": "y = 2\n"}, git=True)
-    findspot("index", cwd=main)
-    pipe = serve(main, **WATCHED)
-    until(lambda: indexed(pipe) == ["a.py", "lib/b.py"])
-    run_git(main / "lib", "init", "-q")
-    until(lambda: indexed(pipe) == ["a.py"])
-    (main / "lib/.git").rename(main / "moved-away")
-    until(lambda: "lib/b.py" in indexed(pipe))
-
-
-def test_rules_above_the_root_hold_and_are_followed(serve: Serve, make: MakeFolder) -> None:
-    """search-mcp B1: a package of a repository; security 9: the user's global excludes."""
-    repository = make(
-        {
-            ".gitignore": "*.gen.py\n/packages/api/private/\n",
-            ".findspotignore": "*.own.py\n",
-            "packages/api/pyproject.toml": "",
-            "packages/api/a.py": "a = 1\n",
-            "packages/api/b.gen.py": "b = 1\n",
-            "packages/api/c.own.py": "c = 1\n",
-            "packages/api/d.py": "d = 1\n",
-            "packages/api/mine.py": "e = 1\n",
-            "packages/api/excluded.py": "f = 1\n",
-            "packages/api/private/s.py": "s = 1\n",
-        },
-        git=True,
-    )
-    run_git(repository, "rm", "-rq", "--cached", ".")  # no rule is about a tracked file
-    user = make({".config/git/ignore": "mine.py\n"}, "user")
-    write_files(repository, {".git/info/exclude": "excluded.py\n"})
-    pipe = serve(repository / "packages/api", **WATCHED, HOME=str(user), XDG_CONFIG_HOME="")
-    pipe.values("create_index", confirm=True)
-    assert indexed(pipe) == ["a.py", "d.py"]
-    (repository / ".gitignore").write_text("d.py\n")
-    until(lambda: indexed(pipe) == ["a.py", "b.gen.py", "private/s.py"])
-
-
 def test_git_decides_what_is_ignored(findspot: Program, serve: Serve, make: MakeFolder) -> None:
     """A tracked file is not ignored; the watcher follows what git tracks."""
     project = make(
@@ -98,7 +57,7 @@ def test_git_decides_what_is_ignored(findspot: Program, serve: Serve, make: Make
         git=True,
     )
     run_git(project, "add", "-f", "made/c.py")
-    findspot("index", cwd=project)
+    findspot.make_index(project)
     pipe = serve(project, **WATCHED)
     until(lambda: pipe.values("get_index_status")["watcherActive"])
     assert indexed(pipe) == [".gitignore", "a.py", "made/c.py"]
@@ -123,66 +82,9 @@ def test_a_tracked_manifest_that_a_rule_names_is_read(findspot: Program, make: M
         git=True,
     )
     write_files(project, {"lib/.gitignore": "**/package.json\n"})
-    findspot("index", cwd=project)
+    findspot.make_index(project)
     answer = findspot("callers", "checkCard", "--json", cwd=project).json
     assert [edge["line"] for edge in answer["edges"]] == [3]
-
-
-def test_an_ignore_file_that_cannot_be_used_leaves_its_folder_out(
-    findspot: Program, make: MakeFolder
-) -> None:
-    """security 9 and 13: more is left out, never less; 60,000 rules do not hang indexing."""
-    globs = "".join(f"*a{number}*b?{number}*\n" for number in range(60_000))
-    files = {f"bomb/f{number}.py": "" for number in range(2_000)}
-    project = make({"a.py": "x = 1\n", "bomb/.gitignore": globs, **files})
-    done = findspot("index", project)
-    assert done.code == 0
-    assert "bomb/ is left out because of an ignore file" in done.err
-    status = findspot("status", project, "--json").json
-    assert (status["totalFiles"], status["skipped"]) == (1, {"ignore_file": 1})
-    assert "bomb/.gitignore" in status["notes"][0]
-
-
-def test_the_git_strategy_finds_the_repository_around_a_package(
-    findspot: Program, serve: Serve, make: MakeFolder
-) -> None:
-    """search-mcp B6: commits above the root are noticed; without git there is a word about it."""
-    repository = make({"packages/api/pyproject.toml": "", "packages/api/a.py": "a = 1\n"}, git=True)
-    package = repository / "packages/api"
-    pipe = serve(package, **WATCHED, FINDSPOT_INDEXING_STRATEGY="git")
-    assert "warning" not in pipe.values("create_index", confirm=True)
-    until(lambda: pipe.values("get_index_status")["watcherActive"])
-    write_files(package, {"new.py": "n = 1\n"})
-    run_git(repository, "add", "-A")
-    run_git(repository, "commit", "-q", "-m", "more")
-    until(lambda: "new.py" in indexed(pipe))
-
-    bare = make({"a.py": "a = 1\n"}, "bare")
-    warning = pipe.values("index_codebase", path=str(bare), confirm=True)["warning"]
-    assert f"{bare} is in no git repository" in warning
-    write_files(bare, {"new.py": "n = 1\n"})
-    until(lambda: "new.py" in indexed(pipe, project=str(bare)))
-    notes = pipe.values("get_index_status", project=str(bare))["notes"]
-    assert any("is in no git repository" in note for note in notes)
-
-
-def test_generated_folders_and_lists_of_names_are_no_code(findspot: Program, make: MakeFolder) -> None:
-    """documents A6, A10 and search-mcp B11: `.please`, `.cortex`, `.gitignore`, `go.mod`, `LICENSE`."""
-    project = make(
-        {
-            ".please/mcp/index.json": '{"tools": [0.1, 0.2]}',
-            ".cortex/chunks/code-data.json": "{}",
-            ".gitignore": "*.tmp\n",
-            "go.mod": "module x\n",
-            "LICENSE": "Permission is granted.\n",
-            "main.go": "package main\n",
-        }
-    )
-    findspot("index", project)
-    status = findspot("status", "--json", cwd=project).json
-    assert status["languages"] == {"go": 1, "gomod": 1, "ignore": 1, "text": 1}
-    assert status["totalDocs"] == 1
-    assert status["skipped"] == {"denied": 2}
 
 
 def test_an_answer_about_a_part_of_a_project_says_so(
@@ -198,7 +100,7 @@ def test_an_answer_about_a_part_of_a_project_says_so(
         git=True,
     )
     package = root / "pkg"
-    findspot("index", cwd=root)
+    findspot.make_index(root)
     pipe = serve(package)
     said = f"searches look only below 'pkg', and paths are relative to {root}"
 

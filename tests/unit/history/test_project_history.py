@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from findspot.history.commit_store import FILE_NAME
 from findspot.history.project_history import FEW_NEW
 from findspot.serve.history_answers import ask_history
 from findspot.workspace import projects_of
+from kept_workers import open_project
 from repositories import Repository
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -26,17 +28,23 @@ FETCH = "def fetch(url):\n    return get(url, timeout=10)\n\n\ndef legacy_fetch(
 RETRIED = "def fetch(url):\n    return get(url, timeout=30)\n"
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four commits: a start, one beside it, a changed limit and a removal, and a merge."""
-    repository = Repository(tmp_path / "shop")
+    repository = Repository(tmp_path_factory.mktemp("made"))
     repository.commit("Begin", client=FETCH)
     repository.commit("Wait longer for slow mirrors\n\nThe mirror in Oslo needs 25 seconds.", client=RETRIED)
     repository.git("checkout", "-q", "-b", "side", "HEAD~1")
     repository.commit("Describe the shop", notes="NOTES = 1\n")
     repository.git("checkout", "-q", "main")
     repository.git("merge", "-q", "--no-ff", "-m", "Merge the notes", "side")
-    return repository
+    return repository.root
+
+
+@pytest.fixture
+def repository(made: Path, tmp_path: Path) -> Repository:
+    """A copy, for a test that may change it."""
+    return Repository(shutil.copytree(made, tmp_path / "shop"))
 
 
 @pytest.fixture
@@ -47,7 +55,7 @@ def project(
     capfd: pytest.CaptureFixture[str],
 ) -> Project:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
-    project = Project(repository.root)
+    project = open_project(repository.root)
     project.update()
     project.history.wait(CancelToken(), lambda _: None)
     assert not capfd.readouterr().out  # it belongs to the protocol
