@@ -30,7 +30,7 @@ from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
 from findspot.search.retrieve import Candidates
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, last_name, lines_of
 from findspot.store.snapshot import Snapshot
-from findspot.store.vector_segments import Numbers
+from findspot.store.vector_segments import Mask, Numbers
 from findspot.text.tokens import word_tokens
 
 MOST_CANDIDATES = 160
@@ -129,18 +129,20 @@ def question_signals(
     homes = numbers >> ORDINAL_BITS
     extents = snapshot.chunks.extents(numbers.tolist())
     spans = [extents[number] for number in numbers.tolist()]
+    weights, defined = question.term_weights, _defined(spans)
+    held = snapshot.keywords[Corpus.CODE].held_terms([*weights, *defined], numbers)
+    worth = ((worded + meaning) / 2) ** 3 * (roles == Role.SOURCE)
     columns: dict[str, Any] = {
         "words": worded,
         "meaning": meaning,
-        "file_words": _words_of_files(snapshot, question, numbers),
+        "file_words": _words_of_files(held[:, : len(weights)], list(weights.values()), homes),
+        "calls": _calls(held[:, len(weights) :], list(defined.values()), worth),
         "tested": _tested(snapshot, tests, homes),
         "found": np.log1p([float(count) for count in _counts(homes)]),
         "size": np.log1p([float(snapshot.files.by_id[home].size) for home in homes.tolist()]),
         "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
         "first": (numbers & OUTLINE_ORDINAL == 0).astype(np.float64),
     }
-    worth = ((worded + meaning) / 2) ** 3 * (roles == Role.SOURCE)
-    columns["calls"] = _calls(snapshot, numbers, spans, worth)
     columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, spans)
     for role in Role:
         if role is not Role.SOURCE:
@@ -171,41 +173,35 @@ def _counts(homes: Numbers) -> list[int]:
     return [counts[home] for home in homes.tolist()]
 
 
-def _words_of_files(snapshot: Snapshot, question: Question, numbers: Numbers) -> list[float]:
-    """Return how much of the question the candidates of each one's file say together."""
-    weights = question.term_weights
-    held = snapshot.keywords[Corpus.CODE].held_terms(list(weights), numbers)
-    telling = np.array(list(weights.values()))
-    together = {home: held[rows].any(0) @ telling for home, rows in _rows_by_file(numbers).items()}
-    return [float(together[home]) / (telling.sum() or 1.0) for home in (numbers >> ORDINAL_BITS).tolist()]
+def _words_of_files(held: Mask, weights: Sequence[float], homes: Numbers) -> list[float]:
+    """Return how much of the question the candidates of each one's file say together.
 
-
-def _rows_by_file(numbers: Numbers) -> dict[int, list[int]]:
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, home in enumerate((numbers >> ORDINAL_BITS).tolist()):
-        rows[home].append(row)
-    return rows
-
-
-def _calls(snapshot: Snapshot, numbers: Numbers, spans: Sequence[Extent], worth: Column) -> Column:
-    """Return what the candidates are worth that each one names.
-
-    A name that more than a few of them define says nothing.
+    `held` says which words each candidate holds, `weights` what each of them tells.
     """
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, home in enumerate(homes.tolist()):
+        rows[home].append(row)
+    together = {home: float(held[here].any(0) @ np.array(weights)) for home, here in rows.items()}
+    return [together[home] / (sum(weights) or 1.0) for home in homes.tolist()]
+
+
+def _defined(spans: Sequence[Extent]) -> dict[str, set[int]]:
+    """Return the names that candidates define, each with their rows; those that many define say nothing."""
     defined: dict[str, set[int]] = defaultdict(set)
     for row, span in enumerate(spans):
         for name in map(last_name, lines_of(span.names)):
             for written in word_tokens(name)[:1] if len(name) >= LEAST_OF_A_NAME else ():
                 defined[written].add(row)
-    names = [name for name, rows in defined.items() if len(rows) <= MOST_NAMESAKES]
-    held = snapshot.keywords[Corpus.CODE].held_terms(names, numbers)
-    calls = np.zeros(numbers.size)
-    for column, name in enumerate(names):
-        defining = list(defined[name])
-        naming = held[:, column] & (worth > 0)
-        naming[defining] = False
-        calls[naming] += worth[defining].sum()
-    return np.log1p(calls)
+    return {name: rows for name, rows in defined.items() if len(rows) <= MOST_NAMESAKES}
+
+
+def _calls(held: Mask, defined: Sequence[set[int]], worth: Column) -> Column:
+    """Return what the candidates are worth that each one names; `held` says which names it holds."""
+    defining = np.zeros(held.shape, np.bool_)
+    for column, rows in enumerate(defined):
+        defining[list(rows), column] = True
+    named = held & ~defining & (worth > 0)[:, np.newaxis]
+    return np.log1p(named @ (worth @ defining))
 
 
 def _tested(snapshot: Snapshot, tests: Numbers, homes: Numbers) -> list[float]:
