@@ -27,9 +27,6 @@ COLUMNS, ROWS = 112, 26
 SHOWN = {
     "terminal-search": ["search", "how is a file recognised as binary", "--limit", "1"],
 }
-TYPED = "undo what setup wrote"
-_FRAME, _FRAME_END, _LINE_END = "\x1b[H", "\x1b[J", "\x1b[K"
-"""How the picker begins a screen, ends it, and ends a line of it."""
 _WEB_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """Rich has them fetched from elsewhere; a picture asks nobody."""
 
@@ -46,7 +43,6 @@ def main() -> None:
         printed(["index", "--yes"], project, environment)
         for name, command in SHOWN.items():
             draw(name, command, printed(command, project, environment))
-        draw("terminal-picker", [], picked(TYPED, project, environment))
 
 
 def printed(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
@@ -56,20 +52,6 @@ def printed(command: list[str], folder: Path, environment: Mapping[str, str]) ->
     if process.returncode:
         raise SystemExit(said.decode("utf-8", "replace"))
     return said.decode("utf-8").replace("\r\n", "\n")
-
-
-def picked(typed: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """The screen of the picker, once it has results for what was typed."""
-    said = b""
-    with running([], folder, environment) as (_, terminal):
-        for awaited, keys in ((b"type to search", typed.encode()), (b" results in ", b"\x1b")):
-            while awaited not in said or not said.endswith(b"H"):
-                said += _read(terminal) or sys.exit(said.decode("utf-8", "replace"))
-            os.write(terminal, keys)
-        while _read(terminal):
-            pass
-    frame = said.decode("utf-8").split(_FRAME)[-1].partition(_FRAME_END)[0]
-    return frame.replace(_LINE_END, "").replace("\r\n", "\n")
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     alone = findspot.on_terminal(answers={}, whole=True)
     assert alone.code == 0
-    assert "Without a command, `findspot` searches as you type." in alone.err
+    assert "Without a command, `findspot` asks what to search for." in alone.err
 
     done = findspot("index", "--json")
     assert done.code == 1

@@ -1,4 +1,4 @@
-"""What people see on a terminal: colours, pages, their editor, and search as they type."""
+"""What people see on a terminal: colours, pages, their editor, and the picker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.terminal import editor_command, key_names
+from findspot.serve.cli.terminal import editor_command
 from program import Program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
@@ -77,32 +77,10 @@ def test_editors_are_told_the_line_in_their_own_way(
     assert editor_command(Path("a.py"), 7)[1:] == arguments
 
 
-def test_search_as_you_type(shared: Program, script: tuple[Path, Path]) -> None:
+def test_the_picker_opens_a_result_by_its_number(shared: Program, script: tuple[Path, Path]) -> None:
     program, seen = script
-    answers = {"type to search": "paxx", "❯ paxx": "\x7f\x7frt", "src/part.py:1": "\r"}
-    outcome = shared.on_terminal(answers=answers, whole=True, env={"EDITOR": str(program)})
+    answers = {"an empty line leaves.": "part\n", "1  src/part.py:1-2": "1\n", "result": "\n"}
+    env = {"EDITOR": str(program), "NO_COLOR": "1"}
+    outcome = shared.on_terminal(answers=answers, whole=True, env=env)
     assert outcome.code == 0, outcome.err
     assert seen.read_text().split() == ["+1", str(shared.cwd / "src/part.py")]
-    assert outcome.err.rstrip().endswith("src/part.py:1")
-
-
-def test_esc_leaves_and_opens_nothing(shared: Program, script: tuple[Path, Path]) -> None:
-    program, seen = script
-    answers = {"type to search": "greet", "src/greet.py:1": "\x1b"}
-    assert shared.on_terminal(answers=answers, whole=True, env={"EDITOR": str(program)}).code == 0
-    assert not seen.exists()
-
-
-@pytest.mark.parametrize(
-    ("typed", "keys"),
-    [
-        ("ab", ["a", "b"]),
-        ("\x1b[A\x1b[B", ["up", "down"]),
-        ("\x1b[1;5Cx", ["x"]),
-        ("é\r", ["é", "enter"]),
-        ("\x1b", ["leave"]),
-        ("\x00\x01z", ["z"]),
-    ],
-)
-def test_keys_have_names(typed: str, keys: list[str]) -> None:
-    assert key_names(typed) == keys

@@ -143,13 +143,13 @@ def findspot(ctx: click.Context) -> None:
       findspot callers send_mail   follow its code
       findspot setup               connect the assistants on this machine
 
-    Without a command, `findspot` searches as you type.
+    Without a command, `findspot` asks what to search for.
     """
-    if ctx.invoked_subcommand is None and not _search_as_you_type():
+    if ctx.invoked_subcommand is None and not _pick():
         click.echo(ctx.get_help())
 
 
-def _search_as_you_type() -> bool:
+def _pick() -> bool:
     """Run the picker on a terminal, in a project; returns False in a pipe."""
     if not can_offer():
         return False

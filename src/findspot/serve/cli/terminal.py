@@ -1,15 +1,14 @@
-"""The user's terminal: a pager for long answers, an editor for a file, and single keys."""
+"""The user's terminal: a pager for long answers, an editor for a file, and a browser."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
-import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 import click
@@ -30,18 +29,6 @@ _GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
 _LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine", "phpstorm", "kate"})
 """Editors that take `--line N path`."""
 _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
-_SEQUENCES = {
-    "\x1b[A": "up", "\x1bOA": "up", "\xe0H": "up", "\x1b[B": "down", "\x1bOB": "down", "\xe0P": "down",
-    "\x1b[5~": "page up", "\xe0I": "page up", "\x1b[6~": "page down", "\xe0Q": "page down",
-    "\x1b[H": "home", "\xe0G": "home", "\x1b[F": "end", "\xe0O": "end",
-    "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace",
-    "\x15": "clear", "\x17": "word", "\x10": "up", "\x0e": "down",
-    "\x1b": "leave", "\x03": "leave", "\x04": "leave",
-}  # fmt: skip
-"""Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
-_ESCAPES = re.compile(r"\x1b[\[O][^@-~]*[@-~]?")
-ReadKeys = Callable[[], list[str]]
-"""Waits for keys, and returns those that came."""
 
 
 class _Terminal(io.TextIOWrapper):
@@ -149,38 +136,3 @@ def open_in_browser(page: Path | str) -> None:
             return
         nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
         subprocess.Popen(resolved([opener, str(page)]), stdin=nowhere, stdout=nowhere, stderr=nowhere)
-
-
-def key_names(text: str) -> list[str]:
-    """Return the pressed keys: special ones by name, others as they are; unknown sequences are ignored."""
-    text = _ESCAPES.sub(lambda escape: escape[0] if escape[0] in _SEQUENCES else "", text)
-    keys = []
-    while text:
-        known = next((s for s in sorted(_SEQUENCES, key=len, reverse=True) if text.startswith(s)), text[0])
-        if known in _SEQUENCES or known.isprintable():
-            keys.append(_SEQUENCES.get(known, known))
-        text = text[len(known) :]
-    return keys
-
-
-@contextlib.contextmanager
-def reading_keys() -> Iterator[ReadKeys]:
-    """Provide a function that reads keys without echo; the terminal is restored afterwards."""
-    if sys.platform == "win32":
-        yield lambda: key_names(click.getchar())
-        return
-    import termios
-    import tty
-
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-
-    def read() -> list[str]:
-        data = os.read(terminal, 1024)
-        return key_names(data.decode("utf-8", "ignore")) if data else ["leave"]
-
-    try:
-        tty.setraw(terminal)
-        yield read
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
