@@ -99,8 +99,8 @@ class LazyGroup(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take one argument with a space in it for a question."""
-        is_question = " " in args[0].strip() and not args[0].startswith("-")
+        """Take one argument with a space in it for a question, and nothing for one that is empty."""
+        is_question = not args[0].strip() or (" " in args[0].strip() and not args[0].startswith("-"))
         return super().resolve_command(ctx, ["search", *args] if is_question else args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
