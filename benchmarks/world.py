@@ -286,7 +286,7 @@ def _by_command(command: Command) -> None:
     hits = command.ask("search", "where does it begin").get("results", [])
     command.ask("docs", "how to install it")
     command.ask("research", "how does it start")
-    command.ask("map")
+    command.ask("research", "--focus", "architecture", "how is it built")
     for hit in hits[:1]:
         command.ask("impact", hit["path"])
         command.ask("tests", hit["path"])

@@ -142,60 +142,6 @@ class TestVerbs:
         assert json.loads(found.out)["nodes"] == []
 
 
-class TestStructure:
-    def test_outline(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-        shown = ask("outline", "app/storage/users.py").out
-        assert [line.split() for line in shown.splitlines()] == [
-            ["6-14", "class", "UserStore"],
-            ["9-10", "method", "__init__"],
-            ["12-14", "method", "find"],
-        ]
-        monkeypatch.chdir("app/storage")
-        assert ask("outline", "users.py").out == shown
-
-    def test_outline_as_json(self, ask: Ask) -> None:
-        found = json.loads(ask("outline", "app/storage/users.py", "--json").out)
-        assert found["path"] == "app/storage/users.py"
-        (store,) = found["outline"]
-        assert (store["name"], [child["name"] for child in store["children"]]) == (
-            "UserStore",
-            ["__init__", "find"],
-        )
-
-    def test_a_file_that_is_not_there(self, ask: Ask) -> None:
-        found = ask("outline", "nope.py")
-        assert found.code == 1
-        assert "The file 'nope.py' doesn't exist or isn't indexed." in found.err
-        assert ask("outline", "../outside.py").code == 2
-
-    def test_map(self, ask: Ask) -> None:
-        assert ask("map").out.splitlines() == [
-            "layer 1",
-            "  app/__main__.py  (1 file)  → app/http, app/storage",
-            "layer 2",
-            "  app/http  (2 files)  → app/auth, app/mail, app/storage",
-            "layer 3",
-            "  app/mail  (1 file)  → app/auth",
-            "layer 4",
-            "  app/auth  (2 files)  → app/storage",
-            "layer 5",
-            "  app/storage  (2 files)",
-        ]
-
-    def test_map_as_json(self, ask: Ask) -> None:
-        found = json.loads(ask("map", "--json").out)
-        assert [(m["name"], m["layer"]) for m in found["modules"]][-1] == ("app/storage", 5)
-        assert found["cycles"] == []
-        first = found["dependencies"][0]
-        assert first == {
-            "from": "app/__main__.py",
-            "to": "app/http",
-            "count": 1,
-            "path": "app/__main__.py",
-            "line": 3,
-        }
-
-
 def test_searches_among_what_changed(ask: Ask) -> None:
     found = ask("search", "password", "--changed-since", "HEAD")
     assert found.code == 2

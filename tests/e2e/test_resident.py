@@ -133,8 +133,6 @@ def test_commands_print_the_same_through_the_door(house: House) -> None:
         ("search", "verify a password", "--no-update"),
         ("search", "verify a password", "--json"),
         ("callers", "verify_password"),
-        ("outline", "src/auth/login.py"),
-        ("map",),
         ("files", "**/*.py"),
         ("search",),
         ("search", "x", "--limit", "1000"),

@@ -153,8 +153,6 @@ def test_no_secret_is_in_an_index_an_answer_an_export_or_a_log(
         *(("search", pattern, "--mode", "regex") for pattern in patterns[:2]),
         ("docs", "log in", "--format", "human"),
         ("research", "how does one log in"),
-        ("outline", "src/login.py"),
-        ("map",),
         ("impact", "log_in"),
         ("status", "--skipped"),
         ("files", "**"),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, reading_order, role_of
@@ -24,13 +24,9 @@ from findspot.research.findings import (
     Region,
 )
 from findspot.research.impact import CERTAIN
-from findspot.research.module_map import ModuleMap
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.context_answers import context_text, fitted_regions
 from findspot.serve.search_answers import cut
-
-if TYPE_CHECKING:
-    from findspot.graph import Outline
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
@@ -104,36 +100,6 @@ def _possible(place: PossiblePlace) -> dict[str, Any]:
 def _passage(region: Region) -> dict[str, Any]:
     lines = {"startLine": region.span.start, "endLine": region.span.end}
     return {"path": region.path} | lines | {"symbol": region.symbol, "text": region.text}
-
-
-def outline_object(item: Outline) -> dict[str, Any]:
-    """Return a definition of a file with those inside it."""
-    node = item.node
-    return {
-        "id": node.id,
-        "name": node.name,
-        "kind": node.kind,
-        "startLine": node.start_line,
-        "endLine": node.end_line,
-        "children": [outline_object(child) for child in item.children],
-    }
-
-
-def module_map_object(modules: ModuleMap) -> dict[str, Any]:
-    """Return the modules of a project with their layers, dependencies and cycles."""
-    return {
-        "modules": [
-            {"name": name, "layer": number, "files": list(modules.files[name])}
-            for number, layer in enumerate(modules.layers, 1)
-            for name in layer
-        ],
-        "dependencies": [
-            {"from": d.source, "to": d.target, "count": d.count, "path": d.path, "line": d.line}
-            | ({"late": True} if d.late else {})
-            for d in modules.dependences
-        ],
-        "cycles": [list(cycle) for cycle in modules.cycles],
-    }
 
 
 def report(findings: Findings) -> str:

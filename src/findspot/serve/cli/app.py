@@ -34,8 +34,6 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "importers": ("research_commands", "Show the files that import a file or module."),
         "impact": ("research_commands", "Show what depends on a symbol, a file or a diff."),
         "tests": ("research_commands", "Show the tests that most likely notice a change."),
-        "outline": ("research_commands", "Show what a file defines."),
-        "map": ("research_commands", "Show the modules of a project and their dependencies."),
         "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
     },
     "Keep an index": {

@@ -1,4 +1,4 @@
-"""Commands about the graph: `research` and its verbs, `outline`, `map`, `context` and `review`."""
+"""Commands about the graph: `research` and its verbs, `context` and `review`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from typing import Any
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.model import IncludeTests
 from findspot.core.paths import Roots
-from findspot.graph import Graph, Outline
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
-from findspot.research.module_map import ModuleMap, map_project
 from findspot.research.task_signals import Request
 from findspot.serve.arguments import CONTEXT_TOKENS, DEPTH, FOLLOWED, RESEARCH, SINCE
 from findspot.serve.cli import output
@@ -26,18 +24,9 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Choice, Command, Reply, asking, joined, option_of, options_of
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
-from findspot.serve.research_answers import (
-    fitted_findings,
-    fitted_report,
-    module_map_object,
-    outline_object,
-    report,
-)
-from findspot.serve.shapes import warned
-from findspot.workspace import project_of
+from findspot.serve.research_answers import fitted_findings, fitted_report, report
 
 NOT_FOUND = 1
-_MAP_DEPTH = 1
 
 
 def depth_option(default: int = DEFAULT_DEPTH) -> Callable[[Command], Command]:
@@ -152,72 +141,10 @@ def _answer(
         raise click.exceptions.Exit(NOT_FOUND)
 
 
-@click.command()
-@click.argument("file", metavar="FILE")
-@asking
-def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
-    """Show what FILE defines, nested as it is written, with its lines."""
-    with open_index(project, reply, update=update) as index:
-        behind, roots = index.behind, index.asked.roots
-        path = roots.relative(_from_here(roots, file))
-        holder, inside = project_of(index.asked, path)
-        with holder.reader() as reader:
-            if reader.snapshot.files.find(inside) is None:
-                raise FileNotIndexedError(path)
-            definitions = Graph(reader.snapshot).outline(inside)
-    output.warn(behind)
-    if reply.json:
-        output.emit(warned({"path": path, "outline": [outline_object(item) for item in definitions]}, behind))
-        return
-    for item in definitions:
-        _show_outline(item, 0)
-    if not definitions:
-        output.note(f"The graph has no definitions in '{path}'.")
-
-
 def _from_here(roots: Roots, file: str) -> str:
     """Return a path as typed: relative to the working directory where that is inside, else to the root."""
     here = working_folder() / file
     return str(here.resolve()) if here.exists() and roots.spelled(here.resolve()) else file
-
-
-def _show_outline(item: Outline, depth: int) -> None:
-    node = item.node
-    output.line(f"{node.start_line:>5}-{node.end_line:<5} {'  ' * depth}{node.kind} {node.name}")
-    for child in item.children:
-        _show_outline(child, depth + 1)
-
-
-@click.command(name="map")
-@option_of("depth", DEPTH, default=_MAP_DEPTH, help="How many levels of folders make a module.")
-@asking
-def map_(reply: Reply, depth: int, project: str | None, update: bool) -> None:
-    """Show the modules of a project in layers, and what depends on what."""
-    with open_index(project, reply, update=update) as index:
-        with index.project.reader() as reader:
-            modules = map_project(reader.snapshot, depth, index.under)
-        warning = index.warning()
-    output.warn(warning)
-    if reply.json:
-        output.emit(warned(module_map_object(modules), warning))
-    else:
-        _show_map(modules)
-
-
-def _show_map(modules: ModuleMap) -> None:
-    if not modules.files:
-        output.note("No file of this project imports another, as far as the graph knows its languages.")
-    targets: dict[str, list[str]] = {}
-    for dependence in modules.dependences:
-        targets.setdefault(dependence.source, []).append(dependence.target)
-    for number, layer in enumerate(modules.layers, 1):
-        output.line(f"layer {number}", bold=True)
-        for name in layer:
-            files = output.count(len(modules.files[name]), "file")
-            onto = f"  → {', '.join(targets[name])}" if name in targets else ""
-            output.line(f"  {name}  ({files}){onto}")
-    for cycle in modules.cycles:
-        output.warn(f"in a cycle: {', '.join(cycle)}")
 
 
 _RANGE = re.compile(r"(?P<base>.+?)(?:\.{2,3}(?P<head>.*))?")
