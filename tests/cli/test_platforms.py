@@ -15,7 +15,7 @@ warnings.filterwarnings("error", category=EncodingWarning, module="findspot")
 from findspot.serve.cli.app import run
 for line in (
     "index . --yes", "status", "search greeting", "search greet --format human", "docs size", "files **",
-    "config", "config set maxFiles 10", "projects", "logs", "setup --print", "setup --client cursor --yes",
+    "config", "config set maxFiles 10", "projects", "logs", "setup --client cursor --yes",
     "setup --undo --yes", "doctor", "reindex --yes", "delete --yes",
 ):
     assert run(line.split()) == 0, line

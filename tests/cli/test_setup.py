@@ -449,16 +449,6 @@ def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     assert dotfiles.read_bytes() == CURSOR
 
 
-def test_printing_for_copying_by_hand(desk: Desk) -> None:
-    shown = desk("--print", "--client", "codex")
-    assert shown.code == 0
-    assert shown.out.startswith(f"Codex: {desk.path('codex')}\n[mcp_servers.findspot]\ncommand = ")
-    everyone = desk("--print", "--json").json["clients"]
-    assert [row["client"] for row in everyone] == list(BY_NAME)
-    assert "findspot" in json.loads(everyone[0]["text"])["mcpServers"]
-    assert desk.contents() == {}
-
-
 TEAM_FILES = {
     ".vscode/mcp.json": '{\n  // ours\n  "servers": {\n    "web": {"url": "http://a"}, // web\n  },\n}\n',
     ".cursor/mcp.json": '{"mcpServers": {"a": {"command": "x", "env": {"A_TOKEN": "open-sesame"}}}}',

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 from findspot.catalogue.known_clients import CLIENTS, Client, Machine
+from findspot.serve.cli.clients.config_files import with_server
 
 _HEAD = """\
 # Entries for each assistant
@@ -21,6 +17,7 @@ that is not listed, the command is `findspot serve --toolsets project`, over sta
 [team's server](teams.md#connect-assistants), use the entries on that page instead.
 This page is generated from the program's table of clients.
 """
+_COMMAND = ["findspot", "serve", "--toolsets", "project"]
 _SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _WINDOWS_FOLDERS = {"APPDATA": "%APPDATA%", "LOCALAPPDATA": "%LOCALAPPDATA%"}
 _LANGUAGES = {"json": "json", "toml": "toml"}
@@ -28,11 +25,10 @@ _LANGUAGES = {"json": "json", "toml": "toml"}
 
 def clients_page() -> str:
     """Return a section for each client as Markdown."""
-    entries = _printed_entries()
-    return "\n".join([_HEAD, *(_section(client, entries[client.title]) for client in CLIENTS)])
+    return "\n".join([_HEAD, *map(_section, CLIENTS)])
 
 
-def _section(client: Client, entry: str) -> str:
+def _section(client: Client) -> str:
     return "\n".join(
         [
             f"## {client.title}",
@@ -44,7 +40,7 @@ def _section(client: Client, entry: str) -> str:
             f"{client.then} Findspot's entry is in {_files(client)}:",
             "",
             f"```{_LANGUAGES.get(client.format, 'yaml')}",
-            entry,
+            _entry(client),
             "```",
             "",
         ]
@@ -64,22 +60,7 @@ def _files(client: Client) -> str:
     return ", ".join(f"`{path}` ({' and '.join(systems)})" for path, systems in named.items())
 
 
-def _printed_entries() -> dict[str, str]:
-    """Return what `findspot setup --print` prints for each client, by its title."""
-    chosen = [word for client in CLIENTS for word in ("--client", client.name)]
-    with tempfile.TemporaryDirectory() as home:
-        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-        done = subprocess.run(
-            [sys.executable, "-m", "findspot", "setup", "--print", *chosen],
-            env=kept | {"HOME": home, "USERPROFILE": home, "FINDSPOT_HOME": home, "PYTHONUTF8": "1"},
-            capture_output=True,
-            check=True,
-            encoding="utf-8",
-        )
-    command = re.compile(r'"[^"\n]*findspot(?:\.exe)?"(?=,?$)|(?<=: )\S*/findspot$', re.MULTILINE)
-    titles = "|".join(re.escape(client.title) for client in CLIENTS)
-    parts = re.split(rf"^({titles}): .*\n", done.stdout, flags=re.MULTILINE)[1:]
-    return {
-        title: command.sub(lambda match: '"findspot"' if match[0][0] == '"' else "findspot", text.strip())
-        for title, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+def _entry(client: Client) -> str:
+    """Return what setup writes to a file that is not there yet."""
+    written = with_server(client, Path("no such file"), _COMMAND).after or b""
+    return written.decode().strip()

@@ -157,7 +157,7 @@ def client_checks(machine: Machine) -> Iterator[Check]:
     for client, path in found:
         yield _client(client, path)
     if not found:
-        remedy = "`findspot setup --client NAME` writes a configuration; `--print` shows it."
+        remedy = "`findspot setup --client NAME` writes a configuration."
         yield Check("assistants", "none found on this machine", remedy)
 
 

@@ -53,7 +53,6 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
-@click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @yes_option
 @common
 def setup(
@@ -65,7 +64,6 @@ def setup(
     toolsets: tuple[str, ...],
     dry_run: bool,
     undo: bool,
-    show: bool,
     yes: bool,
 ) -> None:
     """Connect the assistants on this machine to Findspot.
@@ -78,12 +76,7 @@ def setup(
     With --project, the project gets .mcp.json, .cursor/mcp.json and .vscode/mcp.json. Commit them to connect
     the assistants of everybody who clones the project.
     """
-    if team and show:
-        raise click.UsageError("--project does not go with --print.")
     offered = ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
-    if show:
-        _print_entries(names, offered, reply)
-        return
     run = _Run(reply, dry_run, yes, Journal(home_folder()))
     root = _project_root(path) if team else None
     if undo:
@@ -97,23 +90,6 @@ def setup(
 def _project_root(path: str | None) -> Path:
     with open_project(path, ask=False) as opened:
         return opened.root
-
-
-def _print_entries(names: tuple[str, ...], toolsets: str, reply: Reply) -> None:
-    """Print what to copy by hand."""
-    command = serve_arguments(toolsets or default_toolsets())
-    machine = Machine()
-    installed = [client for client in CLIENTS if client.configs(machine)]
-    chosen = [BY_NAME[name] for name in names] or installed or CLIENTS
-    places = [(client, (client.configs(machine) or client.locations(machine))[0]) for client in chosen]
-    rows = [(client, path, config_files.snippet(client, command)) for client, path in places]
-    if reply.json:
-        listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
-        output.emit({"command": command, "clients": listed})
-        return
-    for client, path, text in rows:
-        output.line(f"{client.title}: {path}", bold=True)
-        output.lines(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +183,7 @@ class _Run:
         if not steps:
             raise InvalidArgumentError(
                 "No assistant was found on this machine.",
-                hint="Name one with `findspot setup --client NAME`, or see `findspot setup --print`.",
+                hint="Name one with `findspot setup --client NAME`.",
             )
         needed = [step for step in steps if step.change.needed]
         done = self._agreed(needed, "Write")

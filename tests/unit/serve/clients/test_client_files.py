@@ -12,7 +12,6 @@ from findspot.serve.cli.clients.config_files import (
     command_in,
     server_in,
     servers_in,
-    snippet,
     undone,
     with_server,
 )
@@ -43,7 +42,7 @@ def test_what_a_user_changes_later_survives_undo(fixture: Path, tmp_path: Path) 
 def test_a_new_file_holds_what_the_client_requires(client: object, tmp_path: Path) -> None:
     known = BY_NAME[client.name]  # type: ignore[attr-defined]
     path = tmp_path / "new"
-    path.write_text(snippet(known, COMMAND), "utf-8")
+    with_server(known, path, COMMAND).write()
     assert command_in(server_in(known, path) or {}) == COMMAND
     assert path.read_text("utf-8").startswith(known.template)
 

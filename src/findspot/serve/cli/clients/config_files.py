@@ -72,7 +72,7 @@ class ConfigUnreadableError(InvalidArgumentError):
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(
             f"{path} cannot be read ({reason}). It was not touched.",
-            hint="Correct it and run `findspot setup` again, or copy what `findspot setup --print` shows.",
+            hint="Correct it and run `findspot setup` again.",
         )
 
 
@@ -289,11 +289,6 @@ def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) ->
     """Return the values to set in an entry: the command, and defaults that it lacks."""
     missing = {key: value for key, value in client.defaults.items() if key not in current}
     return client.entry(command) | missing
-
-
-def snippet(client: Client, command: list[str]) -> str:
-    """Return what to copy into an empty configuration."""
-    return _put(client, client.template, (*client.keys, SERVER), new_entry(client, command, {}))
 
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
