@@ -99,13 +99,3 @@ def test_a_file_that_is_not_json_is_not_overwritten(findspot: Program, make_proj
     assert done.code == 2
     assert "not valid JSON" in done.err
     assert (root / ".findspot.json").read_text() == "{broken"
-
-
-def test_path(findspot: Program, make_project: Make, tmp_path: Path) -> None:
-    root = make_project()
-    paths = findspot("config", "path", "--json", cwd=root).json
-    assert paths["global"] == str(findspot.home / "config.json")
-    assert paths["project"] == str(root / ".findspot.json")
-    assert paths["index"].startswith(str(findspot.home / "indexes"))
-    assert findspot("config", "path", "--global", cwd=root).out == f"{findspot.home / 'config.json'}\n"
-    assert findspot("config", "path", "--json", cwd=tmp_path).json == {"global": paths["global"]}

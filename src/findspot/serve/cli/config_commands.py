@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.caller import working_folder
 from findspot.core.config import INDEX_FILE, check_committed, set_value, typed_value, unset_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
@@ -22,7 +21,6 @@ from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
     from findspot.embed.survey import Standing
-    from findspot.project import Project
 
 HIDDEN = "***"
 _PASSWORD = re.compile(r"(://)[^/@\s]*@")
@@ -59,7 +57,7 @@ def config(ctx: click.Context, reply: Reply, project: str | None) -> None:
       6. options of a command
     """
     if ctx.invoked_subcommand is None:
-        _show(_settings(project)[0], reply)
+        _show(_settings(project), reply)
 
 
 @config.command("get")
@@ -69,7 +67,7 @@ def config(ctx: click.Context, reply: Reply, project: str | None) -> None:
 def get(reply: Reply, key: str, project: str | None) -> None:
     """Print the value of KEY that is in force."""
     _known(key)
-    settings, _ = _settings(project)
+    settings = _settings(project)
     value = settings.values[key]
     result = {"key": key, "value": value, "source": settings.sources.get(key, "default")}
     reply.give(result, value if isinstance(value, str) else _spelled(value))
@@ -125,41 +123,18 @@ def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
 
 def _in_force(key: str, path: str | None) -> tuple[Any, str]:
     """Return the value of a key that holds now, and where it comes from."""
-    settings, _ = _settings(path)
+    settings = _settings(path)
     return _shown(key, settings.values[key]), settings.sources.get(key, "default")
 
 
-@config.command("path")
-@_scoped
-@common
-def path_(reply: Reply, scope: str | None, path: str | None) -> None:
-    """Print where the configuration files are, or would be."""
-    files = _files(*_settings(path))
-    if scope is not None and scope not in files:
-        raise ProjectNotDetectedError(path or str(working_folder()))
-    if reply.json:
-        output.emit({name: str(file) for name, file in files.items() if scope in (None, name)})
-    elif scope is None:
-        output.fields([(name, str(file)) for name, file in files.items()])
-    else:
-        output.line(str(files[scope]))
-
-
-def _settings(given: str | None) -> tuple[Settings, Project | None]:
+def _settings(given: str | None) -> Settings:
     """Return the configuration of a project, or of the machine if there is no project."""
     try:
         with open_project(given, ask=False) as project:
-            return project.settings, project
+            return project.settings
     except ProjectNotDetectedError:
         with open_engine() as engine:
-            return engine.settings, None
-
-
-def _files(settings: Settings, project: Project | None) -> dict[str, Path]:
-    files = {"global": settings.home / INDEX_FILE}
-    if project is not None:
-        files |= {"project": project.root / PROJECT_FILE, "index": project.store.folder / INDEX_FILE}
-    return files
+            return engine.settings
 
 
 def _file(scope: str | None, given: str | None) -> Path:
