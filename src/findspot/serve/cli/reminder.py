@@ -10,7 +10,6 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 NOTE = (
@@ -23,14 +22,8 @@ _MAX_BYTES = 1 << 20
 _MAX_MARKS = 500
 _MOST_CHARS = 10_000
 """Of a command line that is looked at: nobody searches by a longer one."""
-_FOLDERS = r"(?=[^|;]*(?:\s-[A-Za-z]*[rR]|--include|\*))"
-_SEARCH = re.compile(
-    r"(?:^|&&|\|\||[;&(\n])\s*(?:\w+=\S*\s+|(?:command|sudo|time|nice|exec)\s+)*"
-    rf"(?:git\s+grep|rg|ag|ack|e?grep{_FOLDERS})(?P<rest>\s[^|;&]*)"
-    r"|\|\s*xargs\s+(?:-\S+\s+)*(?:e?grep|rg)(?P<given>\s[^|;&]*)"
-)
-"""A search through folders, not of a pipe; `grep` searches them only if an option or a wildcard says so."""
-_FILE = re.compile(r"[^*]*\.\w{1,8}")
+_SEARCH = re.compile(r"(?:^|[;&(\n])\s*(?:git\s+grep|rg|ag|ack|e?grep)\s+\S")
+"""A search that begins a command; one at the end of a pipe looks through what another command printed."""
 
 
 def remind() -> None:
@@ -48,21 +41,13 @@ def remind() -> None:
 
 
 def is_search(payload: dict[str, Any]) -> bool:
-    """Return whether a tool call looks for a pattern in several files."""
+    """Return whether a tool call looks for a pattern in files."""
     arguments: Any = payload.get("tool_input", payload.get("toolArgs"))
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
     if isinstance(arguments.get("command"), str):
-        return any(_searches(arguments["command"][:_MOST_CHARS]))
-    path = str(arguments.get("path") or "")
-    return bool(arguments.get("pattern")) and not _FILE.fullmatch(path)
-
-
-def _searches(command: str) -> Iterator[bool]:
-    """Yield for each search of a command line whether it looks for a pattern in more than one file."""
-    for found in _SEARCH.finditer(command):
-        plain = [word for word in (found["rest"] or found["given"]).split() if not word.startswith("-")]
-        yield bool(plain) and not (len(plain) == 2 and bool(_FILE.fullmatch(plain[1])))
+        return bool(_SEARCH.search(arguments["command"][:_MOST_CHARS]))
+    return bool(arguments.get("pattern"))
 
 
 def _is_first(payload: dict[str, Any]) -> bool:
