@@ -306,7 +306,7 @@ class CatalogueIndexer:
             added = self._registry.added(path).path
             first = [added, *sources] if added.exists() else sources
             read, missing = _read_all(first, {} if replace_sources else last.files, project_of(path))
-            read = self._registry.in_workspace(path, self._registry.with_choices(read))
+            read = self._registry.in_workspace(path, read)
             asked_for = _of_files(read, sources).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)

@@ -191,13 +191,6 @@ class ServerRegistry:
             self._refresh()
             return self._sources[index].servers
 
-    def disabled_by_client(self, index: Path) -> tuple[ServerSpec, ...]:
-        """Return the servers that their configuration disables and that the user has not enabled here."""
-        with self._guard:
-            self._refresh()
-            off = self._sources[index].disabled
-        return tuple(spec for spec in off if not self.choices.of(spec.name))
-
     def find(self, name: str) -> ServerSpec | None:
         """Return a server by its name, the project's before the user's; None if there is none."""
         named = (spec for index in self.indexes for spec in self.servers(index) if spec.name == name)
@@ -208,11 +201,6 @@ class ServerRegistry:
         with self._guard:
             self._refresh()
             return [*self._state, state_of(self.agreements.path)]
-
-    def with_choices(self, read: Sources) -> Sources:
-        """Return the sources with servers that their configuration disables and that the user enabled."""
-        enabled = [spec for spec in read.disabled if self.choices.of(spec.name)]
-        return read.and_then(Sources(tuple(enabled)))
 
     def in_workspace(self, index: Path, read: Sources) -> Sources:
         """Return the sources of an index; servers of all projects are started in the one that is open."""
@@ -310,8 +298,6 @@ class ServerRegistry:
                 error = errors.get(spec.name)
                 row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
                 rows.setdefault(spec.name, row)
-            for spec in self.disabled_by_client(index):
-                rows.setdefault(spec.name, ServerStatus(spec.name, Availability.DISABLED, 0, spec, index))
             for file, problem in self.problems().items():
                 for name in record.files.get(file, ()):
                     rows.setdefault(name, ServerStatus(name, Availability.FAILED, index=index, error=problem))
@@ -390,4 +376,4 @@ class ServerRegistry:
                 continue
             self._removed |= {*record.files.get(file, ())} - of_file.names
             read = read.and_then(of_file)
-        return self.in_workspace(index, self.with_choices(read))
+        return self.in_workspace(index, read)

@@ -160,8 +160,6 @@ class Sources:
     notes: tuple[str, ...] = ()
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """File → the servers that it names or whose tools it lists."""
-    disabled: tuple[ServerSpec, ...] = ()
-    """Servers that their configuration disables."""
 
     @property
     def names(self) -> set[str]:
@@ -182,7 +180,6 @@ class Sources:
             (*self.lists, *(listed for listed in later.lists if listed.server_name not in known)),
             (*self.notes, *later.notes),
             {**later.files, **self.files},
-            (*self.disabled, *later.disabled),
         )
 
 
@@ -210,13 +207,7 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
         notes.append(f"{path}: servers of all projects are left out here; `--user` indexes them")
     workspace = workspace_of(path, project)
     read = [spec for name in table.entries if (spec := _spec(path, name, table, workspace, notes))]
-    servers = tuple(spec for spec in read if not spec.disabled)
-    return Sources(
-        servers,
-        notes=tuple(notes),
-        files={path: tuple(spec.name for spec in servers)},
-        disabled=tuple(spec for spec in read if spec.disabled),
-    )
+    return Sources(tuple(read), notes=tuple(notes), files={path: tuple(spec.name for spec in read)})
 
 
 def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
@@ -252,7 +243,7 @@ def _parsed(path: Path, data: bytes) -> Any:
 def _spec(
     path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
 ) -> ServerSpec | None:
-    """Return a server; None for what is no server, and for Findspot."""
+    """Return a server; None for what is no server, for one that is disabled, and for Findspot."""
     entry = name_problem(name) or read_entry(with_braces(table.entries[name], path))
     if isinstance(entry, str):
         notes.append(f"{path}: server {name[:_SHOWN_NAME_CHARS]!r} {entry}")
@@ -262,6 +253,7 @@ def _spec(
     notes += [f"{path}: server '{name}' {note}" for note in entry.notes]
     if entry.disabled:
         notes.append(f"{path}: server '{name}' is disabled")
+        return None
     folder = entry.cwd or (str(table.project) if table.project else None)
     entry = replace(entry, name=name, cwd=folder).mapped(lambda text: fill_folders(text, workspace))
     spec = ServerSpec(**{known.name: getattr(entry, known.name) for known in fields(entry)}, source=path)
@@ -333,7 +325,7 @@ def find_configurations(project: Path | None, machine: Machine) -> tuple[list[Pa
         if table is None or (project and path in shared and table.project is None):
             continue
         read = _read_source(path, MAX_SOURCE_BYTES, project)
-        if read.servers or read.disabled:
+        if read.servers:
             found.append(path)
     return found, notes
 

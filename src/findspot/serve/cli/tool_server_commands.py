@@ -170,7 +170,7 @@ def list_(reply: Reply, project: str | None) -> None:
     agreed    you agreed to start it
     new       nobody agreed to start it; `findspot tools index` asks
     changed   its entry is another than the one that you agreed to
-    disabled  by you, or in its configuration
+    disabled  by you
     failed    it did not answer when it was last asked, or its file cannot be read
     removed   its entry is gone; `findspot tools index` forgets its tools
     listed    its tools come from a file; there is nothing to start
