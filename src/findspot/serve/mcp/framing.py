@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +25,6 @@ class Frame:
     is_batch: bool = False
 
 
-class _RefusedError(Exception):
-    """A value that is not a message; carries its answer, or None where the protocol forbids one."""
-
-    def __init__(self, error: types.JSONRPCError | None) -> None:
-        super().__init__()
-        self.error = error
-
-
 def read_frame(line: bytes, *, batches: bool) -> Frame:
     """Read one line; `batches` says whether the connection's version has them."""
     if not line.strip():
@@ -44,29 +37,43 @@ def read_frame(line: bytes, *, batches: bool) -> Frame:
         pass  # looked at more closely below
     try:
         value = json.loads(readable(line))
-    except json.JSONDecodeError as error:
-        return _unreadable(str(error))
-    except RecursionError:
-        return _unreadable("nested too deeply")
-    except ValueError:
-        return _unreadable("a number is too long")
+    except (ValueError, RecursionError) as error:
+        said = {RecursionError: "nested too deeply", ValueError: "a number is too long"}
+        return _refused(None, types.PARSE_ERROR, f"Parse error: {said.get(type(error), error)}")
     return _read_batch(value, batches=batches) if isinstance(value, list) else _read_single(value)
 
 
-def _unreadable(reason: str) -> Frame:
-    return Frame(errors=(_error(None, types.PARSE_ERROR, f"Parse error: {reason}"),))
-
-
 def _read_single(value: Any) -> Frame:
-    try:
-        return Frame((_message(value),))
-    except _RefusedError as refused:
-        return Frame(errors=(refused.error,) if refused.error else ())
+    """Return the message that a value is, or the answer to one that is not.
+
+    Notifications and responses are never answered.
+    """
+    if not isinstance(value, dict):
+        return _refused(None, types.INVALID_REQUEST, "Invalid request: not an object")
+    identity = _readable_id(value)
+    if "method" in value and "id" in value and identity is None:
+        message = "Invalid request: 'id' must be a string or a whole number"
+        return _refused(None, types.INVALID_REQUEST, message)
+    with contextlib.suppress(ValidationError):
+        return Frame((types.jsonrpc_message_adapter.validate_python(value, by_name=False),))
+    if "method" not in value and ("result" in value or "error" in value):
+        return Frame()
+    if value.get("jsonrpc") != "2.0":
+        return _refused(identity, types.INVALID_REQUEST, "Invalid request: 'jsonrpc' must be \"2.0\"")
+    if not isinstance(value.get("method"), str):
+        return _refused(identity, types.INVALID_REQUEST, "Invalid request: 'method' must be a string")
+    if identity is None:
+        return Frame()
+    return _refused(identity, types.INVALID_PARAMS, "Invalid params: 'params' must be an object")
+
+
+def _refused(identity: str | int | None, code: int, message: str) -> Frame:
+    return Frame(errors=(_error(identity, code, message),))
 
 
 def _read_batch(values: list[Any], *, batches: bool) -> Frame:
     if not values:
-        return Frame(errors=(_error(None, types.INVALID_REQUEST, "Invalid request: an empty batch"),))
+        return _refused(None, types.INVALID_REQUEST, "Invalid request: an empty batch")
     if not batches:
         return Frame(errors=_refused_batch(values))
     frames = [_read_single(value) for value in values]
@@ -87,35 +94,6 @@ def _refused_batch(values: list[Any]) -> tuple[types.JSONRPCError, ...]:
     message = f"Invalid request: only protocol version {BATCH_VERSION} has batches"
     others = [None] * sum(not isinstance(value, dict) for value in values)
     return tuple(_error(identity, types.INVALID_REQUEST, message) for identity in [*ids, *others] or [None])
-
-
-def _message(value: Any) -> types.JSONRPCMessage:
-    """Return the message that a value is; raises the answer to one that is not."""
-    if not isinstance(value, dict):
-        raise _RefusedError(_error(None, types.INVALID_REQUEST, "Invalid request: not an object"))
-    identity = _readable_id(value)
-    if "method" in value and "id" in value and identity is None:
-        message = "Invalid request: 'id' must be a string or a whole number"
-        raise _RefusedError(_error(None, types.INVALID_REQUEST, message))
-    try:
-        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
-    except ValidationError:
-        raise _RefusedError(_answer_to(value, identity)) from None
-
-
-def _answer_to(value: dict[str, Any], identity: str | int | None) -> types.JSONRPCError | None:
-    """Return the error for an object that is not a message; notifications and responses are never
-    answered.
-    """
-    if "method" not in value and ("result" in value or "error" in value):
-        return None
-    if value.get("jsonrpc") != "2.0":
-        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'jsonrpc' must be \"2.0\"")
-    if not isinstance(value.get("method"), str):
-        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'method' must be a string")
-    if identity is None:
-        return None
-    return _error(identity, types.INVALID_PARAMS, "Invalid params: 'params' must be an object")
 
 
 def _readable_id(value: dict[str, Any]) -> str | int | None:
