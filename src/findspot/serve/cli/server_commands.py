@@ -79,12 +79,12 @@ def _serving_options(command: Command) -> Command:
                 toolsets = ("--toolsets", ",".join(terms.toolsets)) if terms.toolsets else ()
                 read_only = ("--read-only",) if terms.read_only else ()
                 raise click.exceptions.Exit(pipe.main(["serve", *toolsets, *read_only]))
-            from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
+            from findspot.serve.mcp.http_server import TokenChoice
             from findspot.serve.mcp.http_server import run as run_http
 
             choice = TokenChoice(token, token_file, tokens, without=no_token)
             beside = import_module("findspot.resident.host").beside
-            run_http(http or DEFAULT_ADDRESS, choice, terms, beside)
+            run_http(http, choice, terms, beside)
 
         return command(*args, start=start, **others)
 

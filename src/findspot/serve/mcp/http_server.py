@@ -18,6 +18,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -476,7 +477,7 @@ def _token(scope: Scope) -> bytes:
     return bytes(given[0][len(_BEARER) :])
 
 
-DEFAULT_ADDRESS = "127.0.0.1:8765"
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 _SHUTDOWN_S = 3
 _TOKEN_BYTES = 32
 _MAX_TOKEN_BYTES = 4_096
@@ -601,26 +602,16 @@ def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> G
 
 def parse_address(address: str) -> tuple[str, int]:
     """Return the host and port of `HOST:PORT`, `HOST`, `PORT` or `[::1]:PORT`, with defaults."""
-    default_host, _, default_port = DEFAULT_ADDRESS.rpartition(":")
-    if address.isdecimal():
-        host, port = default_host, address
-    elif address.startswith("[") or address.count(":") < 2:
-        host, _, port = address.rpartition(":") if not address.endswith("]") else (address, "", "")
-        if ":" not in address:
-            host, port = address, ""
-    else:
-        host, port = address, ""
-    host, port = host.strip("[]") or default_host, port or default_port
-    if not port.isdecimal() or int(port) > 65_535 or not _is_host(host):
-        raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.")
-    return host, int(port)
-
-
-def _is_host(name: str) -> bool:
+    spelled = f":{address}" if address.isdecimal() else address
+    if ":" in spelled.partition(":")[2] and not spelled.startswith("["):
+        spelled = f"[{spelled}]"
     try:
-        return bool(name.encode("idna"))
-    except UnicodeError:
-        return False
+        parts = urlsplit(f"//{spelled}")
+        host, port = parts.hostname or DEFAULT_HOST, parts.port
+        host.encode("idna")
+    except ValueError:
+        raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.") from None
+    return host, DEFAULT_PORT if port is None else port
 
 
 def _listening(host: str, port: int) -> socket.socket:
