@@ -265,8 +265,8 @@ class LiveConnection:
         params = {"name": tool} | ({} if arguments is None else {"arguments": arguments})
 
         async def result(_session: ClientSession) -> types.CallToolResult:
-            run = self._run_task if call.as_task else self._send_call
-            return types.CallToolResult.model_validate(await run(call, params), by_name=False)
+            sent = self._run_task(call, params) if call.as_task else self._send(call, "tools/call", params)
+            return types.CallToolResult.model_validate(await sent, by_name=False)
 
         self._running.append(call)
         try:
@@ -408,9 +408,6 @@ class LiveConnection:
         if call.as_task and call.token is None:
             call.token = number  # the task goes on: its server may report
         return result
-
-    async def _send_call(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
-        return await self._send(call, "tools/call", params)
 
     async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a tool that runs as a task; its state is reported as progress.

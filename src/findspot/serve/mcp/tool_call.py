@@ -326,11 +326,6 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server
         _log.exception("%s failed unexpectedly", tool.name)
         answer = broken(error)
-    return finished(tool, call, given, answer, started)
-
-
-def finished(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, started: float) -> Answer:
-    """Record a call, and return its answer with its warnings."""
     answer = _with_warnings(answer, call.warnings)
     _record(tool, call, given, answer, (time.perf_counter() - started) * 1000)
     return answer
