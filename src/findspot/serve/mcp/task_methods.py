@@ -131,7 +131,6 @@ class TaskMethods:
         task = self._find(context, params)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return flat(task)
-        task.fetched = task.finished
         return _detailed(task)
 
     async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
@@ -144,7 +143,6 @@ class TaskMethods:
                 await _ask(context, task, waiting[0])
             else:
                 await task.change()
-        task.fetched = True
         related = {RELATED_TASK: {"taskId": task.id}}
         payload = _payload(task)
         return payload | {"_meta": payload.get("_meta", {}) | related}

@@ -6,7 +6,6 @@ Only ever touched from the event loop, so nothing here needs a lock.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,9 +29,7 @@ MAX_TTL_MS = 86_400_000
 
 POLL_INTERVAL_MS = 500
 MAX_PER_CLIENT = 1_000
-"""Tasks of one client remembered at once; more than that is a client that never asks for its results."""
-MAX_KEPT = 10_000
-"""Tasks of all clients; beyond it the client with the most loses its oldest finished one."""
+"""Tasks of one client remembered at once; beyond it, its oldest finished one is forgotten."""
 
 
 class Status(StrEnum):
@@ -76,8 +73,6 @@ class Task:
         """Known to the client: the work has gone on after its request was answered."""
         self.held = False
         """Waits for its client to call again with the answer to a question."""
-        self.fetched = False
-        """The client has its outcome."""
         self.result: Any = None
         self.error: Exception | None = None
         self.questions: dict[str, Question] = {}
@@ -184,7 +179,6 @@ class Tasks:
 
     def keep(self, task: Task) -> None:
         """Remember a task until its time is over, or its client leaves."""
-        self._forget_expired()
         self._make_room(task.owner)
         task.kept = True
         self._tasks[task.id] = task
@@ -216,18 +210,9 @@ class Tasks:
             await task.end(Status.CANCELLED, "Cancelled")
 
     def _make_room(self, owner: str | None) -> None:
-        own = [task for task in self._tasks.values() if task.owner == owner]
+        own = self.of(owner)
         if len(own) >= MAX_PER_CLIENT:
-            oldest = next((task for task in own if task.fetched), None)
-            if oldest is None and owner is None:  # clients that cannot be told apart must not stop each other
-                oldest = next((task for task in own if task.finished), None)
-            if oldest is None:
-                raise TooManyTasksError
-            del self._tasks[oldest.id]
-        elif len(self._tasks) >= MAX_KEPT:
-            busiest = Counter(task.owner for task in self._tasks.values()).most_common(1)[0][0]
-            of_busiest = (task for task in self._tasks.values() if task.owner == busiest)
-            oldest = next((task for task in of_busiest if task.finished), None)
+            oldest = next((task for task in own if task.finished), None)
             if oldest is None:
                 raise TooManyTasksError
             del self._tasks[oldest.id]

@@ -21,34 +21,29 @@ async def full(tasks: Tasks, owner: str | None, *, finished: bool) -> list[Task]
     return kept
 
 
-def test_one_client_does_not_take_the_tasks_of_another() -> None:
-    """protocol B14."""
+@pytest.mark.parametrize("owner", ["a", None])
+def test_one_client_does_not_take_the_tasks_of_another(owner: str | None) -> None:
+    """protocol B14: its own oldest finished task makes room."""
 
     async def run() -> None:
         tasks = Tasks()
-        first = await full(tasks, "a", finished=True)
+        first = await full(tasks, owner, finished=True)
         tasks.keep(made("b"))
-        with pytest.raises(TooManyTasksError):
-            tasks.keep(made("a"))
-        first[7].fetched = True
-        tasks.keep(made("a"))
-        assert tasks.find(first[7].id, "a") is None
-        assert tasks.find(first[0].id, "a") is first[0]
-        tasks.forget("a")
-        assert (tasks.of("a"), len(tasks.of("b"))) == ([], 1)
+        tasks.keep(made(owner))
+        assert tasks.find(first[0].id, owner) is None
+        assert len(tasks.of(owner)) == MAX_PER_CLIENT
+        tasks.forget(owner)
+        assert (tasks.of(owner), len(tasks.of("b"))) == ([], 1)
 
     anyio.run(run)
 
 
-def test_clients_that_cannot_be_told_apart_do_not_stop_each_other() -> None:
-    """protocol B14: without a session or token the oldest finished task makes room."""
-
+def test_tasks_under_way_make_no_room() -> None:
     async def run() -> None:
         tasks = Tasks()
-        kept = await full(tasks, None, finished=True)
-        tasks.keep(made(None))
-        assert tasks.find(kept[0].id, None) is None
-        assert len(tasks.of(None)) == MAX_PER_CLIENT
+        await full(tasks, "a", finished=False)
+        with pytest.raises(TooManyTasksError):
+            tasks.keep(made("a"))
 
     anyio.run(run)
 
