@@ -403,7 +403,7 @@ async def complete(_context: Context, _params: Any) -> types.CompleteResult:
 
 def main() -> None:
     app = make_app(Registry(TOOLS), Library())
-    add = app.backend.server.add_request_handler
+    add = app.server.add_request_handler
     add("resources/list", types.PaginatedRequestParams, list_resources)
     add("resources/templates/list", types.PaginatedRequestParams, list_templates)
     add("resources/read", types.ReadResourceRequestParams, read)

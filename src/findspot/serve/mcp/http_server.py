@@ -90,7 +90,7 @@ class Bodies:
         self._busy: set[tuple[str, bytes, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["method"] != "POST":
             await self._app(_without_resumption(scope), receive, send)
             return
         messages, body = await self._read_body(receive)
@@ -161,8 +161,6 @@ def _readable(messages: list[Message], body: bytes) -> tuple[list[Message], byte
 
 def _without_resumption(scope: Scope) -> Scope:
     """Return a request that does not ask to resume a stream, at which the transport would fail."""
-    if scope["type"] != "http":
-        return scope
     return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
@@ -274,8 +272,8 @@ class Limits:
             account.open -= 1
 
 
-class Backend:
-    """The MCP server as an ASGI application."""
+class Gate:
+    """The MCP server as an ASGI application, behind its tokens; without any, every request is let in."""
 
     def __init__(
         self,
@@ -283,8 +281,14 @@ class Backend:
         library: Library,
         security: TransportSecuritySettings,
         terms: Terms = OPEN,
+        *,
+        grants: Grants | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._library = library
+        self._grants = grants
+        self._limits = limits
+        self._app = Bodies(self._answer, MAX_BODY_BYTES)
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
@@ -301,97 +305,6 @@ class Backend:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._live(receive, send)
-        else:
-            await self._answer(scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if (grant := scope.get(IN_SCOPE)) is not None:
-            scope["user"] = _user(grant.name)
-            if grant.repositories:
-                scope[IN_SCOPE] = await to_thread.run_sync(self._located, grant)
-        if scope["path"] not in (PATH, f"{PATH}/"):
-            await Response("Not Found", 404)(scope, receive, send)
-        elif scope["method"] == "GET":
-            await self._listen(scope, receive, send)
-        else:
-            await self._sessions.handle_request(scope, receive, send)
-
-    def end_streams(self) -> None:
-        """End the streams on which clients listen; calls that run are still answered."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._ending.set)
-
-    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a stream; when the server ends, it is as if the client had left."""
-        is_ended = False
-
-        async def receive_or_end() -> Message:
-            nonlocal is_ended
-            coming, ending = asyncio.ensure_future(receive()), asyncio.ensure_future(self._ending.wait())
-            try:
-                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
-                is_ended = not coming.done()
-                return {"type": "http.disconnect"} if is_ended else coming.result()
-            finally:
-                coming.cancel()
-                ending.cancel()
-
-        await self._sessions.handle_request(scope, receive_or_end, send)
-        if is_ended:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Run from the start of the server until its end."""
-        self._loop = asyncio.get_running_loop()
-        await receive()
-        async with self._sessions.run():
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _count_sessions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Middleware: count a session from its first request until its end."""
-        memory = connection_memory(ctx)
-        if ctx.method == "initialize" and _COUNTED not in memory:
-            grant = grant_of(ctx)
-            name = memory[_COUNTED] = grant.name if grant else ""
-            self._open_sessions[name] += 1
-            on_disconnect(ctx, lambda: self._open_sessions.subtract([name]))
-        return await call_next(ctx)
-
-    def _located(self, grant: Grant) -> Grant:
-        return grant.located(self._library.open().repositories())
-
-    def sessions_of(self, name: str) -> int:
-        """Return how many sessions a token has open."""
-        return self._open_sessions[name]
-
-
-@lru_cache(1_000)
-def _user(name: str) -> AuthenticatedUser:
-    """Return the user by which the SDK ties sessions to the token that opened them."""
-    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-
-
-class Gate:
-    """The server behind its tokens; without any, every request is let in."""
-
-    def __init__(
-        self,
-        backend: Backend,
-        *,
-        grants: Grants | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        self.backend = backend
-        self._app = Bodies(backend, MAX_BODY_BYTES)
-        self._grants = grants
-        self._limits = limits
-        self.end_streams = backend.end_streams
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
         elif (forged := _forged(scope)) is not None:
             await forged(scope, receive, send)
         elif scope["path"] == HEALTH:
@@ -452,8 +365,70 @@ class Gate:
             await refusal(scope, receive, send)
 
     def _check_sessions(self, grant: Grant) -> None:
-        if self.backend.sessions_of(grant.name) >= TOKEN_SESSIONS:
+        if self._open_sessions[grant.name] >= TOKEN_SESSIONS:
             raise LimitReachedError("sessions", _SESSION_WAIT_S)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (grant := scope.get(IN_SCOPE)) is not None:
+            scope["user"] = _user(grant.name)
+            if grant.repositories:
+                repositories = await to_thread.run_sync(lambda: self._library.open().repositories())
+                scope[IN_SCOPE] = grant.located(repositories)
+        if scope["path"] not in (PATH, f"{PATH}/"):
+            await Response("Not Found", 404)(scope, receive, send)
+        elif scope["method"] == "GET":
+            await self._listen(scope, receive, send)
+        else:
+            await self._sessions.handle_request(scope, receive, send)
+
+    def end_streams(self) -> None:
+        """End the streams on which clients listen; calls that run are still answered."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a stream; when the server ends, it is as if the client had left."""
+        is_ended = False
+
+        async def receive_or_end() -> Message:
+            nonlocal is_ended
+            coming, ending = asyncio.ensure_future(receive()), asyncio.ensure_future(self._ending.wait())
+            try:
+                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+                is_ended = not coming.done()
+                return {"type": "http.disconnect"} if is_ended else coming.result()
+            finally:
+                coming.cancel()
+                ending.cancel()
+
+        await self._sessions.handle_request(scope, receive_or_end, send)
+        if is_ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Run from the start of the server until its end."""
+        self._loop = asyncio.get_running_loop()
+        await receive()
+        async with self._sessions.run():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _count_sessions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: count a session from its first request until its end."""
+        memory = connection_memory(ctx)
+        if ctx.method == "initialize" and _COUNTED not in memory:
+            grant = grant_of(ctx)
+            name = memory[_COUNTED] = grant.name if grant else ""
+            self._open_sessions[name] += 1
+            on_disconnect(ctx, lambda: self._open_sessions.subtract([name]))
+        return await call_next(ctx)
+
+
+@lru_cache(1_000)
+def _user(name: str) -> AuthenticatedUser:
+    """Return the user by which the SDK ties sessions to the token that opened them."""
+    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
 
 
 def _session_of(scope: Scope) -> bytes | None:
@@ -548,7 +523,7 @@ def make_app(
 ) -> Gate:
     """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
     terms = replace(terms, guarded=grants is not None)
-    return Gate(Backend(registry, library, _security(hosts), terms), grants=grants, limits=limits)
+    return Gate(registry, library, _security(hosts), terms, grants=grants, limits=limits)
 
 
 def _security(hosts: tuple[str, ...]) -> TransportSecuritySettings:
