@@ -25,9 +25,8 @@ from findspot.catalogue.indexfile import (
     DEFAULT_DTYPE,
     IndexFile,
     ServerState,
-    parse_index,
     project_of,
-    read_bytes,
+    read_index,
     write_index,
 )
 from findspot.catalogue.live_connection import ServerAnswer, ask_servers
@@ -307,7 +306,8 @@ class CatalogueIndexer:
             first = [added, *sources] if added.exists() else sources
             read, missing = _read_all(first, {} if replace_sources else last.files, project_of(path))
             read = self._registry.in_workspace(path, read)
-            asked_for = _of_files(read, sources).names
+            named = {name for file in sources for name in read.files.get(file, ())}
+            asked_for = named & read.names if sources else read.names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)
             self._agree(read, agree)
@@ -392,16 +392,13 @@ class CatalogueIndexer:
     def remove_server(self, path: Path, server: str) -> None:
         """Remove the tools of one server; the file goes with the last one."""
         with self._writing(path):
-            data = read_bytes(path)
-            if data is None:
-                return
-            old = parse_index(path, data)
+            old = read_index(path)
             servers = {name: state for name, state in old.servers.items() if name != server}
             tools = tuple(tool for tool in old.tools if tool.server_name != server)
             if tools or servers:
                 write_index(path, replace(old, tools=tools, servers=servers, updated_at=utc_now()))
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         """Replace the tools of one server; the rest of the file does not change."""
@@ -409,10 +406,7 @@ class CatalogueIndexer:
         if spec is not None:
             tools = [tool for tool in tools if spec.offers(tool.own_name)]
         with self._writing(path):
-            data = read_bytes(path)
-            if data is None:
-                return
-            old = parse_index(path, data)
+            old = read_index(path)
             embedder = self._chosen_embedder(old.provider) if old.provider else None
             new = with_tools(old, server, tools, embedder)
             if new is not None:
@@ -422,8 +416,7 @@ class CatalogueIndexer:
     def _previous(self, path: Path, options: BuildOptions) -> IndexFile:
         """Return the current content of the file; with `force`, nothing for a damaged one."""
         try:
-            data = read_bytes(path)
-            return IndexFile() if data is None else parse_index(path, data)
+            return read_index(path)
         except CatalogueCorruptError as error:
             if not options.force:
                 raise
@@ -450,17 +443,6 @@ def _read_all(
             read = read.and_then(Sources(notes=(note,)))
             missing[file] = names
     return read, missing
-
-
-def _of_files(read: Sources, files: Sequence[Path]) -> Sources:
-    """Return the servers and lists of the named files; all of them if no file is named."""
-    if not files:
-        return read
-    names = {name for file in files for name in read.files.get(file, ())}
-    return Sources(
-        tuple(spec for spec in read.servers if spec.name in names),
-        tuple(listed for listed in read.lists if listed.server_name in names),
-    )
 
 
 def _nothing_named(files: Sequence[Path], notes: Sequence[str]) -> InvalidArgumentError:

@@ -158,6 +158,12 @@ def read_bytes(path: Path) -> bytes | None:
             raise CatalogueCorruptError(str(path), reason(error)) from error
 
 
+def read_index(path: Path) -> IndexFile:
+    """Return the content of the file; an empty index if there is none."""
+    data = read_bytes(path)
+    return IndexFile() if data is None else parse_index(path, data)
+
+
 def parse_index(path: Path, data: bytes) -> IndexFile:
     """Return the content of a file; raise `CatalogueCorruptError` with the reason if it is unusable."""
     try:
