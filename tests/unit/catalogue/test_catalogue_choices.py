@@ -10,7 +10,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.errors import InvalidArgumentError
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
 
@@ -39,16 +39,6 @@ class TestModels:
             return open_embedder("local:static")
 
         return Catalogue(root, home, embedder, lambda: provider), opened
-
-    def test_a_provider_of_the_file_alone_is_refused(
-        self, foreign: Catalogue, root: Path, tmp_path: Path
-    ) -> None:
-        theirs, opened = self.open(root, tmp_path / "findspot", "local:static")
-        with pytest.raises(FindspotError) as error:
-            theirs.search("read", MEANING)
-        assert "findspot tools index" in error.value.hint
-        assert opened == []
-        assert theirs.search("read").tools
 
     def test_the_provider_of_the_settings_is_used(
         self, foreign: Catalogue, root: Path, tmp_path: Path

@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,19 +16,16 @@ from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked, SearchStrat
 from findspot.catalogue.search_modes import other_topics
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
-    CatalogueNotFoundError,
-    NoEmbeddingsError,
     SearchMode,
     ToolSearchOptions,
-    UnknownToolError,
 )
 from findspot.catalogue.toolset import ToolSet
-from findspot.core.errors import InvalidArgumentError, InvalidPatternError, ModelMismatchError
+from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.provider_registry import open_embedder
 from findspot.text.tokens import stem
 
-from .conftest import TOOLS, Write, index
+from .conftest import Write, index
 
 MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
 
@@ -131,24 +127,6 @@ def test_names_of_one_character_match_like_others(
     assert found(opened, "x|7", SearchMode.REGEX) == ["7", "x", "xylophone"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "where"),
-    [
-        ("read(file", "at character 5: unclosed group"),
-        ("ab[z-a]", "at character 4: invalid character class range"),
-        ("*x", "at character 1: repetition operator missing expression"),
-        ("(?=x)", "at character 1: look-around"),
-        (r"a(b)\1", "at character 5: backreferences are not supported"),
-        ("a{99999}{99999}", "exceeds size limit"),
-    ],
-)
-def test_an_invalid_pattern_says_where(catalogue: Catalogue, pattern: str, where: str) -> None:
-    with pytest.raises(InvalidPatternError) as error:
-        catalogue.search(pattern, ToolSearchOptions(SearchMode.REGEX))
-    assert error.value.user_message.startswith(f"The search pattern '{pattern}' is invalid.")
-    assert where in error.value.user_message
-
-
 @pytest.mark.parametrize("mode", list(SearchMode))
 @pytest.mark.parametrize("query", ["", "  \n"])
 def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query: str) -> None:
@@ -201,12 +179,6 @@ def test_limits_and_filters_act_in_every_mode(catalogue: Catalogue, mode: Search
     assert found(catalogue, query, mode, server="weather") == ["weather__get_forecast"]
 
 
-def test_an_unknown_server_is_refused_with_the_known_ones(catalogue: Catalogue) -> None:
-    with pytest.raises(InvalidArgumentError, match="no server 'elsewhere'") as error:
-        catalogue.search("x", ToolSearchOptions(server="elsewhere"))
-    assert error.value.hint == "Known servers: filesystem, mail, weather."
-
-
 @pytest.mark.parametrize("mode", list(SearchMode))
 def test_the_same_query_gives_the_same_answer(
     catalogue: Catalogue, open_catalogue: Callable[[], Catalogue], mode: SearchMode
@@ -220,18 +192,6 @@ def test_a_long_query_is_read_to_a_limit(catalogue: Catalogue) -> None:
     assert found(catalogue, "read file " + "x" * 10 * MAX_QUERY_CHARS)[0] == "filesystem__read_file"
 
 
-@pytest.mark.parametrize("mode", MEANING)
-def test_meaning_needs_embeddings(
-    open_catalogue: Callable[[], Catalogue], write: Write, mode: SearchMode
-) -> None:
-    opened = open_catalogue()
-    index(opened, write("tools.json", TOOLS), provider=None)
-    with pytest.raises(NoEmbeddingsError, match=f"without embeddings, which mode '{mode}' needs"):
-        opened.search("read", ToolSearchOptions(mode))
-    assert found(opened, "read") == ["filesystem__read_file"]
-    assert opened.search("read").tools[0].match_type == "bm25", "the default where there are no embeddings"
-
-
 def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None:
     path = catalogue.project_index
     assert path is not None
@@ -242,24 +202,6 @@ def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None
         catalogue.search("read", ToolSearchOptions(SearchMode.EMBEDDING))
     assert "findspot tools index" in error.value.hint
     assert found(catalogue, "read") == ["filesystem__read_file"]
-
-
-def test_a_tool_in_full_by_either_name(catalogue: Catalogue) -> None:
-    whole = catalogue.get("mail__send_email")
-    assert whole == catalogue.get("send_email")
-    assert (whole.server_name, whole.own_name) == ("mail", "send_email")
-    assert whole.output_schema == TOOLS[1]["outputSchema"]
-    assert whole.annotations == {"destructiveHint": True}
-    with pytest.raises(UnknownToolError, match=r"^Tool not found: mail__send_emial$") as error:
-        catalogue.get("mail__send_emial")
-    assert error.value.hint == "Did you mean: mail__send_email?"
-
-
-def test_no_catalogue_says_where_it_looked(open_catalogue: Callable[[], Catalogue], root: Path) -> None:
-    with pytest.raises(CatalogueNotFoundError) as error:
-        open_catalogue().search("x")
-    assert str(root / ".please" / "mcp" / "index.json") in error.value.developer_message
-    assert error.value.user_message == "There is no tool catalogue yet."
 
 
 class Shortest(SearchStrategy):
