@@ -14,11 +14,10 @@ from findspot.catalogue.catalogue_build import CatalogueIndexer
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
-from findspot.catalogue.live_connection import NESTED_VARIABLE
 from findspot.catalogue.logins import Logins
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     SEPARATOR,

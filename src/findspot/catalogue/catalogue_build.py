@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from findspot.catalogue.indexfile import (
     read_index,
     write_index,
 )
-from findspot.catalogue.live_connection import ServerAnswer, ask_servers
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
@@ -45,6 +44,9 @@ from findspot.core.log import get_logger
 from findspot.core.paths import index_key
 from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from findspot.catalogue.live_connection import ServerAnswer
 
 _log = get_logger("catalogue")
 
@@ -299,6 +301,8 @@ class CatalogueIndexer:
         start. If no server answers, the index is not written. Servers whose entry is new or changed are
         asked, and with `refresh` those of the named files.
         """
+        from findspot.catalogue.live_connection import ask_servers  # needs the MCP SDK
+
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
             last = read_build_record(self._home, path)

@@ -1,6 +1,6 @@
 """One run of a server: its start, its session, the calls that run on it, and who is asked what it asks.
 
-Besides `serve/mcp` the only user of the MCP SDK, which is imported when a server is asked.
+Imports the MCP SDK: import this module only where a server is asked.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
+import mcp_types as types
+from mcp import ClientSession
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from pydantic import ValidationError
 
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import ServerOffers
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.logins import LoginRequiredError
 from findspot.catalogue.server_process import SESSION_ENDED, ProcessNotes, pipe_transport
-from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, with_server_name
+from findspot.catalogue.server_sources import NESTED_VARIABLE, START_TIMEOUT_S, ServerSpec, with_server_name
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, first_cause
 from findspot.core.log import get_logger
 from findspot.core.paths import expanded
 from findspot.core.platforms import resolved
-
-if TYPE_CHECKING:
-    import mcp_types as types
-    from mcp import ClientSession
-    from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 Answer = TypeVar("Answer")
 
@@ -48,9 +49,6 @@ DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 
 MAX_TASK_S = 24 * 3600.0
 """The same maximum for a call that runs as a task. Each sign of the task gives it the same time again."""
-
-NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
-"""Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CERTIFICATES = (
@@ -260,8 +258,6 @@ class LiveConnection:
         self, call: RunningCall, tool: str, arguments: dict[str, Any] | None
     ) -> types.CallToolResult:
         """Return the result of a tool; the errors say what is known about what happened."""
-        import mcp_types as types
-
         params = {"name": tool} | ({} if arguments is None else {"arguments": arguments})
 
         async def result(_session: ClientSession) -> types.CallToolResult:
@@ -320,9 +316,6 @@ class LiveConnection:
         hint: str = "",
     ) -> Answer:
         """Use the session within the time of a scope; errors of the server become ours."""
-        from mcp.shared.exceptions import MCPError
-        from pydantic import ValidationError
-
         assert self._session is not None
         started = anyio.current_time()
         self._users += 1
@@ -347,13 +340,11 @@ class LiveConnection:
 
     async def _explained(self, error: types.ErrorData) -> ServerCallError:
         """Return the error for one that the SDK reports: the server's own, or that it ended."""
-        from mcp_types import CONNECTION_CLOSED
-
         name = self.spec.name
         if error.code == SESSION_ENDED:
             self._closing.set()
             return SessionEndedError(f"The server {name} ends every session at once.")
-        if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
+        if error.code == types.CONNECTION_CLOSED:  # the code may also be the server's own
             with anyio.move_on_after(_PING_PATIENCE_S):
                 await self._closing.wait()
         if self.is_open:
@@ -369,8 +360,6 @@ class LiveConnection:
 
     async def _end_if_hung(self) -> None:
         """End a server that answers nothing at all, so that the next call finds a new one."""
-        from mcp.shared.exceptions import MCPError
-
         assert self._session is not None
         earlier = set(self._running)
         ping = asyncio.ensure_future(self._session.send_ping())
@@ -414,9 +403,6 @@ class LiveConnection:
 
         A task that needs an answer of the user asks for it while its result is waited for.
         """
-        import mcp_types as types
-        from mcp.shared.exceptions import MCPError
-
         made = await self._send(call, "tools/call", {**params, "task": {"ttl": int(MAX_TASK_S * 1000)}})
         if "task" not in made:
             return made
@@ -464,9 +450,6 @@ class LiveConnection:
 
     @contextlib.asynccontextmanager
     async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
-        from mcp import ClientSession
-        from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-
         def lost() -> None:
             if self.is_open:
                 self.error = "the connection was closed"
@@ -489,16 +472,12 @@ class LiveConnection:
                 yield session
 
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        import mcp_types as types
-
         call = self._asked()
         handler = call and call.handlers.on_elicit
         answer = await call.ask(lambda: handler(params)) if call and handler else None
         return answer or types.ElicitResult(action="cancel")
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
-        import mcp_types as types
-
         return types.ListRootsResult.model_validate({"roots": [{"uri": address} for address in self._roots]})
 
     async def _hear(self, message: Any) -> None:
@@ -535,8 +514,6 @@ async def _pipes(
     It gets the SDK's short list of variables (home, PATH, user), the network's and those of its entry: keys
     and tokens of this process are not for every server.
     """
-    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
-
     inherited = (*DEFAULT_INHERITED_ENV_VARS, *_NETWORK_VARIABLES)
     own = {name: environ[name] for name in inherited if name in environ}
     own |= {**spec.env, NESTED_VARIABLE: "1"}
@@ -556,12 +533,10 @@ async def _pipes(
 
 async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
     """Return the tools that a connected server lists, and a note if its list was cut."""
-    from mcp_types import PaginatedRequestParams
-
     tools: dict[str, ToolDefinition] = {}
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
         for wire in page.tools:
             value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
             tool = with_server_name(read_definition(value, "", "a tool"), server)
@@ -580,10 +555,8 @@ def error_line(error: BaseException) -> str:
 
 def _error_text(error: types.ErrorData) -> str:
     """Return a server's error with its code and data, which may say more than its message."""
-    from mcp_types import INTERNAL_ERROR
-
     data = "" if error.data is None else f", data {_cut(json.dumps(error.data, ensure_ascii=False))}"
-    code = f" (code {error.code}{data})" if data or error.code != INTERNAL_ERROR else ""
+    code = f" (code {error.code}{data})" if data or error.code != types.INTERNAL_ERROR else ""
     return _cut(error.message) + code
 
 

@@ -13,16 +13,18 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
+import mcp_types as types
+from mcp import ClientSession
+from pydantic_core import to_json
 
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     MAX_TIMEOUT_S,
-    NESTED_VARIABLE,
     CallHandlers,
     LiveConnection,
     RunningCall,
@@ -32,14 +34,10 @@ from findspot.catalogue.live_connection import (
     SessionEndedError,
 )
 from findspot.catalogue.server_process import MAX_MESSAGE_BYTES
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.log import get_logger
-
-if TYPE_CHECKING:
-    import mcp_types as types
-    from mcp import ClientSession
 
 Result = TypeVar("Result")
 
@@ -225,8 +223,6 @@ def _not_started(connection: LiveConnection) -> ServerCallError:
 
 
 def _check_size(arguments: dict[str, Any] | None) -> None:
-    from pydantic_core import to_json
-
     if len(to_json(arguments)) > MAX_MESSAGE_BYTES:
         raise ServerCallError(
             f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",

@@ -16,22 +16,18 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from findspot.core.platforms import resolved
 from findspot.text.json_text import readable
 
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCMessage
-
-    Incoming = MemoryObjectSendStream[SessionMessage | Exception]
-    Streams = tuple[
-        MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
-    ]
+Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The largest message that a server may send."""
@@ -142,8 +138,6 @@ async def _writer(pipe: Any) -> asyncio.StreamWriter:
 
 async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes: ProcessNotes) -> None:
     """Pass messages on, until one is too large or unreadable; a greeting or a log line is none."""
-    from mcp.shared.message import SessionMessage
-
     line = bytearray()
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         async for chunk in _paced(output):
@@ -167,8 +161,6 @@ async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes
 
 def _message(line: bytes) -> JSONRPCMessage | str | None:
     """Return the message of a line, or what is wrong with it; None if the line is none."""
-    from mcp_types import jsonrpc_message_adapter
-
     if not line.lstrip().startswith(b"{"):
         return None
     for mended in (bytes, readable):

@@ -45,6 +45,9 @@ MAX_SOURCE_BYTES = 256 * 1024 * 1024
 START_TIMEOUT_S = 30.0
 """For a server to start and list its tools; some download themselves first."""
 
+NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
+"""Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
+
 _MAX_COMMENTED_BYTES = 8 * 1024 * 1024
 """JSON with comments is read far more slowly, and a configuration is small."""
 

@@ -8,9 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+import mcp_types as types
 
 from findspot.catalogue.catalogue import AccessState, Catalogue, ToolAccess
 from findspot.catalogue.consent import Standing
@@ -26,10 +27,7 @@ from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
 
-if TYPE_CHECKING:
-    import mcp_types as types
-
-    OnElicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
+OnElicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
 
 _MAX_PROBLEMS = 5
 _SHOWN_CHARS = 200
@@ -226,8 +224,6 @@ def only_web_addresses(ask: OnElicit) -> OnElicit:
     """Return what declines a question to open an address of another kind, such as a file or a program."""
 
     async def checked(params: types.ElicitRequestParams) -> types.ElicitResult:
-        import mcp_types as types
-
         if isinstance(params, types.ElicitRequestURLParams) and not _WEB_ADDRESS.match(params.url):
             return types.ElicitResult(action="decline")
         return await ask(params)

@@ -21,14 +21,13 @@ from findspot.catalogue import live_connection, server_process
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     MAX_TIMEOUT_S,
-    NESTED_VARIABLE,
     CallHandlers,
     RunningCall,
     ServerCallError,
     ServerTimeoutError,
 )
 from findspot.catalogue.server_pool import PoolClient, ServerPool
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 
 SERVER = Path(__file__).parents[2] / "calling_server.py"
 PATIENCE_S = 180
