@@ -74,7 +74,8 @@ class Engine:
 
     def project(self, path: str | Path) -> Project:
         """Return the project whose root is exactly this folder."""
-        root = project_root(path)
+        is_known = path in self._projects and is_folder(path)
+        root = Path(path) if is_known else project_root(path)
         with self._guard:
             project = self._projects.get(root)
             if project is None:

@@ -33,6 +33,7 @@ from findspot.core.model import (
     IndexReport,
     IndexState,
     IndexStatus,
+    Mode,
     Query,
     Results,
     Skip,
@@ -50,7 +51,7 @@ from findspot.project import Project
 from findspot.research.changes import parse_diff
 from findspot.research.findings import Aim, Context, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.task_signals import WORKTREE, Request, diff_of
-from findspot.search.merging import first_page, merge
+from findspot.search.merging import MOST_ASKED, Fit, first_page, may_answer, merge
 
 if TYPE_CHECKING:
     from findspot.llm import Sample
@@ -166,18 +167,34 @@ class Workspace:
             return replace(results, warning=_joined(results.warning, self._elsewhere(query, results)))
         name = (query.similar_to or "").partition("/")[0]
         asked = replace(self, members={name: self.members[name]}) if name in self.members else self
-        answers, left_out = asked.ask(
-            lambda name, project: _outside(name, project.search(_inside(name, first_page(query))))
-        )
+        answers, not_asked, left_out = asked._answers(first_page(query))
         best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
         notes = [f"{name}: {each.warning}" for name, each in answers.items() if each.warning and each.hits]
-        results = merge(query, list(answers.values()), [left_out, *notes[:_FEW]])
+        warnings = [left_out, *notes[:_FEW]]
+        results = merge(query, list(answers.values()), warnings, not_asked=not_asked)
         results = replace(results, suggestions=best.suggestions)
         if not wanted or not results.hits:
             return results
         name = str(results.hits[0].project)
         helped = _outside(name, self.open(self.members[name]).search(_inside(name, query), wanted, client))
         return replace(results, expansion=helped.expansion, synthesis=helped.synthesis)
+
+    def _answers(self, query: Query) -> tuple[dict[str, Results], list[Fit], str | None]:
+        """Return the answers of the members that the best hits can come from, how the others fit, and who
+        could not answer.
+
+        Of many members a first look chooses; for what is looked up everywhere, all are asked.
+        """
+        is_everywhere = query.mode is Mode.REGEX or query.dependency is not None
+        asked, fits, left_out = self, dict[str, Fit](), None
+        if len(self.members) > MOST_ASKED and not is_everywhere:
+            fits, left_out = self.ask(lambda name, project: _fit(project, _inside(name, query)))
+            asked = replace(self, members={name: self.members[name] for name in may_answer(fits)})
+        answers, failed = asked.ask(
+            lambda name, project: _outside(name, project.search(_inside(name, query)))
+        )
+        not_asked = [fit for name, fit in fits.items() if name not in answers]
+        return answers, not_asked, _joined(left_out, failed)
 
     def research(
         self,
@@ -282,7 +299,7 @@ class Workspace:
         """Return the member that fits a text best, and a note that says so and which others fit too."""
         if len(self.members) == 1:
             return next(iter(self.members)), None
-        answers, left_out = self.ask(lambda _, project: project.search(Query(text, limit=1)))
+        answers, _, left_out = self._answers(Query(text, limit=1))
         found = {name: each.hits[0] for name, each in answers.items() if each.hits}
         fits = sorted(found, key=lambda name: (answers[name].nothing_fits, -found[name].score))
         name = fits[0] if fits else next(iter(answers))
@@ -424,6 +441,11 @@ def _left_out(failed: Mapping[str, FindspotError]) -> str | None:
 
 def _joined(*texts: str | None) -> str | None:
     return " ".join(filter(None, texts)) or None
+
+
+def _fit(project: Project, query: Query) -> Fit:
+    with project.reader() as reader:
+        return reader.fit(query)
 
 
 def _inside(name: str, query: Query) -> Query:

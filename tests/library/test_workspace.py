@@ -19,7 +19,7 @@ from findspot.core.paths import find_roots
 from findspot.discover.members import by_name, repositories_in
 from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.research.task_signals import Request
-from findspot.search.merging import merge
+from findspot.search.merging import MOST_ASKED, Fit, may_answer, merge
 from findspot.serve.project_files import find_files
 from findspot.workspace import Workspace
 
@@ -267,6 +267,40 @@ def test_a_part_of_a_workspace_is_not_remembered_for_the_whole(workspace: Worksp
     known = engine.known_workspaces
     known.note(workspace.chosen("a*"))
     assert known.around(workspace.members["web"]) == workspace.folder
+
+
+def test_of_many_members_a_first_look_chooses_those_that_the_best_hits_can_come_from() -> None:
+    far = {f"far{n}": Fit({"login": 0.01}, 0.1, False) for n in range(20)}
+    near = {"near": Fit({"login": 0.5}, 0.6, False), "also": Fit({"login": 0.4}, 0.5, False)}
+    assert may_answer(far | near) == ["near", "also"]
+    assert may_answer(far | near | {"defines": Fit({"login": 0.4}, 0.5, True)})[0] == "defines"
+    assert len(may_answer(far)) == MOST_ASKED
+    assert may_answer({"only": Fit({}, 0.0, False)}) == ["only"]
+
+
+def test_one_of_many_members_is_found_and_all_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    topics = ("invoice", "harbour", "violin", "planet", "recipe", "kernel", "bridge")
+    files = {f"{each}/{each}.py": f"def open_{each}(value):\n    return value\n" for each in topics}
+    write_files(tmp_path / "all", files | {"violin/guide.md": "# Violins\n\nHow to open one.\n"})
+    for name in (*topics, "new"):
+        repository(tmp_path / "all" / name)
+    with contextlib.closing(Engine({"sync.watch": False})) as engine:
+        for name in topics:
+            engine.project(tmp_path / "all" / name).update()
+        workspace = engine.workspace(tmp_path / "all")
+        assert workspace is not None
+        for name in topics:
+            results = workspace.search(Query(f"where is the {name} opened"))
+            assert results.hits[0].path == f"{name}/{name}.py"
+            assert "Not indexed, and not asked: new." in str(results.warning)
+        assert {hit.project for hit in workspace.search(Query("return", mode=Mode.REGEX)).hits} == {*topics}
+        assert workspace.search(Query("violins", corpus="docs")).hits[0].path == "violin/guide.md"
+        for mode in (Mode.HYBRID, Mode.KEYWORD):
+            narrowed = workspace.search(Query("return a value", mode=mode, path_filter="recipe/**")).hits
+            assert {hit.path for hit in narrowed} == {"recipe/recipe.py"}
 
 
 LIBRARY = {

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,8 +145,12 @@ def _question(
     )
 
 
+@lru_cache(maxsize=4)
 def _embedded(embedder: Embedder, text: str, also: tuple[str, ...]) -> QuantisedVectors:
-    """Return the meaning of a query, drawn a little towards the words it was expanded with."""
+    """Return the meaning of a query, drawn a little towards the words it was expanded with.
+
+    All members of a workspace are asked the same: a model reads it once.
+    """
     if not also:
         return quantise(embedder.embed([text], EmbedMode.QUERY))
     rows = embedder.embed([text, " ".join(also)], EmbedMode.QUERY)

@@ -17,8 +17,9 @@ from findspot.rank.intent import read_query
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.left_out import fitting_pattern, fitting_question
+from findspot.search.merging import Fit
 from findspot.search.query_filters import allowed_files, is_filtered, with_changed_paths
-from findspot.search.questions import asks_model, is_sentence, shortened
+from findspot.search.questions import asks_model, is_sentence, shortened, understand
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
 from findspot.search.token_budget import of_definition
@@ -62,6 +63,21 @@ class IndexReader:
             hits = Related(self.snapshot, self.disk, self.commits).add(hits)
             results = replace(results, suggestions=self._suggestions(query, hits))
         return replace(results, hits=hits)
+
+    def fit(self, query: Query) -> Fit:
+        """Return how well the index may answer a query, by one look at its words and meaning."""
+        query = with_changed_paths(self.disk.roots, shortened(query))
+        self._check_docs(query)
+        question, cosine = understand(self.snapshot, self._embedder(query), query), 0.0
+        files = allowed_files(self.snapshot, query)
+        if not files.files:
+            return Fit({}, cosine, False)
+        if question.vector.any():
+            _, nearest = self.snapshot.vectors.nearest(question.vector, files.mask, 1)
+            cosine = float(nearest.max(initial=0.0)) * question.scale
+        names = [name.lower() for name in question.reading.names]
+        defines = bool(self.snapshot.symbols.definitions(names, 1))
+        return Fit(question.word_shares, cosine, defines)
 
     def search_indexed(self, query: Query) -> tuple[Results, tuple[Hit, ...]]:
         """Return the results, and their hits with the lines that this snapshot has."""
@@ -113,8 +129,7 @@ class IndexReader:
         _check_group_by(query)
         query = with_changed_paths(self.disk.roots, query)
         embedder = self._embedder(query)
-        if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
-            raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
+        self._check_docs(query)
 
         def ask(query: Query) -> Results:
             if query.mode is Mode.REGEX:
@@ -133,6 +148,10 @@ class IndexReader:
             total=max(results.total - checked.dropped, 0),
             warning=_joined(self._unfinished(), results.warning, checked.warning, self.store.notice),
         ), checked
+
+    def _check_docs(self, query: Query) -> None:
+        if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
+            raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
 
     def _embedder(self, query: Query) -> Embedder | None:
         """Return the model of this index: vectors of different models never meet."""
