@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from findspot import Engine, Project
+from findspot import Project
 from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
@@ -238,12 +238,11 @@ def words_found(snapshot: Snapshot, word: str, corpus: Corpus = Corpus.CODE) -> 
 
 
 @contextlib.contextmanager
-def indexed_project(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Project]:
+def indexed_project(folder: Path, files: Mapping[str, str | bytes], **flags: object) -> Iterator[Project]:
     """Index files in a home of their own, for tests of a module that only read."""
     write_files(folder / "project", files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(Engine()) as engine:
-            project = engine.project(folder / "project")
+        with contextlib.closing(open_project(folder / "project", flags)) as project:
             project.update()
             yield project

@@ -15,6 +15,7 @@ from findspot.core.errors import IndexNotFoundError, PathNotFoundError
 from findspot.core.model import IndexState, Progress
 from findspot.core.progress import CancelToken
 from findspot.index_folders import delete_orphans, find_orphans
+from kept_workers import KeptEngine
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def engine(home: Path) -> Iterator[Engine]:
-    engine = Engine()
+    engine = KeptEngine()
     yield engine
     engine.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from findspot.publishing import published_store
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher, Sent
 from findspot.serve.history_answers import ask_history, commits_text
+from kept_workers import open_project
 from repositories import Repository
 
 QUESTIONS = (
@@ -28,9 +30,9 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    repository = Repository(tmp_path / "shop")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repository = Repository(tmp_path_factory.mktemp("made"))
     repository.commit("Start")
     repository.commit("Begin", cart="def total(items):\n    return sum(items)\n", rules="RULES = (1,)\n")
     repository.commit(
@@ -40,14 +42,19 @@ def repository(tmp_path: Path) -> Repository:
     for step in range(24):
         repository.commit(f"Count to {step}\n\nStep {step} of the counter.", counter=f"COUNT = {step}\n")
     repository.commit("Drop the discount", rules="RULES = ()\n")
-    return repository
+    return repository.root
+
+
+@pytest.fixture
+def repository(made: Path, tmp_path: Path) -> Repository:
+    return Repository(shutil.copytree(made, tmp_path / "shop"))
 
 
 @pytest.fixture
 def project(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(published_store, "LOOK_EVERY_S", 0.0)
-    return Project(repository.root)
+    return open_project(repository.root)
 
 
 def publish(project: Project, address: Path, *, with_commits: bool = True) -> Sent:

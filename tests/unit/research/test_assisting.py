@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from contents import MakeProject
-from findspot import Project, Query
+from findspot import Query
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
 from findspot.llm import Completion, Prompt, ask
 from findspot.research.assisted_search import expand_by_model
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
-from shop_project import FILES
+from shop_project import shop
 
 EXPAND = Assistance(expand=True)
 
@@ -33,16 +33,6 @@ class Scripted:
         return Completion(self.text, self.name)
 
 
-@pytest.fixture
-def shop(make_project: MakeProject) -> Project:
-    files = {
-        path.relative_to(FILES).as_posix(): path.read_bytes() for path in FILES.rglob("*") if path.is_file()
-    }
-    project = make_project(files)
-    project.update()
-    return project
-
-
 @pytest.mark.parametrize(
     ("query", "words"),
     [
@@ -51,9 +41,9 @@ def shop(make_project: MakeProject) -> Project:
         ("open a session", {"expired", "SessionStore"}),
     ],
 )
-def test_words_come_from_around_the_first_answers(shop: Project, query: str, words: set[str]) -> None:
-    plain = shop.search(Query(query))
-    results = shop.search(Query(query), EXPAND)
+def test_words_come_from_around_the_first_answers(query: str, words: set[str]) -> None:
+    plain = shop().search(Query(query))
+    results = shop().search(Query(query), EXPAND)
     assert results.expansion is not None
     assert words <= set(results.expansion.terms)
     assert not {"the", "self", "return"} & set(results.expansion.terms)
@@ -75,8 +65,8 @@ def test_added_words_find_more_and_count_less(make_project: MakeProject) -> None
     assert [hit.path for hit in project.search(wider).hits] == ["a.py", "b.py"]
 
 
-def test_documentation_is_expanded_from_its_text(shop: Project) -> None:
-    results = shop.search(Query("payment", corpus=Corpus.DOCS), EXPAND)
+def test_documentation_is_expanded_from_its_text() -> None:
+    results = shop().search(Query("payment", corpus=Corpus.DOCS), EXPAND)
     assert results.expansion is not None
     assert results.expansion.made_by == "index"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from contents import MakeProject
+from contents import indexed_project
 from findspot import Project, Query
 from findspot.core.model import Mode
 from findspot.serve.project_files import find_files
@@ -20,11 +22,10 @@ FILES = {
 }
 
 
-@pytest.fixture
-def project(make_project: MakeProject) -> Project:
-    project = make_project(FILES, maxFileSize="100KB")
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("left-out"), FILES, maxFileSize="100KB") as project:
+        yield project
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from contents import MakeProject
+from contents import MakeProject, indexed_project
 from findspot import Corpus, GroupBy, InvalidArgumentError, Mode, Project, Query
 
 STEPS = "\n".join(
@@ -42,11 +43,10 @@ FILES = {
 PARCEL = Query("parcel gate", limit=50)
 
 
-@pytest.fixture
-def project(make_project: MakeProject) -> Project:
-    project = make_project(FILES)
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("groups"), FILES) as project:
+        yield project
 
 
 def test_one_result_per_file(project: Project) -> None:
@@ -107,7 +107,9 @@ def test_matches_of_a_pattern_by_file(project: Project) -> None:
     assert len(found.hits[1].more) == 3
 
 
-def test_lines_elsewhere_are_left_out_of_a_file_that_changed(project: Project) -> None:
+def test_lines_elsewhere_are_left_out_of_a_file_that_changed(make_project: MakeProject) -> None:
+    project = make_project(FILES)
+    project.update()
     (project.root / "parcels.py").write_text("# new\n" + PARCELS)
     found = project.search(replace(PARCEL, group_by=GroupBy.FILE))
     assert next(hit for hit in found.hits if hit.path == "parcels.py").more == ()

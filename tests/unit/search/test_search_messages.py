@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from contents import indexed_project
 from findspot import Project, Query
 from findspot.core.model import Hit, Mode, Strength
 from findspot.rank.signals import WORDING
@@ -53,11 +54,12 @@ func TestPathWildcard(t *testing.T) {
 """
 
 
-@pytest.fixture
-def project(make_project: MakeProject) -> Project:
-    project = make_project({"tree.go": TREE, "path.go": PATHS, "path_test.go": TEST})
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(
+        tmp_path_factory.mktemp("messages"), {"tree.go": TREE, "path.go": PATHS, "path_test.go": TEST}
+    ) as project:
+        yield project
 
 
 def first(project: Project, text: str, mode: Mode = Mode.HYBRID) -> Hit:

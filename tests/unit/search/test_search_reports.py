@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from contents import MakeProject
+from contents import MakeProject, indexed_project
 from findspot import Project, Query
 from findspot.core.model import GroupBy, IncludeTests, Mode, Strength
 from findspot.search.report_evidence import Signals
@@ -84,11 +86,10 @@ ValueError: not enough values to unpack (expected 2, got 1)
 """
 
 
-@pytest.fixture
-def project(make_project: MakeProject) -> Project:
-    project = make_project(FILES)
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(tmp_path_factory.mktemp("reports"), FILES) as project:
+        yield project
 
 
 def test_the_file_of_the_trace_comes_first(project: Project) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
+from contents import indexed_project
 from findspot import Project, Query
 from findspot.core.model import IncludeTests, Strength
 from findspot.search.question_ranking import load_weights
@@ -44,11 +45,13 @@ PAINT = b"""def paint(canvas, colour):
 """
 
 
-@pytest.fixture
-def project(make_project: MakeProject) -> Project:
-    project = make_project({"jobs/pool.py": POOL, "tests/test_pool.py": TEST, "ui/paint.py": PAINT})
-    project.update()
-    return project
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with indexed_project(
+        tmp_path_factory.mktemp("sentences"),
+        {"jobs/pool.py": POOL, "tests/test_pool.py": TEST, "ui/paint.py": PAINT},
+    ) as project:
+        yield project
 
 
 def test_code_comes_before_the_test_that_repeats_the_question(project: Project) -> None:
