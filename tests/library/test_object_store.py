@@ -29,20 +29,30 @@ A, B, C = (letter * 40 for letter in "abc")
 Machine = Callable[[str], SqliteStore]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
     """One for all tests of this module, each with a prefix of its own."""
     bucket = Bucket()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": bucket.endpoint}.items():
             patch.setenv(name, value)
-        patch.setattr(published_store, "LOOK_EVERY_S", 0.0)
         yield bucket
     bucket.server.stop()
 
 
+@pytest.fixture(autouse=True)
+def _looks_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_store, "LOOK_EVERY_S", 0.0)
+
+
 @pytest.fixture
-def published(request: pytest.FixtureRequest) -> PublishedIndex:
+def published(tmp_path: Path) -> PublishedIndex:
+    """In a folder, which answers sooner than a server."""
+    return PublishedIndex(str(tmp_path / "published"))
+
+
+@pytest.fixture
+def on_server(bucket: Bucket, request: pytest.FixtureRequest) -> PublishedIndex:
     return PublishedIndex(f"s3://bucket/{request.node.name}")
 
 
@@ -69,17 +79,12 @@ def fetched(published: PublishedIndex, wanted: Version, folder: Path) -> Content
     return contents(store)
 
 
-def objects(bucket: Bucket, published: PublishedIndex) -> int:
-    import boto3
-
-    client = boto3.client("s3", endpoint_url=bucket.endpoint)
-    prefix = published.address.removeprefix("s3://bucket/")
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket="bucket", Prefix=f"{prefix}/")
-    return sum(len(page.get("Contents", [])) for page in pages)
+def objects(published: PublishedIndex) -> int:
+    return sum(path.is_file() for path in Path(published.address).rglob("*"))
 
 
 def test_each_version_is_read_as_it_was_published(
-    published: PublishedIndex, machine: Machine, tmp_path: Path
+    on_server: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
     """Teams 3: a branch sends only the files in which it differs, and no version changes another."""
     builder = machine("builder")
@@ -93,49 +98,49 @@ def test_each_version_is_read_as_it_was_published(
         writer.skips.add([Skip("d.py", SkipReason.EMPTY)])
         writer.commit()
     first = contents(builder)
-    assert Publisher(published).add(version(A), builder).files == 3
-    again = Publisher(published).add(version(B, at=2), builder)
+    assert Publisher(on_server).add(version(A), builder).files == 3
+    again = Publisher(on_server).add(version(B, at=2), builder)
     assert (again.files, again.bytes) == (0, 0)
 
     put(builder, record("a.py", "changed on a branch"), record("new.py", "new"))
     branch = contents(builder)
-    assert Publisher(published).add(version(C, "topic", at=3), builder).files == 2
+    assert Publisher(on_server).add(version(C, "topic", at=3), builder).files == 2
 
     put(builder, record("a.py", "alpha", names=("Thing",), outline=True), record("main.py", "main"))
     with builder.writer() as writer:
         writer.remove("new.py")
         writer.commit()
     last = contents(builder)
-    assert Publisher(published).add(version("d" * 40, at=4), builder).files == 1
+    assert Publisher(on_server).add(version("d" * 40, at=4), builder).files == 1
 
-    listed = {each.commit: each for each in PublishedIndex(published.address).versions()}
+    listed = {each.commit: each for each in PublishedIndex(on_server.address).versions()}
     assert list(listed) == ["d" * 40, C, B, A]
-    assert fetched(published, listed[A], tmp_path / "1") == first
-    assert fetched(published, listed[B], tmp_path / "2") == first
-    assert fetched(published, listed[C], tmp_path / "3") == branch
-    assert fetched(published, listed["d" * 40], tmp_path / "4") == last
+    assert fetched(on_server, listed[A], tmp_path / "1") == first
+    assert fetched(on_server, listed[B], tmp_path / "2") == first
+    assert fetched(on_server, listed[C], tmp_path / "3") == branch
+    assert fetched(on_server, listed["d" * 40], tmp_path / "4") == last
     with pytest.raises(InvalidArgumentError):
-        published.fetch(version("e" * 40), tmp_path / "5.sqlite")
+        on_server.fetch(version("e" * 40), tmp_path / "5.sqlite")
 
 
 def test_a_reader_without_files_follows_what_is_published(
-    published: PublishedIndex, machine: Machine, tmp_path: Path
+    on_server: PublishedIndex, machine: Machine, tmp_path: Path
 ) -> None:
-    copy = reader(published, tmp_path / "reader")
+    copy = reader(on_server, tmp_path / "reader")
     assert not copy.exists
     with pytest.raises(IndexNotFoundError), copy.snapshot():
         pass
     builder = machine("builder")
     put(builder, record("a.py", "alpha"), record("b.md", "x", corpus=Corpus.DOCS))
-    Publisher(published).add(version(A), builder)
-    copy = reader(published, tmp_path / "reader")
+    Publisher(on_server).add(version(A), builder)
+    copy = reader(on_server, tmp_path / "reader")
     assert copy.exists
     assert contents(copy) == contents(builder)
     assert "commit aaaaaaa of main" in copy.notice
     put(builder, record("a.py", "changed"), record("c.py", "new"))
-    Publisher(published).add(version(B, at=2), builder)
+    Publisher(on_server).add(version(B, at=2), builder)
     put(builder, record("a.py", "of a topic"))
-    Publisher(published).add(version(C, "topic", at=3), builder)
+    Publisher(on_server).add(version(C, "topic", at=3), builder)
     with copy.snapshot() as snapshot:
         assert [file.path for file in snapshot.files.files] == ["a.py", "b.md", "c.py"]
         assert [chunk.text for chunk in snapshot.chunks.of_file("a.py")] == ["changed"]
@@ -143,7 +148,7 @@ def test_a_reader_without_files_follows_what_is_published(
     with pytest.raises(InvalidArgumentError):
         copy.writer()
     copy.maintenance.delete()
-    assert len(published.versions()) == 3
+    assert len(on_server.versions()) == 3
 
 
 def test_another_model_replaces_every_row_and_leaves_older_versions(
@@ -162,7 +167,6 @@ def test_another_model_replaces_every_row_and_leaves_older_versions(
 
 
 def test_versions_are_removed_with_what_only_they_used(
-    bucket: Bucket,
     published: PublishedIndex,
     machine: Machine,
     tmp_path: Path,
@@ -181,10 +185,10 @@ def test_versions_are_removed_with_what_only_they_used(
     for each in left:
         turn = int(each.commit[0])
         assert fetched(published, each, tmp_path / each.commit) == held[turn]
-    before = objects(bucket, published)
+    before = objects(published)
     monkeypatch.setattr(lance_tables, "_CLOCKS_DIFFER", timedelta(seconds=2))
     Publisher(published).remove(left[1:])
-    assert objects(bucket, published) < before
+    assert objects(published) < before
     Publisher(published).add(version("9" * 40, at=9), builder)
     assert fetched(published, published.versions()[0], tmp_path / "last") == held[-1]
 
