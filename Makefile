@@ -50,6 +50,7 @@ test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
 	$(TESTS) -m "not nightly" --durations=20
 
 nightly: $(STAMP)  ## Run the tests that take minutes each
+	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
 	$(TESTS) -m nightly
 
 check: $(STAMP)  ## Lint, types, the layers of the architecture, and the limits of `make house`

@@ -24,7 +24,7 @@ from e2e.harness import Pipe, environment, until
 from program import INSTALLED
 from real_servers import SERVERS, filled, install
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.nightly]
 
 NAMES = ("filesystem", "everything", "memory", "git", "time")
 

