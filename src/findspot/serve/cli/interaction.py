@@ -7,13 +7,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+from typing import IO, TYPE_CHECKING, NoReturn, cast
 
 import click
 
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import CancelledError
-from findspot.core.model import FETCHING, Progress
+from findspot.core.model import Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
@@ -193,20 +193,9 @@ class _BarSink:
         self._bar.update(self._task, completed=progress.done, total=progress.total or None)
 
 
-_UNITS = {"embedding": "chunks", "history": "commits", FETCHING: "KB"}
-
-
 def _bar() -> Bar:
     from rich import progress as parts
     from rich.console import Console
-    from rich.text import Text
-
-    class Rate(parts.ProgressColumn):
-        """Files, chunks or kilobytes per second over the last half minute."""
-
-        def render(self, task: Any) -> Text:
-            unit = _UNITS.get(task.description.partition(" ")[0], "files")
-            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
     terminal = remote_terminal()
     console = (
@@ -224,7 +213,6 @@ def _bar() -> Bar:
         parts.TextColumn("{task.description}", markup=False),
         parts.BarColumn(),
         parts.MofNCompleteColumn(),
-        Rate(),
         parts.TimeRemainingColumn(compact=True),
         console=console,
         transient=True,
