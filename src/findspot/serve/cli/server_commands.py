@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import html
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -55,42 +54,37 @@ _BASELINE = f"{activity.LINES_READ} lines around each place in an answer"
 
 
 def _serving_options(command: Command) -> Command:
-    """Add the options of how a server is reached; the command receives `start`."""
-
-    @functools.wraps(command)
-    def with_start(
-        *args: Any,
-        http: str | None,
-        token: str | None,
-        token_file: str | None,
-        no_token: bool,
-        tokens: str | None,
-        **others: Any,
-    ) -> Any:
-        named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
-        given = [option for option, value in named.items() if value]
-        if http is None and given:
-            raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
-        if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
-            raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
-
-        def start(terms: Terms) -> None:
-            if http is None:
-                toolsets = ("--toolsets", ",".join(terms.toolsets)) if terms.toolsets else ()
-                read_only = ("--read-only",) if terms.read_only else ()
-                raise click.exceptions.Exit(pipe.main(["serve", *toolsets, *read_only]))
-            from findspot.serve.mcp.http_server import TokenChoice
-            from findspot.serve.mcp.http_server import run as run_http
-
-            choice = TokenChoice(token, token_file, tokens, without=no_token)
-            beside = import_module("findspot.resident.host").beside
-            run_http(http, choice, terms, beside)
-
-        return command(*args, start=start, **others)
-
+    """Add the options of how a server is reached, for `_serve`."""
     for option in reversed(_REACHED):
-        with_start = option(with_start)
-    return with_start
+        command = option(command)
+    return command
+
+
+def _serve(
+    terms: Terms,
+    *,
+    http: str | None,
+    token: str | None,
+    token_file: str | None,
+    no_token: bool,
+    tokens: str | None,
+) -> None:
+    """Serve until the client leaves, or the process is stopped."""
+    named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
+    given = [option for option, value in named.items() if value]
+    if http is None and given:
+        raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
+    if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
+        raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
+    if http is None:
+        toolsets = ("--toolsets", ",".join(terms.toolsets)) if terms.toolsets else ()
+        read_only = ("--read-only",) if terms.read_only else ()
+        raise click.exceptions.Exit(pipe.main(["serve", *toolsets, *read_only]))
+    from findspot.serve.mcp.http_server import TokenChoice
+    from findspot.serve.mcp.http_server import run as run_http
+
+    choice = TokenChoice(token, token_file, tokens, without=no_token)
+    run_http(http, choice, terms, import_module("findspot.resident.host").beside)
 
 
 _REACHED = (
@@ -128,13 +122,7 @@ _REACHED = (
     "changed. May be given several times.",
 )
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
-def serve(
-    *,
-    start: Callable[[Terms], None],
-    read_only: bool,
-    addresses: tuple[str, ...],
-    toolsets: tuple[str, ...],
-) -> None:
+def serve(*, read_only: bool, addresses: tuple[str, ...], toolsets: tuple[str, ...], **reached: Any) -> None:
     """Serve the tools over MCP on standard input and output.
 
     This is what an assistant starts; see the README for how to connect one.
@@ -142,7 +130,7 @@ def serve(
     from findspot.serve.mcp.access import Terms
 
     with _reading(addresses) if addresses else contextlib.nullcontext():
-        start(Terms(read_only or bool(addresses), toolsets=toolsets))
+        _serve(Terms(read_only or bool(addresses), toolsets=toolsets), **reached)
 
 
 @contextlib.contextmanager
@@ -169,7 +157,7 @@ def _reading(addresses: tuple[str, ...]) -> Iterator[None]:
 
 @click.command()
 @_serving_options
-def gateway(*, start: Callable[[Terms], None]) -> None:
+def gateway(**reached: Any) -> None:
     """Serve the tools of all your MCP servers behind three: search_tools, get_tool and call_tool.
 
     An assistant that starts this instead of ten servers reads three descriptions instead of hundreds.
@@ -177,7 +165,7 @@ def gateway(*, start: Callable[[Terms], None]) -> None:
     """
     from findspot.serve.mcp.access import Terms
 
-    start(Terms(toolsets=(CATALOGUE_TOOLSET,)))
+    _serve(Terms(toolsets=(CATALOGUE_TOOLSET,)), **reached)
 
 
 @click.command()
