@@ -279,13 +279,11 @@ class OpenIndex:
     first: FirstIndex | None = None
     """The run that makes the index, if there was none."""
 
-    def finish(self, reply: Reply) -> bool:
-        """Wait for the rest of the first index; return whether it lacked files until now."""
-        if self.first is None or self.first.run.done() or remote_terminal() is not None:
-            return False  # the resident process goes on by itself
-        output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
-        _watched(self.first, reply, self.first.run.result)
-        return True
+    def finish(self, reply: Reply) -> None:
+        """Wait for the rest of the first index; the resident process goes on by itself."""
+        if self.first is not None and not self.first.run.done() and remote_terminal() is None:
+            output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
+            _watched(self.first, reply, self.first.run.result)
 
     @property
     def project(self) -> Project:

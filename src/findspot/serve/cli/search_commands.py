@@ -18,7 +18,7 @@ from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.serve import activity
 from findspot.serve.arguments import CODE_ONLY, SEARCH, count
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import OpenIndex, open_index
+from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
@@ -114,42 +114,30 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
     query = query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
-    def ask(index: OpenIndex) -> Results:
+    with open_index(given, reply, update=options["update"], question=text) as index:
         results = index.asked.search(replace(query, under=index.under), wanted)
-        return replace(results, warning=index.warning(results.warning))
-
-    def show(results: Results) -> None:
+        results = replace(results, warning=index.warning(results.warning))
+        serve = index.asked.settings.serve
+        form = form or serve.default_format
+        listed = not reply.json and form in (None, "human") and max_tokens is None
+        room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
         files = {hit.path: location(index.asked, hit.path) for hit in results.hits}
         with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
             if listed:
                 show_results(results, files, first=query.offset + 1, full=options["full"])
+            elif reply.json:
+                output.emit(fitted_values(results, corpus, room))
             else:
-                usual = serve.max_tokens if form == COMPACT else UNLIMITED
-                room = max_tokens or usual
-                if reply.json:
-                    output.emit(fitted_values(results, corpus, room))
-                else:
-                    _print(fitted_text(results, corpus, form or "human", room), form)
+                _print(fitted_text(results, corpus, form or "human", room), form)
         if listed:
             show_notes(results)
         sys.stdout.flush()
-
-    with open_index(given, reply, update=options["update"], question=text) as index:
-        results = ask(index)
-        serve = index.asked.settings.serve
-        form = form or serve.default_format
-        root, roots = index.asked.root, index.asked.roots
-        listed = not reply.json and form in (None, "human") and max_tokens is None
-        show(results)
         if index.asked.settings.log.activity:
+            root, roots = index.asked.root, index.asked.roots
             later(lambda: _record(root, roots, corpus, results))
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
-        if index.finish(reply) and listed and sys.stdout.isatty():
-            again = ask(index)
-            if [(hit.path, hit.span) for hit in again.hits] != [(hit.path, hit.span) for hit in results.hits]:
-                output.note("With every file indexed:", bold=True)
-                show(again)
+        index.finish(reply)
 
 
 def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
