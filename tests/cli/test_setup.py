@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,7 @@ from findspot.serve.cli.clients.config_files import (
     command_in,
     with_server,
 )
-from findspot.serve.cli.setup_command import findspot_repository
 from program import TIMEOUT_S, Outcome, Program
-from trust.conftest import run_git
 
 CLAUDE_CODE = b"""{
   "numStartups": 41,
@@ -447,83 +444,3 @@ def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     assert desk("--undo", "--yes").code == 0
     assert desk.path("cursor").is_symlink()
     assert dotfiles.read_bytes() == CURSOR
-
-
-TEAM_FILES = {
-    ".vscode/mcp.json": '{\n  // ours\n  "servers": {\n    "web": {"url": "http://a"}, // web\n  },\n}\n',
-    ".cursor/mcp.json": '{"mcpServers": {"a": {"command": "x", "env": {"A_TOKEN": "open-sesame"}}}}',
-    ".gemini/settings.json": '{"theme": "Default"}',
-}
-TEAM_WRITTEN = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json")
-
-
-class TestProject:
-    """first-impression M2: the files that a team commits."""
-
-    def test_written_once_shown_first_and_undone(
-        self, desk: Desk, make_project: Callable[..., Path], tmp_path: Path
-    ) -> None:
-        root = make_project(**TEAM_FILES)
-        desk.fill("cursor")
-        assert desk("--yes").code == 0
-        own = desk.contents()
-        before = {name: (root / name).read_bytes() for name in TEAM_FILES}
-
-        shown = desk("--project", "--dry-run", cwd=root)
-        assert f"Claude Code would create: {root / '.mcp.json'}" in shown.out
-        assert "open-sesame" not in shown.out
-        assert {name: (root / name).read_bytes() for name in TEAM_FILES} == before
-        assert not (root / ".mcp.json").exists()
-
-        done = desk("--project", "--yes", cwd=root / "src")
-        assert done.code == 0, done.err
-        assert f"Commit {', '.join(TEAM_WRITTEN)}: " in done.out
-        assert f"clone {findspot_repository()}, and run `uv tool install .` or `pip install .`" in done.out
-        after = {name: (root / name).read_bytes() for name in TEAM_WRITTEN}
-        for name in TEAM_WRITTEN:
-            client = next(client for client in BY_NAME.values() if client.project_file == name)
-            assert command_in(servers(client.name, after[name])["findspot"]) == [
-                "findspot", "serve", "--toolsets", "project",
-            ]  # fmt: skip
-            assert str(tmp_path).encode() not in after[name]
-        assert b"// ours" in after[".vscode/mcp.json"]
-        assert b"// web" in after[".vscode/mcp.json"]
-
-        again = desk("--project", "--yes", "--json", cwd=root)
-        assert {step["action"] for step in again.json["steps"]} == {"unchanged"}
-
-        assert desk("--undo", "--project", "--yes", cwd=root).code == 0
-        assert {name: (root / name).read_bytes() for name in TEAM_FILES} == before
-        assert not (root / ".mcp.json").exists()
-        assert desk.contents() == own, "the user's own files stay set up"
-
-    def test_what_a_team_changes_later_stays(self, desk: Desk, make_project: Callable[..., Path]) -> None:
-        root = make_project()
-        arguments = ("--project", "--yes", "--client", "claude-code", "--client", "kilo")
-        assert desk(root, *arguments, "--toolsets", "project,documents").code == 0
-        path = root / ".mcp.json"
-        path.write_text(path.read_text().replace('"alwaysLoad": true', '"alwaysLoad": false'))
-        changed = path.read_text()
-        assert "project,documents" in changed
-        assert desk(root, *arguments).code == 0
-        assert path.read_text() == changed
-        assert sorted(item.name for item in root.glob("*.json")) == [".mcp.json", "kilo.json"]
-
-    def test_what_cannot_be_written(
-        self, desk: Desk, make_project: Callable[..., Path], tmp_path: Path
-    ) -> None:
-        root = make_project()
-        assert desk("--project", "--yes", "--json").json["code"] == "PROJECT_NOT_DETECTED"
-        refused = desk(root, "--project", "--client", "goose")
-        assert (refused.code, "Goose has no configuration in a project." in refused.err) == (2, True)
-        outside = tmp_path / "outside.json"
-        outside.write_text("{}")
-        (root / ".mcp.json").symlink_to(outside)
-        run_git(root, "init", "-q")
-        (root / ".gitignore").write_text(".vscode/\n")
-        done = desk(root, "--project", "--yes")
-        assert done.code == 1
-        assert "it is a link that leads out of the project" in done.err
-        assert outside.read_text() == "{}"
-        assert (root / ".cursor/mcp.json").is_file()
-        assert "Git ignores .vscode/mcp.json" in done.err

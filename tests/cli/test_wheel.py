@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import threading
 import venv
 import zipfile
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,46 +29,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def package_index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a package index that has the wheel, and the same as if it needed nothing else."""
-    folder = tmp_path_factory.mktemp("index")
-    for name in ("simple", "borrowing"):
-        (folder / name / "findspot").mkdir(parents=True)
-    shutil.copy(wheel, folder / "simple" / "findspot")
-    _borrow(wheel, folder / "borrowing" / "findspot" / wheel.name)
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def _borrow(wheel: Path, copy: Path) -> None:
-    """Write a wheel that takes its dependencies from this environment."""
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(copy, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name.endswith(".dist-info/METADATA"):
-                kept = [line for line in data.splitlines() if not line.startswith(b"Requires-Dist")]
-                data = b"\n".join(kept)
-            if name.endswith(".dist-info/RECORD"):
-                lines = [line for line in data.splitlines() if b"/METADATA," not in line]
-                data = b"\n".join(
-                    [*lines, name.replace("RECORD", "METADATA").encode() + b",,", b"borrowed.pth,,", b""]
-                )
-            new.writestr(name, data)
-        new.writestr("borrowed.pth", BORROWED)
-
-
-@pytest.fixture(scope="module")
-def installed(package_index: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scripts of an environment that has the wheel, and borrows from ours what it depends on."""
     place = tmp_path_factory.mktemp("venv")
     venv.create(place, with_pip=False)
     scripts = place / ("Scripts" if sys.platform == "win32" else "bin")
     python = scripts / Path(sys.executable).name
     pip = (sys.executable, "-m", "pip", "--isolated", "--python", str(python))
-    _run(*pip, "install", "--no-deps", "-i", f"{package_index}/simple", f"findspot=={__version__}")
+    _run(*pip, "install", "--no-deps", "--no-index", str(wheel))
     (packages,) = place.rglob("site-packages")
     # A path that is only appended: the editable findspot of this environment is not seen through it.
     (packages / "borrowed.pth").write_text(BORROWED, encoding="utf-8")
@@ -175,44 +136,3 @@ def test_the_version_is_told_without_loading_anything(installed: Path) -> None:
     version, loaded = _run(str(installed / Path(sys.executable).name), "-c", code).splitlines()
     assert version == f"findspot {__version__}"
     assert not {"click", "numpy", "sqlite3", "findspot.serve"} & set(loaded.split())
-
-
-@pytest.fixture
-def team(installed: Path, tmp_path: Path) -> dict[str, Any]:
-    """The server that a released version writes into a project for a team."""
-    (tmp_path / "pyproject.toml").write_text("")
-    shown = _run(
-        str(installed / "findspot"), "setup", "--project", "--yes", cwd=tmp_path, home=tmp_path / "home"
-    )
-    assert "uvx` fetches Findspot" in shown
-    assert "uvx" in (tmp_path / "AGENTS.md").read_text("utf-8")
-    entry = json.loads((tmp_path / ".mcp.json").read_text("utf-8"))["mcpServers"]["findspot"]
-    assert isinstance(entry, dict)
-    return entry
-
-
-def test_a_released_version_is_fetched_by_those_who_lack_it(team: dict[str, Any]) -> None:
-    """first-impression M2: team mates need not install Findspot first."""
-    assert team["command"] == "uvx"
-    assert team["args"] == [f"findspot@{__version__}", "serve", "--toolsets", "project"]
-
-
-@pytest.mark.programs
-def test_what_a_team_commits_starts_on_another_machine(
-    team: dict[str, Any], package_index: str, tmp_path: Path
-) -> None:
-    """first-impression M2: uv alone is enough; it gets Findspot from the team's package index."""
-    _run(sys.executable, "-m", "pip", "install", "--target", str(tmp_path / "uv"), "uv")
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-    answer = _run(
-        str(tmp_path / "uv" / "bin" / team["command"]),
-        *team["args"],
-        cwd=tmp_path,
-        home=tmp_path / "other",
-        given=json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n",
-        UV_DEFAULT_INDEX=f"{package_index}/borrowing",
-        UV_CACHE_DIR=str(tmp_path / "cache"),
-        UV_PYTHON=sys.executable,
-        UV_PYTHON_DOWNLOADS="never",
-    )
-    assert json.loads(answer.splitlines()[0])["result"]["serverInfo"]["name"] == "findspot"

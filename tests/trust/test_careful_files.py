@@ -81,7 +81,7 @@ def test_a_clients_file_that_grows_is_refused(findspot: Program, make: MakeFolde
 @pytest.mark.parametrize(
     ("client", "path", "content"),
     [
-        ("continue", ".continue/mcpServers/findspot.yaml", CLIENT_FILES["bomb.yaml"]),
+        ("continue", ".continue/config.yaml", CLIENT_FILES["bomb.yaml"]),
         ("codex", ".codex/config.toml", CLIENT_FILES["deep.toml"]),
         ("codex", ".codex/config.toml", CLIENT_FILES["dotted.toml"]),
         ("cursor", ".cursor/mcp.json", CLIENT_FILES["deep.json"]),
@@ -91,7 +91,8 @@ def test_setup_leaves_a_file_alone_that_grows(
     findspot: Program, make: MakeFolder, client: str, path: str, content: str
 ) -> None:
     project = make({"a.py": "", path: content})
-    done = findspot("setup", "--project", "--client", client, "--yes", cwd=project)
+    environment = {"HOME": str(project), "XDG_CONFIG_HOME": "", "CODEX_HOME": ""}
+    done = findspot("setup", "--client", client, "--yes", cwd=project, env=environment)
     assert (done.code, "unexpected" in done.err) == (1, False)
     assert (project / path).read_text() == content
 

@@ -117,8 +117,6 @@ class Client:
     """What a new configuration starts with, where the client requires more than servers."""
     levels: int = 1
     """How many folders above the file are the client's own: the outermost shows that it is installed."""
-    project_file: str = ""
-    """Where it keeps the servers of a project, for all who work on it; empty if it has no such file."""
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
@@ -159,9 +157,6 @@ def _client(name: str, keys: Sequence[str] = ("mcpServers",), **about: Any) -> C
 CLIENTS = tuple(_client(name, **about) for name, about in _DATA["clients"].items())
 
 BY_NAME = {client.name: client for client in CLIENTS}
-
-TEAM = ("claude-code", "cursor", "vscode")
-"""Clients that get a file in every project that a team sets up; Copilot CLI reads Claude Code's."""
 
 
 def project_files(root: Path | None) -> list[Path]:

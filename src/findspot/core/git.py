@@ -125,16 +125,6 @@ def unwatched(root: Path) -> list[str]:
     return [path for tag, path in marked if tag.islower() or (tag == "S" and (root / path).exists())]
 
 
-def ignored_files(root: Path, names: Iterable[str]) -> list[str]:
-    """Return those of some files that git leaves out of commits; none without git."""
-    options = ("--others", "--ignored", "--exclude-standard", "-z", "--")
-    try:
-        listed = run_git(root, "ls-files", *options, *(f":(literal){name}" for name in names))
-    except GitMissingError:
-        return []
-    return [name for name in (listed or "").split("\0") if name]
-
-
 def diff_from(root: Path, commit: str, path: str = ".") -> str | None:
     """Return the changed lines below a folder, without any around them, as a unified diff."""
     named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")

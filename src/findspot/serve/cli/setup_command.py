@@ -9,10 +9,9 @@ from pathlib import Path
 
 import click
 
-from findspot.catalogue.known_clients import BY_NAME, CLIENTS, TEAM, Client, Machine
+from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
 from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import ignored_files
 from findspot.core.paths import home_folder
 from findspot.core.settings import PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
@@ -23,11 +22,9 @@ from findspot.serve.cli.clients.config_files import (
     Journal,
     Python,
     serve_command,
-    team_command,
 )
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
 from findspot.serve.cli.options import ALL_TOOLSETS, Choice, Reply, common, toolsets_option, yes_option
-from findspot.serve.cli.project_choice import open_project
 
 PLUGINS = {
     "claude-code": "claude plugin marketplace add {source} && claude plugin install findspot@findspot",
@@ -45,10 +42,6 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command()
-@click.argument("path", required=False)
-@click.option(
-    "--project", "team", is_flag=True, help="Write the files that a team commits, instead of your own."
-)
 @click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
@@ -58,8 +51,6 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 def setup(
     reply: Reply,
     *,
-    path: str | None,
-    team: bool,
     names: tuple[str, ...],
     toolsets: tuple[str, ...],
     dry_run: bool,
@@ -72,24 +63,13 @@ def setup(
     opencode, Cline, Roo Code, Continue, JetBrains Junie, Amp, Goose, Qwen Code and Kilo Code, shows what
     it would write into the configuration of each, asks, and writes it. Nothing else in those files is
     touched, and each is kept as it was for --undo.
-
-    With --project, the project gets .mcp.json, .cursor/mcp.json and .vscode/mcp.json. Commit them to connect
-    the assistants of everybody who clones the project.
     """
     offered = ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
     run = _Run(reply, dry_run, yes, Journal(home_folder()))
-    root = _project_root(path) if team else None
     if undo:
-        run.restore(names, root)
-    elif root:
-        run.connect_team(root, team_steps(root, names, offered))
+        run.restore(names)
     else:
         run.connect(own_steps(names, offered))
-
-
-def _project_root(path: str | None) -> Path:
-    with open_project(path, ask=False) as opened:
-        return opened.root
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +123,18 @@ class _Run:
         done = self._write(steps)
         if done and not self.reply.json:
             _tell_more(done)
-        self._end(steps)
+        failed = [step.title for step in steps if step.problem]
+        if failed and not self.reply.json:
+            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
+        if failed:
+            raise click.exceptions.Exit(1)
 
-    def connect_team(self, root: Path, steps: list[Step]) -> None:
-        """Write the files that connect everybody who clones the project."""
-        done = self._write(steps)
-        if done and not self.reply.json:
-            names = [step.path.relative_to(root).as_posix() for step in done]
-            listed = ", ".join(names)
-            output.line(f"Commit {listed}: they connect the assistants of everybody who clones the project.")
-            output.line(_needs(Python()))
-            for name in ignored_files(root, names):
-                output.warn(f"Git ignores {name}: add it with `git add -f`.")
-        self._end(steps)
-
-    def restore(self, names: tuple[str, ...], below: Path | None) -> None:
-        """Restore the files that were written, or those of some clients, or below a folder."""
+    def restore(self, names: tuple[str, ...]) -> None:
+        """Restore the files that were written, or those of some clients."""
         records = {
             path: record
             for path, record in self.journal.records().items()
-            if (not names or record.owner in names) and (below is None or path.is_relative_to(below))
+            if not names or record.owner in names
         }
         undone = {path: config_files.undone(record, self.journal) for path, record in records.items()}
         steps = [Step(records[path].owner, path, change) for path, change in undone.items()]
@@ -228,14 +200,6 @@ class _Run:
         listed = [step.as_object() for step in steps]
         output.emit({"status": "dry_run" if self.dry_run else "success", "steps": listed})
 
-    def _end(self, steps: list[Step]) -> None:
-        """End with an error if a file could not be read; its last line names what was not set up."""
-        failed = [step.title for step in steps if step.problem]
-        if failed and not self.reply.json:
-            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
-        if failed:
-            raise click.exceptions.Exit(1)
-
 
 def own_steps(names: tuple[str, ...], toolsets: str) -> list[Step]:
     """Return a step per configuration file of the clients that are installed, or that were named."""
@@ -245,36 +209,18 @@ def own_steps(names: tuple[str, ...], toolsets: str) -> list[Step]:
     for client in [BY_NAME[name] for name in names] or CLIENTS:
         for path in client.configs(machine) or (client.locations(machine)[:1] if names else []):
             offered = toolsets or toolsets_in(client, path) or default
-            steps.append(_step(client, path, serve_arguments(offered), offered))
+            steps.append(_step(client, path, offered))
     return steps
 
 
-def team_steps(root: Path, names: tuple[str, ...], toolsets: str) -> list[Step]:
-    """Return a step per file that a team commits, so that a clone is connected."""
-    chosen = [BY_NAME[name] for name in names] or [
-        client
-        for client in CLIENTS
-        if client.name in TEAM or (client.project_file and (root / client.project_file).is_file())
-    ]
-    if without := [client.title for client in chosen if not client.project_file]:
-        raise InvalidArgumentError(
-            f"{without[0]} has no configuration in a project.", hint="Run `findspot setup` without --project."
-        )
-    steps = []
-    for client in chosen:
-        path = root / client.project_file
-        if path.resolve().is_relative_to(root.resolve()):
-            offered = toolsets or toolsets_in(client, path) or PROJECT_TOOLSET
-            steps.append(_step(client, path, [*team_command(Python()), _TOOLSETS_OPTION, offered]))
-        else:
-            problem = ConfigUnreadableError(path, "it is a link that leads out of the project")
-            steps.append(Step(client.name, path, Change(path, None, None), problem))
-    return steps
-
-
-def _step(client: Client, path: Path, command: list[str], toolsets: str = "") -> Step:
+def _step(client: Client, path: Path, toolsets: str) -> Step:
     try:
-        return Step(client.name, path, config_files.with_server(client, path, command), toolsets=toolsets)
+        return Step(
+            client.name,
+            path,
+            config_files.with_server(client, path, serve_arguments(toolsets)),
+            toolsets=toolsets,
+        )
     except ConfigUnreadableError as problem:
         return Step(client.name, path, Change(path, None, None), problem)
 
@@ -298,14 +244,6 @@ def toolsets_in(client: Client, path: Path) -> str:
 def default_toolsets() -> str:
     """Return what to write into a new entry: nothing if the user's own settings name toolsets."""
     return "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
-
-
-def _needs(python: Python) -> str:
-    """Return what the committed command needs on the machines of others."""
-    if python.released:
-        return "It needs uv, whose `uvx` fetches Findspot: https://docs.astral.sh/uv/"
-    install = "`uv tool install .` or `pip install .`"
-    return f"It needs the command `findspot`: clone {findspot_repository()}, and run {install} in the clone."
 
 
 def _tell_more(steps: list[Step]) -> None:

@@ -303,15 +303,6 @@ def _origin() -> str:
     return ""
 
 
-def _released() -> str:
-    """Return the version that came from a package index; an empty string for any other installation."""
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        package = metadata.distribution("findspot")
-        if package.version.replace(".", "").isdigit() and not package.read_text("direct_url.json"):
-            return package.version
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Python:
     """The interpreter that runs Findspot, and how Findspot was installed."""
@@ -323,8 +314,6 @@ class Python:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     origin: str = field(default_factory=_origin)
     """The URL that the package was installed from; empty if it came from an index."""
-    released: str = field(default_factory=_released)
-    """The version, if others can get it from a package index."""
 
     def find(self, program: str) -> str | None:
         return find_program(program, self.environ.get("PATH", ""))
@@ -356,11 +345,6 @@ def serve_command(python: Python) -> list[str]:
     launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
     # -P: clients start it inside the project, whose own findspot.py must not be what runs.
     return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
-
-
-def team_command(python: Python) -> list[str]:
-    """Return the command that starts the server on the machines of a whole team: it names no path."""
-    return ["uvx", f"findspot@{python.released}", "serve"] if python.released else ["findspot", "serve"]
 
 
 def _launcher(python: Python, *, lasting: bool) -> str | None:
