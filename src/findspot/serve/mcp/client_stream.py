@@ -13,11 +13,11 @@ import json
 import select
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
 import mcp_types as types
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
@@ -69,27 +69,6 @@ class Connection:
             await self._outgoing.tell_pipe(LEAVING)
 
 
-class _Stream:
-    """What the SDK needs of both directions, apart from messages."""
-
-    def __init__(self) -> None:
-        self._closed = False
-
-    async def aclose(self) -> None:
-        self._closed = True
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
 class Batch:
     """The answers to one batch, written together once the last one is there."""
 
@@ -116,11 +95,11 @@ class Batch:
         return f"[{','.join(self._answers)}]" if self._answers else None
 
 
-class Incoming(_Stream):
+class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     """What the client sends; a line that is not a message is answered here."""
 
     def __init__(self, reader: asyncio.StreamReader, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
-        super().__init__()
+        self._closed = False
         self._lines = _lines(reader)
         self._at_end = at_end
         self._outgoing = outgoing
@@ -129,10 +108,10 @@ class Incoming(_Stream):
         self._last_chance: float | None = None
         self._end = reader.feed_eof
 
-    def __aiter__(self) -> Self:
-        return self
+    async def aclose(self) -> None:
+        self._closed = True
 
-    async def __anext__(self) -> SessionMessage | Exception:
+    async def receive(self) -> SessionMessage | Exception:
         while not self._closed:
             if self._waiting:
                 return self._waiting.popleft()
@@ -147,13 +126,7 @@ class Incoming(_Stream):
             for error in frame.errors:
                 _log.warning("a message could not be read: %s", error.error.message)
             await self._take(frame)
-        raise StopAsyncIteration
-
-    async def receive(self) -> SessionMessage | Exception:
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            raise anyio.EndOfStream from None
+        raise anyio.EndOfStream
 
     async def _take(self, frame: Frame) -> None:
         if frame.is_batch:
@@ -184,14 +157,14 @@ class Incoming(_Stream):
             if not self._outgoing.running.total():
                 break
             await self._outgoing.change(_CHECK_S)
-        raise StopAsyncIteration
+        raise anyio.EndOfStream
 
 
-class Outgoing(_Stream):
+class Outgoing(ObjectSendStream[SessionMessage]):
     """What the server sends."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
-        super().__init__()
+        self._closed = False
         self._writer = writer
         self._batches: list[Batch] = []
         self._changed = anyio.Event()
@@ -205,6 +178,9 @@ class Outgoing(_Stream):
     def is_abandoned(self) -> bool:
         """Whether nobody can read an answer any more."""
         return _is_gone(self._writer)
+
+    async def aclose(self) -> None:
+        self._closed = True
 
     async def send(self, item: SessionMessage, /) -> None:
         if self._closed:
