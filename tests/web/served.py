@@ -103,7 +103,7 @@ TOOLS = [
 ]
 
 BROKEN = {"command": "/no/such/program", "args": ["--key", "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"]}
-LATER = {"command": "later-server", "env": {"LATER_TOKEN": "a value"}}
+LATER = {"command": "later-server", "env": {"LATER_TOKEN": "a-value"}}
 """Servers: one that you agreed to and that does not start, one that was added to the file since."""
 
 LOG_CALLS = """
@@ -140,11 +140,11 @@ class Home:
         user.mkdir(parents=True, exist_ok=True)
         return kept | {"FINDSPOT_HOME": str(self.folder / "home"), "HOME": str(user)}
 
-    def run(self, *arguments: str | Path, cwd: Path) -> None:
+    def run(self, *arguments: str | Path, cwd: Path, code: int = 0) -> None:
         command = [INSTALLED, *map(str, arguments)]
         null = subprocess.DEVNULL
         with Popen(command, cwd=cwd, env=self.environment, stdin=null, stdout=null, stderr=null) as process:
-            assert process.wait() == 0, command
+            assert process.wait() == code, command
 
     def copied(self, folder: Path) -> Home:
         """The same indexes in another home, to be spoilt at will."""

@@ -103,10 +103,21 @@ def with_docs(window: Page) -> None:
     expect(window.locator(".pane .code")).to_be_visible()
 
 
-def with_tools(window: Page) -> None:
-    window.get_by_role("button", name="Tools", exact=True).click()
-    search(window, "file")
-    expect(window.locator(".arguments")).to_be_visible()
+def with_a_tool(window: Page) -> None:
+    server = window.get_by_label("Server fs")
+    server.locator("summary").first.click()
+    server.locator(".tool summary").first.click()
+    expect(server.locator(".arguments")).to_be_visible()
+
+
+def with_tools_found(window: Page) -> None:
+    window.get_by_label("Find a tool").fill("file")
+    expect(window.locator("#found-tools .tool").first).to_be_visible()
+
+
+def with_an_agreement(window: Page) -> None:
+    window.get_by_role("button", name="Agree to later").click()
+    expect(window.get_by_role("dialog")).to_be_visible()
 
 
 def with_keys(window: Page) -> None:
@@ -132,7 +143,7 @@ def with_relations(window: Page) -> None:
 
 
 def with_a_package(window: Page) -> None:
-    expect(window.get_by_role("row", name="pypi/absent")).to_contain_text("missing: not installed")
+    expect(window.get_by_role("row", name="pypi/absent")).to_contain_text("not installed")
     window.get_by_role("button", name="pypi/teatime").click()
     window.keyboard.type("boil the water")
     window.keyboard.press("Enter")
@@ -157,7 +168,6 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "history": ("search", with_a_side("History", "that are committed")),
     "no results": ("search", without_results),
     "docs": ("search", with_docs),
-    "tools tab": ("search", with_tools),
     "keys": ("search", with_keys),
     "projects": ("projects", ready(".rows li")),
     "project": ("project", with_skips),
@@ -167,8 +177,10 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "dependencies": ("dependencies", with_a_package),
     "activity": ("activity", ready(".asked-item")),
     "all projects": ("search?project=all", ready(".state")),
-    "tools": ("tools", ready(".arguments")),
-    "servers": ("servers", ready("tbody tr")),
+    "tools": ("tools", ready("tbody tr")),
+    "tool": ("tools", with_a_tool),
+    "tools found": ("tools", with_tools_found),
+    "agreement": ("tools", with_an_agreement),
 }
 
 
@@ -204,7 +216,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "map", "projects", "dependencies", "activity", "tools", "servers"):
+        for section in ("search", "map", "projects", "dependencies", "activity", "tools"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

@@ -42,6 +42,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.paths import index_key
+from findspot.core.settings import EmbedSettings
 from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
 
@@ -350,6 +351,14 @@ class CatalogueIndexer:
             )
             write_build_record(self._home, path, record)
         return path, built
+
+    def index_new(self, index: Path, embed: EmbedSettings) -> Built:
+        """Ask the servers that are new or changed, as the last run did, for their tools."""
+        last = read_build_record(self._home, index)
+        provider = last.provider if index.is_file() else embed.provider
+        user_wide = index == self._paths[-1]
+        options = BuildOptions(dtype=embed.dtype)
+        return self.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
         """Return the files that the index was built from."""

@@ -163,6 +163,11 @@ def entries(
     return [_entry(row) for row in rows]
 
 
+def last_uses() -> dict[str, str]:
+    """Return when each project was asked last, as far as that is recorded."""
+    return dict(_RECORDS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
+
+
 def _entry(row: tuple[Any, ...]) -> Entry:
     time, client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline = row
     about = client, project, tool, question

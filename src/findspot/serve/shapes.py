@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import ToolAccess
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_registry import ServerStatus
-    from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
     from findspot.serve.activity import Entry, Summary
     from findspot.workspace import Asked
-
-_LAUNCH_CHARS = 400
 
 
 def size(number_of_bytes: int) -> str:
@@ -182,21 +179,11 @@ def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def launch_text(spec: ServerSpec) -> str:
-    """Return what a server runs or calls; secrets masked, and of variables and headers only the names."""
-    from findspot.catalogue.consent import command_line
-
-    what, given = command_line(spec), sorted(spec.env if spec.url is None else spec.headers)
-    what += f"  (in {spec.shown_folder})" if spec.url is None else ""
-    shown = what if len(what) <= _LAUNCH_CHARS else what[:_LAUNCH_CHARS] + "…"
-    return shown + (f"  (with {', '.join(given)})" if given else "")
-
-
 def server_object(status: ServerStatus) -> dict[str, Any]:
     """Return one server of a catalogue."""
     values = fields_of(status, "name state tools disabled_tools")
     if status.spec:
-        values |= {"launch": launch_text(status.spec), "source": str(status.spec.source)}
+        values["source"] = str(status.spec.source)
     return values | ({"error": status.error} if status.error else {})
 
 

@@ -23,11 +23,9 @@ from findspot.serve.shapes import fields_of
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import ToolDefinition
-    from findspot.engine import Engine
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
@@ -79,7 +77,7 @@ def add(
         (spec,) = (spec for spec in catalogue.registry.servers(index) if spec.name == name)
         catalogue.registry.agreements.add([spec])
         catalogue.registry.choices.forget(index, name)
-        built = index_again(engine, catalogue, user_wide=user)
+        built = catalogue.indexer.index_new(index, engine.settings.embed)
         tools, error = next((s.tools, s.error) for s in built.servers if s.name == name)
     if reply.json:
         output.emit(
@@ -146,18 +144,6 @@ def _require_new(catalogue: Catalogue, name: str) -> None:
             f"There is a server '{name}' already, from {_origin(catalogue, known)}.",
             hint=f"Use another name, or remove it first: findspot tools remove {name}",
         )
-
-
-def index_again(engine: Engine, catalogue: Catalogue, *, user_wide: bool) -> Built:
-    """Index as the last run did, after servers were added."""
-    from findspot.catalogue.catalogue_build import BuildOptions
-    from findspot.catalogue.consent import read_build_record
-
-    index = catalogue.paths[-1 if user_wide else 0]
-    last = read_build_record(catalogue.registry.home, index)
-    provider = last.provider if index.is_file() else engine.settings.embed.provider
-    options = BuildOptions(dtype=engine.settings.embed.dtype)
-    return catalogue.indexer.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
 
 @click.command("list")

@@ -24,12 +24,11 @@ from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.shapes import counts
+from findspot.serve.web.page_servers import PageServers
 
 _log = get_logger("web")
 
 _MOST_RUNS = 8
-MAX_SEARCHED = 20
-"""Projects that one question is put to."""
 
 
 @dataclass(slots=True)
@@ -64,12 +63,11 @@ class PageProjects:
     def __init__(self, engine: Engine, start: Path) -> None:
         self.engine = engine
         self.start = start
+        self.servers = PageServers(engine, start)
         self.runs: dict[Path, Run] = {}
         """At most one run per project; the last one is remembered."""
         self._workers = ThreadPoolExecutor(_MOST_RUNS, "page-index")
         self._roots: dict[str, Path] = {}
-        self.watched: set[Path] = set()
-        """Projects that are kept fresh while the page is served."""
         self._searchable: list[tuple[str, Path]] = []
         self._guard = threading.Lock()
 
@@ -99,8 +97,6 @@ class PageProjects:
 
     def project_at(self, given: str) -> Project:
         """Return the project of a folder that somebody typed: an index around it, or the folder itself."""
-        if not given.strip():
-            raise InvalidArgumentError("Enter the path of a folder.")
         path = expanded(given.strip())
         if not path.is_absolute():
             raise InvalidArgumentError(f"'{given}' is not a whole path.", hint="Begin with / or ~.")
@@ -128,22 +124,13 @@ class PageProjects:
             run.cancel.interrupt()
         self._workers.shutdown()
 
-    def keep_fresh(self, project: Project, *, on: bool) -> None:
-        """Watch a project while the page is served, or stop that."""
-        if on:
-            project.watch()
-            self.watched.add(project.root)
-        else:
-            project.unwatch()
-            self.watched.discard(project.root)
-
     def delete(self, identity: str) -> None:
         """Delete the index of a project, unless the page is indexing it."""
         project = self.project(identity)
         run = self.runs.get(project.root)
         if run is not None and not run.outcome.done():
             raise InvalidArgumentError("This project is being indexed.", hint="Stop that first.")
-        self.keep_fresh(project, on=False)
+        project.unwatch()
         project.delete()
         with self._guard:
             self.runs.pop(project.root, None)
@@ -186,12 +173,8 @@ class PageProjects:
                 found.setdefault(folder, []).append(identity)
         return {folder: found[folder] for folder in sorted(found) if len(found[folder]) > 1}
 
-    def search_several(
-        self, query: Query, workspace: str
-    ) -> tuple[Results, list[tuple[str, Path]], str | None]:
-        """Return the merged answer of all projects or of those of a workspace, the project of each hit, and
-        a note if some were left out.
-        """
+    def search_several(self, query: Query, workspace: str) -> tuple[Results, list[tuple[str, Path]]]:
+        """Return the merged answer of all projects, or of a workspace's, and the project of each hit."""
         searchable = self._searchable or self._note_searchable(self.engine.projects())
         folder = Path(workspace) if workspace else self.start
         if workspace:
@@ -201,25 +184,18 @@ class PageProjects:
                     "This workspace no longer exists.", workspace, hint="Choose one from the list."
                 )
             searchable = [each for each in searchable if each[0] in members]
-        identities = {root: identity for identity, root in searchable[:MAX_SEARCHED]}
+        identities = {root: identity for identity, root in searchable}
         everything = self.engine.gathered(folder, identities)
         if everything is None:
             raise IndexNotFoundError(str(folder), "no project is indexed")
         results = everything.search(query)
         owners = [everything.members[str(hit.project)] for hit in results.hits]
         hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)
-        named = [(identities[root], root) for root in owners]
-        return replace(results, hits=hits, suggestions=()), named, _left_out(len(searchable))
+        return replace(results, hits=hits, suggestions=()), [(identities[root], root) for root in owners]
 
     def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
-        """Note which projects can be searched, the ones updated last first."""
-        ready = [(identity, status) for identity, status in projects if status.query_ready]
-        ready.sort(key=lambda item: item[1].last_updated or "", reverse=True)
-        self._searchable = [(identity, Path(status.project_path)) for identity, status in ready]
+        """Note which projects can be searched."""
+        self._searchable = [
+            (key, Path(status.project_path)) for key, status in projects if status.query_ready
+        ]
         return self._searchable
-
-
-def _left_out(projects: int) -> str | None:
-    if projects <= MAX_SEARCHED:
-        return None
-    return f"Only the {MAX_SEARCHED} projects that were updated last were searched, of {projects}."

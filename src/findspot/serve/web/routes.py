@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +12,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from findspot import __version__
-from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.files import parse_json
 from findspot.core.log import get_logger
-from findspot.core.model import (
-    Corpus,
-    IndexStatus,
-    Query,
-    Results,
-    one_of,
-)
+from findspot.core.model import IndexStatus, Query, Results, one_of
 from findspot.core.settings import EDITORS
 from findspot.core.shared_records import recording
-from findspot.door.address import reason_for_none
-from findspot.door.connection import ask
-from findspot.graph import Edge, Graph, Node
+from findspot.graph import Graph, Node
 from findspot.history.project_history import DEFAULT_LIMIT
-from findspot.package_indexes import ALL
 from findspot.project import Project
 from findspot.rank.roles import Role, role_of
-from findspot.research.findings import Aim, Inquiry
+from findspot.research.findings import DEFAULT_DEPTH, OF_A_CHANGE, Aim, Inquiry
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.research.suggested_questions import suggest_searches
 from findspot.serve import activity
@@ -51,7 +42,6 @@ from findspot.serve.shapes import (
     status_object,
     summary_object,
     tool_object,
-    tool_results_object,
 )
 from findspot.serve.web.page_projects import PageProjects
 
@@ -61,9 +51,6 @@ _log = get_logger("web")
 MAX_SKIPS = 2_000
 """Rows of a table that a browser lays out at once; the counts tell of all."""
 
-MAX_EDGES = 300
-"""Callers or callees that a page lists; what has more is used everywhere."""
-
 MAX_EXAMPLES = 4
 
 MAX_ENTRIES = 200
@@ -72,17 +59,7 @@ MAX_ENTRIES = 200
 MAX_INSIDE = 24
 """What is hinted at inside a folder of the map before one goes there."""
 
-_STATUS_OF = {
-    "INDEX_NOT_FOUND": 404,
-    "DOCS_INDEX_NOT_FOUND": 404,
-    "PATH_NOT_FOUND": 404,
-    "FILE_NOT_FOUND": 404,
-    "INDEX_BUSY": 409,
-    "FILE_LIMIT_WARNING": 409,
-    "MODEL_MISMATCH": 409,
-    "INVALID_ARGUMENT": 400,
-    "INVALID_PATTERN": 400,
-}
+MAX_CALLS = 50
 
 Answer = Callable[[PageProjects, Request], dict[str, Any]]
 
@@ -106,23 +83,24 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
-        "/api/projects/{id}/calls": _calls,
         "/api/projects/{id}/dependents": _dependents,
         "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
         "/api/activity": _activity,
         "/api/tools": _tools,
-        "/api/tools/{name}": _tool,
         "/api/servers": _servers,
     }
     posts: dict[str, Answer] = {
         "/api/projects": _index_folder,
-        "/api/projects/{id}/dependencies/search": _search_dependency,
+        "/api/projects/{id}/dependencies/search": _search,
         "/api/projects/{id}/index": _start_indexing,
         "/api/projects/{id}/delete": _delete,
-        "/api/projects/{id}/watch": _watch,
         "/api/projects/{id}/cancel": _cancel_indexing,
         "/api/activity/clear": _clear_activity,
+        "/api/servers/{name}/agree": _agree,
+        "/api/servers/{name}/enable": _enable,
+        "/api/servers/{name}/login": _log_in,
+        "/api/tools/{name}/call": _call_tool,
     }
     return [
         Route(path, _endpoint(page, answer), methods=[method])
@@ -142,7 +120,7 @@ def _endpoint(page: PageProjects, answer: Answer) -> Callable[[Request], Respons
         try:
             return Json(answer(page, request))
         except FindspotError as error:
-            return Json(hinted_error(error), _STATUS_OF.get(error.code, 500))
+            return Json(hinted_error(error), 400 if error.code.startswith("INVALID_") else 409)
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             _log.exception("a request of the page failed: %s", request.url.path)
             fault = FindspotError("Findspot could not answer because of an internal error.", repr(error))
@@ -155,42 +133,21 @@ def _asked(page: PageProjects, request: Request) -> Project:
     return page.project(request.path_params["id"])
 
 
-def _service() -> dict[str, Any] | None:
-    """Return the resident process and how many it answers; None where there is none."""
-    about = None if reason_for_none() else ask("status")
-    return {"pid": about["pid"], "clients": len(about["clients"])} if about else None
-
-
 def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
-    here, used = page.here, _last_uses()
-    projects = page.projects()
+    here, used = page.here, activity.last_uses()
+    projects, editor = page.projects(), page.engine.settings.page.editor
     return {
-        "version": __version__,
-        "service": _service(),
         "start": str(page.start),
         "home": str(Path.home()),
         "here": here.store.folder.name if here else None,
         "workspaces": [
             {"path": str(folder), "members": members} for folder, members in page.workspaces().items()
         ],
-        "editor": _editor_object(page.engine.settings.page.editor),
+        "editor": None if editor == "none" else EDITORS.get(editor, ("your editor", editor)),
         "projects": [
             project_object(identity, status) | _standing(page, status, used) for identity, status in projects
         ],
     }
-
-
-def _editor_object(editor: str) -> dict[str, str] | None:
-    """Return how files are opened in the user's editor; None if there is no editor."""
-    if editor == "none":
-        return None
-    name, address = EDITORS.get(editor, ("your editor", editor))
-    return {"name": name, "address": address}
-
-
-def _last_uses() -> dict[str, str]:
-    """Return when each project was asked last, as far as that is recorded."""
-    return {entry.project: entry.time for entry in reversed(activity.entries())}
 
 
 def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) -> dict[str, Any]:
@@ -200,8 +157,6 @@ def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) 
         "languages": status.languages,
         "queryReady": status.query_ready,
         "watcherActive": status.watcher_active,
-        "watchedHere": Path(status.project_path) in page.watched,
-        "skippedFiles": sum(status.skipped.values()),
         "lastError": status.last_error,
         "run": _run_object(page, Path(status.project_path)),
     }
@@ -216,7 +171,6 @@ def _project(page: PageProjects, request: Request) -> dict[str, Any]:
         "storageBytes": status.storage_bytes,
         "parts": project.store.parts(),
         "ownership": ownership_note(project),
-        "watchedHere": project.root in page.watched,
         "run": _run_object(page, project.root),
     }
 
@@ -245,11 +199,11 @@ def _search_several(page: PageProjects, request: Request) -> dict[str, Any]:
     given = dict(request.query_params)
     workspace = given.pop("workspace", "")
     query = _query(given)
-    results, owners, note = page.search_several(query, workspace)
+    results, owners = page.search_several(query, workspace)
     values = _results_object(query, results)
     for item, (identity, root) in zip(values["results"], owners, strict=True):
         item["project"] = {"id": identity, "name": root.name}
-    return values | {"warning": " ".join(filter(None, (values.get("warning"), note))) or None}
+    return values
 
 
 def _results_object(query: Query, results: Results) -> dict[str, Any]:
@@ -267,17 +221,8 @@ def _dependencies(page: PageProjects, request: Request) -> dict[str, Any]:
     return {"dependencies": [p.as_dict() | {"indexed": p.label in indexed} for p in packages.listed()]}
 
 
-def _search_dependency(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Answer from packages; those that are new are indexed."""
-    given = request.query_params
-    query = _query({**given, "dependency": given.get("dependency") or ALL})
-    return _results_object(query, _asked(page, request).search(query))
-
-
 def _examples(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return searches worth trying, made from the names and comments of the project."""
-    if one_of(Corpus, "corpus", request.query_params.get("corpus") or Corpus.CODE) is Corpus.DOCS:
-        return {"examples": []}
     with _asked(page, request).reader() as reader:
         return {"examples": suggest_searches(reader, MAX_EXAMPLES)}
 
@@ -333,67 +278,30 @@ def _subject(graph: Graph, given: Mapping[str, str]) -> Node | None:
     return min(here, key=lambda node: abs(node.start_line - line), default=None)
 
 
-def _calls(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the callers and callees of the definition that a passage is, or the importers of its file."""
-    with _asked(page, request).reader() as reader:
-        graph = Graph(reader.snapshot)
-        node = _subject(graph, request.query_params)
-        callers = graph.callers(node) if node else graph.importers(request.query_params.get("path", ""))
-        callees = graph.callees(node) if node else []
-    return {
-        "node": _node_object(node) if node else None,
-        "callers": _edges(callers, lambda edge: edge.source),
-        "callees": _edges(callees, lambda edge: edge.target),
-    }
-
-
 def _dependents(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the tests of the definition that a passage is, or what a change of it reaches."""
+    """Return what calls the definition that a passage is, its tests, or what a change of it reaches."""
     project, given = _asked(page, request), request.query_params
     with project.reader() as reader:
         node = _subject(Graph(reader.snapshot), given)
     symbol = f"{node.path}:{node.start_line}" if node else given.get("path", "")
     relation = one_of(Aim, "relation", given.get("relation", ""))
-    found = project.research(Inquiry(relation=relation, symbol=symbol))
+    if relation is Aim.CALLERS and node is None:
+        relation = Aim.IMPORTERS
+    depth = DEFAULT_DEPTH if relation in OF_A_CHANGE else 1
+    found = project.research(Inquiry(relation=relation, symbol=symbol, depth=depth))
     values = findings_object(found)
     for item in values["nodes"]:
         item |= {
             "name": found.names.get(item["id"], item["name"]),
             "test": role_of(item["path"]) is Role.TEST,
         }
-    return values | {"node": _node_object(node) if node else None}
+    return values | {"subject": (node.qualified or node.name) if node else None}
 
 
 def _history(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the commits that answer a question, or that shaped what it names."""
     text = request.query_params.get("q", "").strip()
     return commits_object(ask_history(_asked(page, request), text, DEFAULT_LIMIT))
-
-
-def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
-    """Return one entry per definition at that end, with its first line and how often it is referred to."""
-    found: dict[str, dict[str, Any]] = {}
-    for edge in edges:
-        node = end(edge)
-        known = found.setdefault(
-            node.id,
-            _node_object(node)
-            | {"at": edge.path, "line": edge.line, "times": 0, "confidence": edge.confidence},
-        )
-        known["times"] += 1
-        known["confidence"] = max(known["confidence"], edge.confidence)
-    return list(found.values())[:MAX_EDGES]
-
-
-def _node_object(node: Node) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "name": node.qualified or node.name,
-        "kind": node.kind,
-        "path": node.path,
-        "startLine": node.start_line,
-        "endLine": node.end_line,
-    }
 
 
 def _start_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
@@ -412,12 +320,6 @@ def _index_folder(page: PageProjects, request: Request) -> dict[str, Any]:
 def _delete(page: PageProjects, request: Request) -> dict[str, Any]:
     page.delete(request.path_params["id"])
     return {"status": "success"}
-
-
-def _watch(page: PageProjects, request: Request) -> dict[str, Any]:
-    project = _asked(page, request)
-    page.keep_fresh(project, on=request.query_params.get("on") == "1")
-    return {"watchedHere": project.root in page.watched}
 
 
 def _cancel_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
@@ -449,54 +351,51 @@ def _clear_activity(page: PageProjects, request: Request) -> dict[str, Any]:
 
 
 def _tools(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the tools that match a query; without one, the catalogue in its order."""
-    catalogue = page.engine.catalogue(page.start)
-    asked = request.query_params
-    server = asked.get("server") or None
+    """Return the tools that match a query, the best first; without one, the tools of a server."""
+    catalogue, asked = page.servers.catalogue, request.query_params
+    if text := asked.get("q", "").strip():
+        results = catalogue.search(text, ToolSearchOptions())
+        tools = [catalogue.get(found.name) for found in results.tools]
+    else:
+        known, server = catalogue.tools(), asked.get("server")
+        tools = [known.definition(row) for row, name in enumerate(known.servers) if name == server]
+    return {"tools": [tool_object(tool, catalogue.access(tool)) for tool in tools]}
+
+
+def _call_tool(page: PageProjects, request: Request) -> dict[str, Any]:
+    """Call a tool because the user pressed a button: the guard lets nobody else in."""
     try:
-        tools = catalogue.tools()
-    except CatalogueNotFoundError as error:
-        return {"tools": [], "total": 0, "totalIndexed": 0, "servers": {}, "missing": hinted_error(error)}
-    servers = {name: tools.servers.count(name) for name in dict.fromkeys(tools.servers)}
-    if asked.get("q", "").strip():
-        usual = SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
-        mode = one_of(SearchMode, "mode", asked.get("mode") or usual)
-        options = ToolSearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
-        return tool_results_object(catalogue.search(asked["q"], options)) | {"servers": servers}
-    rows = [row for row, name in enumerate(tools.servers) if server in (None, name)]
-    first = number(asked, "offset", 0, 0, 10**6)
-    listed = [tools.definition(row) for row in rows[first : first + number(asked, "limit", 100, 1, 500)]]
-    return {
-        "tools": [
-            {"name": t.name, "title": t.title, "description": t.description, "serverName": t.server_name}
-            for t in listed
-        ],
-        "total": len(rows),
-        "totalIndexed": len(tools),
-        "updatedAt": tools.about.updated_at,
-        "servers": servers,
-    }
+        arguments = dict(parse_json((request.query_params.get("arguments") or "{}").encode()))
+    except (TypeError, ValueError):
+        raise InvalidArgumentError("The arguments are no JSON object.") from None
+    confirmed = request.query_params.get("confirmed") == "1"
+    return page.servers.call(request.path_params["name"], arguments, confirmed=confirmed)
 
 
-def _tool(page: PageProjects, request: Request) -> dict[str, Any]:
-    name = request.path_params["name"]
-    if not name:
-        raise InvalidArgumentError("Give the name of a tool.")
-    catalogue = page.engine.catalogue(page.start)
-    tool = catalogue.get(name)
-    return tool_object(tool, catalogue.access(tool))
-
-
-def _servers(page: PageProjects, request: Request) -> dict[str, Any]:
+def _servers(page: PageProjects, _request: Request) -> dict[str, Any]:
     """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    servers = [server_object(status) for status in page.engine.catalogue(page.start).servers()]
-    answer: dict[str, Any] = {"servers": servers, "calls": []}
-    limit = number(request.query_params, "limit", 50, 1, 500)
+    servers = [
+        server_object(status) | page.servers.about(status) for status in page.servers.catalogue.servers()
+    ]
     try:
-        calls = activity.recent_calls(limit)
+        calls = activity.recent_calls(MAX_CALLS)
     except FindspotError as error:  # a damaged log hides no servers
-        return answer | {"callsError": hinted_error(error)}
-    return answer | {"calls": [call_object(call) for call in calls]}
+        return {"servers": servers, "calls": [], "callsError": hinted_error(error)}
+    return {"servers": servers, "calls": [call_object(call) for call in calls]}
+
+
+def _agree(page: PageProjects, request: Request) -> dict[str, Any]:
+    page.servers.agree(request.path_params["name"], request.query_params.get("version", ""))
+    return _servers(page, request)
+
+
+def _enable(page: PageProjects, request: Request) -> dict[str, Any]:
+    page.servers.enable(request.path_params["name"], on=request.query_params.get("on") == "1")
+    return _servers(page, request)
+
+
+def _log_in(page: PageProjects, request: Request) -> dict[str, Any]:
+    return {"address": page.servers.log_in(request.path_params["name"])}
 
 
 _SHORT = {"q": "query", "path": "path_filter", "tests": "include_tests", "similar": "similar_to"}

@@ -9,7 +9,6 @@ import { mapPage } from "./map.js";
 import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
 import { searchPage } from "./search.js";
-import { serversPage } from "./servers.js";
 import { errorState, ticked } from "./states.js";
 import { toolsPage } from "./tools.js";
 import { followAddress, forgetFiles } from "./viewer.js";
@@ -22,7 +21,6 @@ const PAGES = {
   dependencies: dependenciesPage,
   activity: activityPage,
   tools: toolsPage,
-  servers: serversPage,
 };
 const TITLES = {
   search: "Search",
@@ -32,7 +30,6 @@ const TITLES = {
   dependencies: "Dependencies",
   activity: "Activity",
   tools: "Tools",
-  servers: "Servers",
 };
 const OF_A_PROJECT = ["search", "map", "dependencies", "project"];
 const KEYS = [
@@ -40,11 +37,11 @@ const KEYS = [
   ["↑ ↓", "Choose a result"],
   ["Enter", "Open the file at the result"],
   ["Esc", "Close, or back to the search field"],
-  ["Alt 1 2 3", "Code, docs, tools"],
+  ["Alt 1 2", "Code, docs"],
   ["1 2 3 4 5", "Its code, callers, tests, impact, history"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s m d p a t v", "Go to search, map, dependencies, projects, activity, tools, servers"],
+  ["g then s m d p a t", "Go to search, map, dependencies, projects, activity, tools"],
   ["?", "These keys"],
 ];
 
@@ -192,7 +189,6 @@ function onKey(event) {
     d: "dependencies",
     a: "activity",
     t: "tools",
-    v: "servers",
   }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {

@@ -42,6 +42,7 @@ export function codeRegion(
 export function scrollToLine(region, line, begin = line) {
   const row = region.querySelector(`[data-line="${line}"]`);
   if (!row) return;
+  row.closest(".block").classList.add("shown"); // its height is known only then
   const below = row.getBoundingClientRect().top - region.getBoundingClientRect().top;
   region.scrollTop += below - region.clientHeight / 3;
   const head = region.querySelector(`[data-line="${begin}"]`);

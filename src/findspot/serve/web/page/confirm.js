@@ -1,11 +1,11 @@
-// A question before something is deleted.
+// A question before something that cannot be undone, or that the user has to agree to.
 
 import { fill, h } from "./dom.js";
 
 const dialog = document.getElementById("confirm");
 
 /** Ask; true if the user agrees. */
-export function confirmed(question, consequence, label) {
+export function confirmed(question, consequence, label, kind = "danger") {
   const close = (answer) => () => dialog.close(answer);
   fill(
     dialog,
@@ -15,7 +15,7 @@ export function confirmed(question, consequence, label) {
       "div",
       { class: "actions" },
       h("button", { type: "button", onclick: close(""), autofocus: true }, "Cancel"),
-      h("button", { type: "button", class: "danger", onclick: close("yes") }, label),
+      h("button", { type: "button", class: kind, onclick: close("yes") }, label),
     ),
   );
   dialog.returnValue = "";

@@ -1,7 +1,7 @@
 // What a project depends on: each package with its version and state, and a search inside of packages.
 
 import { get, post } from "./api.js";
-import { desk, nameOf } from "./desk.js";
+import { desk } from "./desk.js";
 import { count, fill, h, say, visible } from "./dom.js";
 import { notIndexed } from "./indexing.js";
 import { resultList } from "./results.js";
@@ -42,7 +42,7 @@ export function dependenciesPage(main) {
   fill(
     main,
     ask,
-    h("div", { class: "sheet" }, head, h("p", { class: "place" }, visible(nameOf(project.path))), list.element, listed),
+    h("div", { class: "sheet" }, head, list.element, listed),
   );
   let asked = "";
   let turn = 0;
@@ -65,26 +65,31 @@ export function dependenciesPage(main) {
     );
     packages.value = chosen;
     field.disabled = packages.disabled = !installed.length;
+    if (!installed.length) field.placeholder = "No package is installed here";
     if (!found.length)
       fill(listed, emptyState("No dependencies", "No manifest or lock file of this project names a package."));
-    else fill(listed, table(found, installed.length));
+    else fill(listed, tables(found));
   }
 
-  function table(found, installed) {
-    const titles = ["Package", "Version", "Named by", "State"];
-    return [
-      h("h2", {}, "Packages", h("small", {}, `${installed.toLocaleString("en")} of ${found.length.toLocaleString("en")} installed`)),
+  /** The packages that the project names first, then those that come with them. */
+  function tables(found) {
+    const groups = [
+      ["Named by the project", found.filter((one) => one.direct)],
+      ["Needed by other packages", found.filter((one) => !one.direct)],
+    ];
+    return groups.filter(([, listedNow]) => listedNow.length).map(([title, listedNow]) => [
+      h("h2", {}, title, h("small", {}, `${listedNow.filter((one) => one.folder).length.toLocaleString("en")} of ${listedNow.length.toLocaleString("en")} installed`)),
       h(
         "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of packages" },
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
         h(
           "table",
           { class: "packages" },
-          h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))),
-          h("tbody", {}, found.map(row)),
+          h("thead", {}, h("tr", {}, ["Package", "Version", "State"].map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, listedNow.map(row)),
         ),
       ),
-    ];
+    ]);
   }
 
   const row = (one) =>
@@ -93,8 +98,7 @@ export function dependenciesPage(main) {
       {},
       h("th", { scope: "row" }, one.folder ? picker(one) : visible(`${one.ecosystem}/${one.name}`)),
       h("td", {}, visible(one.version || "–")),
-      h("td", {}, one.direct ? "the project" : "another package"),
-      h("td", {}, visible(stateOf(one))),
+      h("td", {}, stateOf(one)),
     );
 
   const picker = (one) =>
@@ -153,7 +157,9 @@ export function dependenciesPage(main) {
 /** The name that is asked for: an ecosystem too, since two may have a package of the same name. */
 const nameIn = (one) => `${one.ecosystem}/${one.name}${one.version ? `@${one.version}` : ""}`;
 
+/** The state as a tag; the rest of a reason, such as the system that a package is for, stands beside it. */
 function stateOf(one) {
-  if (!one.folder) return `missing: ${one.missing}`;
-  return one.indexed ? "indexed" : "not indexed yet";
+  if (one.folder) return h("span", { class: `pill ${one.indexed ? "good" : "none"}` }, one.indexed ? "indexed" : "not indexed yet");
+  const [reason, ...rest] = one.missing.split("; ");
+  return [h("span", { class: "pill warn" }, visible(reason)), visible(rest.join("; "))];
 }

@@ -10,7 +10,6 @@ const SECTIONS = new Set([
   "dependencies",
   "activity",
   "tools",
-  "servers",
 ]);
 
 /** The id that means all indexed projects, and how that of a workspace begins, before its folder. */
@@ -23,8 +22,6 @@ export const desk = {
   here: null,
   start: "",
   home: "",
-  version: "",
-  service: null,
   editor: null,
   watchers: [],
   async refresh() {

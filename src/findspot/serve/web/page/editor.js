@@ -6,8 +6,9 @@ import { h } from "./dom.js";
 /** The link, or nothing where no editor is configured. */
 export function editorLink(location, line) {
   if (!desk.editor || !location) return null;
+  const [name, address] = desk.editor;
   const path = location.replaceAll("\\", "/").replace(/^\//, "");
   const written = path.split("/").map(encodeURIComponent).join("/").replaceAll("%3A", ":");
-  const href = desk.editor.address.replaceAll("{path}", `/${written}`).replaceAll("{line}", String(line));
-  return h("a", { class: "button small in-editor", href, title: `${location}:${line}` }, `Open in ${desk.editor.name}`);
+  const href = address.replaceAll("{path}", `/${written}`).replaceAll("{line}", String(line));
+  return h("a", { class: "button small in-editor", href, title: `${location}:${line}` }, `Open in ${name}`);
 }

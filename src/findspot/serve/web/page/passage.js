@@ -42,10 +42,11 @@ export function passageView({ project, place, side, code, onOpen, onSide = () =>
   const lines = place.endLine > 1 ? `:${place.startLine}-${place.endLine}` : "";
   let turn = 0;
 
+  const dependents = (relation) => get(`projects/${project}/dependents`, { ...subject, relation });
   const asked = {
-    callers: () => get(`projects/${project}/calls`, subject),
-    tests: () => get(`projects/${project}/dependents`, { ...subject, relation: "tests" }),
-    impact: () => get(`projects/${project}/dependents`, { ...subject, relation: "impact" }),
+    callers: () => Promise.all(["callers", "callees"].map(dependents)),
+    tests: () => dependents("tests"),
+    impact: () => dependents("impact"),
     history: () => get(`projects/${project}/history`, { q: place.path + lines }),
   };
   const drawn = { callers: drawCalls, tests: drawTests, impact: drawImpact, history: commitList };
@@ -92,12 +93,22 @@ export function passageView({ project, place, side, code, onOpen, onSide = () =>
   const failed = (problem) =>
     problem.status === 400 ? emptyState(problem.message, problem.hint) : errorState(problem);
 
-  function drawCalls({ node, callers, callees }) {
-    const title = node ? "Called by" : "Imported by";
+  function drawCalls([callers, callees]) {
+    const drawn = (one) => entry(one, "callers", one.at);
     return [
-      group(title, callers, (one) => entry(one, "callers", at(one))),
-      node ? group("Calls", callees, (one) => entry(one, "callers", at(one))) : null,
+      group(callers.subject ? "Called by" : "Imported by", ends(callers, "from"), drawn),
+      callers.subject ? group("Calls", ends(callees, "to"), drawn) : null,
     ];
+  }
+
+  /** Each definition at one end of what was found, with the first line that refers to it and how often one does. */
+  function ends({ nodes, edges }, end) {
+    return nodes.filter((one) => one.hop).map((one) => {
+      const own = edges.filter((edge) => edge[end] === one.id);
+      const [first] = own;
+      const at = first && { path: first.path, startLine: first.line, endLine: first.line };
+      return { ...one, at, times: own.length, confidence: Math.max(...own.map((edge) => edge.confidence)) };
+    });
   }
 
   function drawTests(answer) {
@@ -138,7 +149,6 @@ export function passageView({ project, place, side, code, onOpen, onSide = () =>
   }
 
   const list = (found, draw) => h("ul", {}, found.map(draw));
-  const at = (one) => ({ path: one.at, startLine: one.line, endLine: one.line });
 
   /** A definition that was found: it opens on the same side, and its line as code; "own" is said without its file. */
   function entry(one, next, line) {

@@ -1,12 +1,10 @@
 // The chosen result beside the list: its lines with what is around them, and why it ranks where it does.
 
-import { get } from "./api.js";
 import { codeRegion, scrollToLine } from "./code.js";
 import { fill, h, pathParts, say, visible } from "./dom.js";
 import { matcher } from "./highlight.js";
 import { editorLink } from "./editor.js";
 import { passageView } from "./passage.js";
-import { toolDetails } from "./tools.js";
 import { fileOf, openFile } from "./viewer.js";
 import { whyBars } from "./why.js";
 
@@ -34,11 +32,6 @@ export function preview(pane, { project, onLike }) {
   }
 
   function draw(hit, about) {
-    if (about.tools) {
-      sides = null;
-      showTool(hit);
-      return;
-    }
     sides = passageView({
       project: projectOf(hit),
       place: hit,
@@ -115,19 +108,13 @@ export function preview(pane, { project, onLike }) {
     );
   }
 
-  async function showTool(tool) {
-    const details = await get(`tools/${encodeURIComponent(tool.name)}`).catch(() => null);
-    if (shown === tool && details) fill(pane, toolDetails(details));
-  }
-
   function open(hit) {
-    if (hit.path) openFile(projectOf(hit), hit, { actions: () => onLike && action("More like this", "", () => onLike(hit)) });
-    else pane.querySelector("[tabindex]")?.focus();
+    openFile(projectOf(hit), hit, { actions: () => onLike && action("More like this", "", () => onLike(hit)) });
   }
 
   async function copy() {
     if (!shown) return;
-    const place = shown.path ? `${shown.path}:${shown.startLine}` : shown.name;
+    const place = `${shown.path}:${shown.startLine}`;
     const done = await navigator.clipboard.writeText(place).then(
       () => true,
       () => false,

@@ -12,12 +12,6 @@ import { errorState, loadingState, progressBar, statePill } from "./states.js";
 const BUSY_MS = 400;
 const CALM_MS = 3000;
 
-function keptFresh(now) {
-  if (now.watchedHere) return "yes, while this page is served";
-  if (now.watcherActive) return `yes, by another Findspot process (${now.strategy})`;
-  return "not now: press Keep fresh, or let an assistant use it";
-}
-
 export function projectPage(main) {
   const id = route().rest[0] || desk.chosen?.id;
   const known = desk.projects.find((project) => project.id === id);
@@ -111,23 +105,8 @@ export function projectPage(main) {
             h("a", { class: "button", href: `#/map?project=${encodeURIComponent(id)}` }, "Map"),
             again("Update", {}, ""),
             again("Rebuild", { force: 1 }, ""),
-            freshButton(now),
             h("button", { type: "button", onclick: () => remove(now) }, "Delete"),
           ),
-    );
-  }
-
-  /** Keeping fresh from this page; where another process does it, there is nothing to press. */
-  function freshButton(now) {
-    if (now.watcherActive && !now.watchedHere) return null;
-    const toggle = async () => {
-      await post(`projects/${encodeURIComponent(id)}/watch`, { on: now.watchedHere ? 0 : 1 }).catch(() => {});
-      look(false);
-    };
-    return h(
-      "button",
-      { type: "button", class: "toggle", "aria-pressed": String(Boolean(now.watchedHere)), onclick: toggle },
-      "Keep fresh",
     );
   }
 
@@ -189,7 +168,7 @@ export function projectPage(main) {
       ["Docs", `${count(now.totalDocs, "file")}, ${count(now.totalDocChunks, "chunk")}`],
       ["Updated", [ago(now.lastUpdated), ", made ", ago(now.createdAt)]],
       ["Disk", freshness(now, disk)],
-      ["Kept fresh", keptFresh(now)],
+      ["Kept fresh", now.watcherActive ? `yes (${now.strategy})` : "not now: press Update, or let an assistant use it"],
       ["Model", h("code", {}, now.model || "–")],
       ["Index", h("code", {}, visible(homely(now.indexPath)))],
     ];

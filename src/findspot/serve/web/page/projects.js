@@ -25,11 +25,7 @@ export function projectsPage(main) {
     const total = indexed.reduce((sum, project) => sum + project.totalChunks, 0);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = listed.filter((project) => words.every((word) => searchable(project).includes(word)));
-    fill(
-      lead,
-      `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
-      desk.service ? `; process ${desk.service.pid} answers ${count(desk.service.clients, "client")}` : null,
-    );
+    fill(lead, `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`);
     filter.hidden = listed.length < 2;
     fill(
       body,
@@ -58,6 +54,7 @@ function folderForm() {
   const field = h("input", {
     type: "text",
     name: "path",
+    required: true,
     placeholder: "/home/you/project",
     "aria-label": "Folder to index",
     autocomplete: "off",

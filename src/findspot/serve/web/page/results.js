@@ -47,11 +47,11 @@ export function resultList({ onChoose, onOpen, onMore }) {
     get chosen() {
       return hits[at] || null;
     },
-    show(found, { query, mode, offset, total, tools, wanted }) {
+    show(found, { query, mode, offset, total, wanted }) {
       if (offset) finish();
       const match = matcher(query, mode);
       const kept = offset ? hits : [];
-      const make = (hit, index) => (tools ? toolItem : hitItem)(hit, kept.length + index, match);
+      const make = (hit, index) => hitItem(hit, kept.length + index, match);
       hits = [...kept, ...found];
       const atOnce = Math.ceil(innerHeight / HIT_PX);
       if (!offset) {
@@ -67,7 +67,7 @@ export function resultList({ onChoose, onOpen, onMore }) {
       finish = () => {
         finish = () => {};
         items.append(...found.slice(atOnce).map((hit, index) => make(hit, atOnce + index)));
-        more.hidden = tools || !found.length || hits.length >= total;
+        more.hidden = !found.length || hits.length >= total;
         if (!more.hidden) more.textContent = `More results (${count(total - hits.length, "more", "more")})`;
       };
       const mine = finish;
@@ -137,20 +137,5 @@ function snippet(hit, match) {
     shown.map((at) =>
       h("div", { class: at === best ? "row best" : "row", "data-line": hit.startLine + at }, lines[at]),
     ),
-  );
-}
-
-function toolItem(tool, index, match) {
-  return h(
-    "li",
-    { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit tool" },
-    h(
-      "div",
-      { class: "hit-head" },
-      h("bdi", { class: "path" }, h("span", { class: "file" }, visible(tool.name))),
-      h("span", { class: "kind" }, visible(tool.serverName)),
-      tool.score === undefined ? null : score(tool),
-    ),
-    h("p", { class: "description" }, marked(tool.description.split("\n\n")[0], match)),
   );
 }

@@ -7,9 +7,8 @@ import { notIndexed } from "./indexing.js";
 import { preview } from "./preview.js";
 import { resultList } from "./results.js";
 import { CORPORA, searchForm } from "./searchform.js";
-import { emptyState, errorState, progressBar, ticked } from "./states.js";
+import { emptyState, errorState, progressBar } from "./states.js";
 
-const TOOL_EXAMPLES = ["read a file", "open an issue", "query a database"];
 const PAGE = 20;
 const BUSY_MS = 500;
 const CALM_MS = 2000;
@@ -48,7 +47,6 @@ export function searchPage(main) {
 
   function asked(offset = 0) {
     const values = { q: field.value.trim(), offset: offset || "", limit: PAGE, similar };
-    if (state.corpus === "tools") return { q: values.q };
     const named = (name) => filters.querySelector(`[name=${name}]`).value.trim();
     const code =
       state.corpus === "code"
@@ -75,11 +73,10 @@ export function searchPage(main) {
       state.again = true;
       return undefined;
     }
-    const tools = state.corpus === "tools";
-    if (!tools && !project) return showUnready();
+    if (!project) return showUnready();
     state.busy = true;
-    const path = tools ? "tools" : everywhere ? "search" : `projects/${project.id}/search`;
-    const [answer, problem] = await get(path, everywhere && !tools ? { ...values, workspace: project.workspace } : values).then(
+    const path = everywhere ? "search" : `projects/${project.id}/search`;
+    const [answer, problem] = await get(path, everywhere ? { ...values, workspace: project.workspace } : values).then(
       (said) => [said, null],
       (failed) => [null, failed],
     );
@@ -88,7 +85,7 @@ export function searchPage(main) {
     const newer = state.again;
     state.again = false;
     const next = newer ? ask() : undefined; // under way before an answer that is out of date is drawn
-    const stillAsked = (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
+    const stillAsked = (field.value.trim() || similar) && state.corpus === values.corpus;
     if (problem && !newer) showProblem(problem);
     else if (answer && stillAsked && !(newer && performance.now() - state.drawn < FOLLOW_MS))
       showAnswer(answer, values, offset);
@@ -97,21 +94,18 @@ export function searchPage(main) {
 
   function showAnswer(answer, values, offset) {
     state.drawn = performance.now();
-    const tools = state.corpus === "tools";
-    const hits = tools ? answer.tools : answer.results;
-    if (tools && answer.missing) return showMissingTools(answer.missing);
-    const total = tools ? answer.total : answer.totalResults;
+    const { results: hits, totalResults: total } = answer;
     fill(notice, answer.warning && h("p", { class: "notice" }, answer.warning));
     const shown = offset + hits.length;
     fill(
       summary,
       similar ? h("span", {}, "Like ", h("code", {}, similar), " ") : null,
       total
-        ? `${shown < total ? `${shown} of ` : ""}${count(total, tools ? "tool" : "result")}`
+        ? `${shown < total ? `${shown} of ` : ""}${count(total, "result")}`
         : "No results",
       h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`),
     );
-    list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools, wanted });
+    list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, wanted });
     if (!offset) wanted = tab = "";
     field.setAttribute("aria-expanded", String(hits.length > 0));
     if (!hits.length && !offset) showNoResults(values);
@@ -132,7 +126,6 @@ export function searchPage(main) {
       panel.show(hit, {
         query: field.value.trim(),
         mode: filters.querySelector("[name=mode]").value,
-        tools: state.corpus === "tools",
         tab: typing ? tab : route().parameters.get("tab"),
         typing,
       });
@@ -142,20 +135,15 @@ export function searchPage(main) {
     list.show([], { query: "", offset: 0, total: 0 });
     fill(summary);
     fill(notice);
-    const ready = state.corpus === "tools" || project?.queryReady;
-    if (!ready) return showUnready();
-    const tools = state.corpus === "tools";
+    if (!project?.queryReady) return showUnready();
     fill(pane);
     const invitation = emptyState(
-      tools ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`,
-      tools
-        ? "Tools of the MCP servers in the catalogue."
-        : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
+      `Search ${nameOf(project.path)}`,
+      `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
     );
     fill(list.aside, invitation);
-    if (tools) showExamples(invitation, TOOL_EXAMPLES);
-    else if (!everywhere)
-      get(`projects/${project.id}/examples`, { corpus: state.corpus }).then(
+    if (!everywhere && state.corpus === "code")
+      get(`projects/${project.id}/examples`).then(
         ({ examples }) => showExamples(invitation, examples),
         () => {},
       );
@@ -183,6 +171,7 @@ export function searchPage(main) {
 
   function showNoResults(values) {
     const loosened = values.languages || values.path || values.mode || values.tests;
+    fill(notice);
     fill(pane);
     fill(
       list.aside,
@@ -193,16 +182,6 @@ export function searchPage(main) {
           : "Other words may help: say what the code does rather than what it is called.",
         loosened && h("button", { type: "button", class: "primary", onclick: clearFilters }, "Clear filters"),
       ),
-    );
-  }
-
-  function showMissingTools(missing) {
-    list.show([], { query: "", offset: 0, total: 0 });
-    fill(summary);
-    fill(pane);
-    fill(
-      list.aside,
-      h("div", { class: "state" }, h("h2", {}, missing.userMessage), h("p", {}, ticked(missing.hint))),
     );
   }
 
@@ -227,7 +206,6 @@ export function searchPage(main) {
     similar = "";
     for (const button of corpora.children)
       button.setAttribute("aria-pressed", String(button.dataset.corpus === key));
-    filters.hidden = key === "tools";
     filters.classList.toggle("docs", key === "docs");
     fill(pane);
     ask();
@@ -272,7 +250,7 @@ export function searchPage(main) {
 
   function onKey(event) {
     const inField = event.target === field;
-    if (event.altKey && /^[123]$/.test(event.key)) {
+    if (event.altKey && /^[12]$/.test(event.key)) {
       event.preventDefault();
       setCorpus(CORPORA[event.key - 1][0]);
       return;

@@ -5,7 +5,6 @@ import { h } from "./dom.js";
 export const CORPORA = [
   ["code", "Code"],
   ["docs", "Docs"],
-  ["tools", "Tools"],
 ];
 const MODES = [
   ["hybrid", "Meaning and words"],

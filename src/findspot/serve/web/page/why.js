@@ -14,6 +14,7 @@ const SIGNALS = {
 };
 const FACTORS = {
   roleFactor: ["Kind of file", "Tests, examples, declarations and data count less"],
+  placeFactor: ["Place", "Which passage of the file answers"],
   sameFileFactor: ["Again", "The file has better results already"],
 };
 const EVIDENCE = {
