@@ -251,7 +251,7 @@ export function mapPage(main) {
     const [, layer] = layers().get(path);
     fill(
       links,
-      h("h3", {}, visible(last(path)), h("small", {}, layer)),
+      h("h2", {}, visible(last(path)), h("small", {}, layer)),
       list("Imports", to, (link) => link.to, "imported"),
       list("Imported by", from, (link) => link.from, "importing"),
       h("button", { type: "button", class: "small", onclick: overview }, "All layers"),
@@ -293,9 +293,9 @@ export function mapPage(main) {
     const inside = imports.filter((link) => link.from && link.to).slice(0, MOST_LINKS);
     fill(
       links,
-      h("h3", {}, "Layers"),
+      h("h2", {}, "Layers"),
       h("dl", { class: "legend" }, legend),
-      inside.length ? h("h3", {}, "Most imports") : null,
+      inside.length ? h("h2", {}, "Most imports") : null,
       h(
         "ul",
         { class: "link-list" },

@@ -197,7 +197,7 @@ function serverPart(act) {
     return [
       ["new", "changed"].includes(state) ? action("Agree …", `Agree to ${name}`, agree, "primary") : null,
       state === "needs login" ? action("Log in …", `Log in at ${name}`, logIn, "primary") : null,
-      state === "failed" && server.version ? action("Try again", `Try ${name} again`, () => act(`servers/${encodeURIComponent(name)}/agree`, { version: server.version }), "primary") : null,
+      state === "failed" && server.version ? action("Try again", `Try again: ${name}`, () => act(`servers/${encodeURIComponent(name)}/agree`, { version: server.version }), "primary") : null,
       state === "removed" ? null : toggle(name, state !== "disabled"),
     ];
   }
