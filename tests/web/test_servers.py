@@ -78,20 +78,52 @@ def test_only_what_was_shown_is_agreed_to(tmp_path: Path) -> None:
         assert served.ask("servers")[1]["servers"][0]["state"] == "new"
 
 
-def test_a_call_asks_before_it_may_destroy_something(tmp_path: Path) -> None:
+DESTRUCTIVE = """
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+server = MCPServer("store", log_level="CRITICAL")
+@server.tool(annotations=ToolAnnotations(destructive_hint=True))
+def drop(name: str) -> str:
+    return f"dropped {name}"
+server.run()
+"""
+
+
+def test_a_call_asks_before_it_may_destroy_something(visit: Visit, tmp_path: Path) -> None:
+    home, root = known_servers(tmp_path, store={"command": sys.executable, "args": ["-c", DESTRUCTIVE]})
+    with serving(home, root) as served:
+        window = visit(f"{served.address}#/tools", expect_errors=True)
+        server, dialog = window.get_by_label("Server store"), window.get_by_role("dialog")
+        server.get_by_role("button", name="Agree to store").click()
+        dialog.get_by_role("button", name="Agree").click()
+        expect(server.locator(".pill")).to_have_text("Ready")
+        server.locator("summary").first.click()
+        server.locator(".tool summary").first.click()
+        server.get_by_label("name string, required").fill("orders")
+        call = server.get_by_role("button", name="Call", exact=True)
+        call.click()
+        expect(dialog).to_contain_text("It may change or delete things.")
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(server.locator(".answer")).to_be_hidden()
+        call.click()
+        dialog.get_by_role("button", name="Call it").click()
+        expect(server.get_by_role("region", name="Answer")).to_have_text("dropped orders")
+
+
+def test_what_a_tool_answers_and_what_is_refused(tmp_path: Path) -> None:
     home, root = known_servers(tmp_path, calling={"command": sys.executable, "args": [str(CALLING)]})
     with serving(home, root) as served:
-        (version,) = (s["version"] for s in served.ask("servers")[1]["servers"] if s["name"] == "calling")
-        assert served.ask("servers/calling/agree", "POST", version=version)[0] == 200
-        served.ask("tools/calling__grow/call", "POST")  # a tool that is new since then
 
         def call(tool: str, **given: Any) -> tuple[int, dict[str, Any]]:
             return served.ask(f"tools/calling__{tool}/call", "POST", **given)
 
+        (version,) = (s["version"] for s in served.ask("servers")[1]["servers"] if s["name"] == "calling")
+        assert served.ask("servers/calling/agree", "POST", version=version)[0] == 200
         assert call("length", arguments='{"text": "four"}')[1]["content"][0]["text"] == "4"
         assert call("failing")[1]["isError"]
         assert call("echo", arguments="[1]")[1]["userMessage"] == "The arguments are no JSON object."
         assert call("nothing")[0] == 400
+        assert served.ask("servers/nothing/enable", "POST", on=0)[0] == 400
 
 
 def test_a_login(visit: Visit, tmp_path: Path) -> None:

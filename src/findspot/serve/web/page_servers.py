@@ -63,6 +63,8 @@ class PageServers:
     def enable(self, name: str, *, on: bool) -> None:
         """Enable or disable a server or a tool in the project that the page was started in."""
         catalogue = self.catalogue
+        if name not in {server.name for server in catalogue.servers()}:
+            catalogue.get(name)  # or what to say about an unknown tool
         catalogue.registry.choices.make(catalogue.paths[0], name, on)
         if on and catalogue.registry.find(name):
             self._read_tools(name)

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import parse_json
 from findspot.core.log import get_logger
@@ -323,10 +322,9 @@ def _delete(page: PageProjects, request: Request) -> dict[str, Any]:
 
 
 def _cancel_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
-    project = _asked(page, request)
-    if run := page.runs.get(project.root):
+    if run := page.runs.get(_asked(page, request).root):
         run.cancel.cancel()
-    return {"run": _run_object(page, project.root)}
+    return {"status": "success"}
 
 
 def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
@@ -354,8 +352,7 @@ def _tools(page: PageProjects, request: Request) -> dict[str, Any]:
     """Return the tools that match a query, the best first; without one, the tools of a server."""
     catalogue, asked = page.servers.catalogue, request.query_params
     if text := asked.get("q", "").strip():
-        results = catalogue.search(text, ToolSearchOptions())
-        tools = [catalogue.get(found.name) for found in results.tools]
+        tools = [catalogue.get(found.name) for found in catalogue.search(text).tools]
     else:
         known, server = catalogue.tools(), asked.get("server")
         tools = [known.definition(row) for row, name in enumerate(known.servers) if name == server]
