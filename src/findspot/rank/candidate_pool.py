@@ -35,6 +35,7 @@ class Candidate:
     wording: float = 0.0
     coherence: float = 0.0
     role: float = 1.0
+    place: float = 1.0
     repeat: float = 1.0
     words: float = float("nan")
     """The score of keyword search."""
@@ -48,7 +49,7 @@ class Candidate:
     def score(self) -> float:
         gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.wording
         gathered += self.coherence
-        return gathered * self.role * self.repeat
+        return gathered * self.role * self.place * self.repeat
 
     def why(self) -> dict[str, float]:
         """Return the signals that had a say, rounded for people."""
@@ -65,6 +66,7 @@ class Candidate:
             "wording": self.wording,
             "coherence": self.coherence,
             "roleFactor": self.role,
+            "placeFactor": self.place,
             "sameFileFactor": self.repeat,
         }
         return {name: round(value, 4) for name, value in signals.items() if value}
@@ -72,7 +74,7 @@ class Candidate:
 
 _SIGNALS = (
     "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "wording", "coherence",
-    "role", "repeat", "words", "cosine",
+    "role", "place", "repeat", "words", "cosine",
 )  # fmt: skip
 """The columns of a pool, in the order of a candidate's fields."""
 
@@ -103,10 +105,12 @@ class Pool:
         self._paths = paths
         self.keyword, self.semantic, self.fused, self.defines, self.stem, *others = np.zeros((9, size))
         self.path_match, self.mention, self.wording, self.coherence = others
-        self.role, self.repeat = np.ones((2, size))
+        self.role, self.place, self.repeat = np.ones((3, size))
         self.words: Column
         self.cosine: Column
         self.words, self.cosine = scores or np.full((2, size), np.nan)
+        self.places_chosen = False
+        """Whether a fitted model says which passage of a file answers."""
         self.chances: Sequence[float] = ()
         self.learned: Mapping[int, dict[str, float]] = {}
         """By number."""
@@ -131,7 +135,7 @@ class Pool:
     def score(self) -> Column:
         gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.wording
         gathered += self.coherence
-        score: Column = gathered * self.role * self.repeat
+        score: Column = gathered * self.role * self.place * self.repeat
         return score
 
     def row(self, number: int) -> int:

@@ -64,6 +64,9 @@ SAME_FILE_DECAY = 0.8
 """Each further chunk of a file counts a fifth less: ten results should show several files, and the
 neighbours of a good answer too."""
 
+PLACED_DECAY = 0.6
+"""Where a model chose the places in files, all passages of a file are worth nearly the same without it."""
+
 ROLE_FACTOR = {
     Role.SOURCE: 1.0,
     Role.TEST: 0.5,

@@ -276,7 +276,7 @@ def describe(
     `of_leader` leaves it to the best chunk which definitions compete.
     """
     extents, chunks = passage.extents, passage.chunks
-    if of_leader:
+    if of_leader and only is None:
         first, last = (line - chunks[0].start_line for line in (leader.start_line, leader.end_line))
         extents = [extent for extent in extents if first <= extent.line <= last]
     if not extents:

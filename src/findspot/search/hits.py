@@ -299,7 +299,7 @@ def to_hits(
     most = STRONG_FROM - 0.01 if question.is_unheard else 1.0
     scores = list(calibrated(recipe, evidence, most=most)) if belongs is None else _chances(leaders, belongs)
     terms = QueryTerms(question.term_weights)
-    of_leader = bool(ranking.pool.chances) and not question.reading.is_long  # it was chosen for its place
+    of_leader = ranking.pool.places_chosen
 
     def hit_of(passage: Passage, **others: Any) -> Hit:
         text = texts[passage.span]

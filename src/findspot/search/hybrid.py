@@ -64,7 +64,7 @@ def search(
     elif is_fitted and is_sentence(question.text, question.reading):
         pool, belongs = _ranked_by_chance(snapshot, question, files, commits)
     else:
-        pool = _ranked(snapshot, question, files)
+        pool = _ranked(snapshot, question, files, commits, is_fitted=is_fitted)
     ranking = pool.ranked()
     shown, total = grouped(snapshot, ranking, question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
@@ -114,13 +114,19 @@ def _ranked_by_chance(
     pool, belongs = rank_question(snapshot, question, candidates, commits)
     boost_wording(snapshot, pool, question)
     if pool.wording.any():
-        return _ranked(snapshot, question, files), None
+        return _ranked(snapshot, question, files, commits, is_fitted=False), None
     boost_definitions(pool, replace(candidates, re_exporting=frozenset()), question)
     return pool, 1.0 if pool.defines.any() else belongs
 
 
-def _ranked(snapshot: Snapshot, question: Question, files: Selection) -> Pool:
-    """Return the candidates of a short query, scored by rules."""
+def _ranked(
+    snapshot: Snapshot, question: Question, files: Selection, commits: CommitStore | None, *, is_fitted: bool
+) -> Pool:
+    """Return the candidates of a short query, scored by rules.
+
+    If `is_fitted`, a model chooses the places in files; not where the query is a name, names what is
+    defined, or was pasted: then the place is known.
+    """
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question)
     traits = snapshot.memo(_known_traits, lasting=True).of_pool(snapshot, pool)
@@ -131,10 +137,15 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection) -> Pool:
         boost_mentions(pool, candidates)
         penalise(pool, traits, _requested_roles(candidates, question))
         candidate_pool.add_coherence(pool)
+        asks = question.reading.intent is not Intent.SYMBOL
+        if is_fitted and asks and not (pool.wording.any() or pool.defines.any()):
+            from findspot.search.question_ranking import choose_places  # a server starts without it
+
+            choose_places(snapshot, pool, question, candidates, commits)
     else:
         boost_headings(snapshot, pool, question)
         boost_paths(pool, traits, question, signals.DOCS_PATH_MATCH)
-    candidate_pool.spread_files(pool)
+    candidate_pool.spread_files(pool, signals.PLACED_DECAY if pool.places_chosen else signals.SAME_FILE_DECAY)
     return pool
 
 

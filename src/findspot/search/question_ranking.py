@@ -45,8 +45,11 @@ NOT_SOURCE = 1.0
 COMMITS = 60
 """Commits that lend their score to what they changed: those whose messages are nearest to the question."""
 
-EVENNESS = 0.1
+EVENNESS = 0.08
 """Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
+
+PLACED_FILES = 20
+"""Files whose passages are compared for a short question: the results are in the first of them."""
 
 CHANCE_BIAS, CHANCE_SLOPE = 1.40, 1.49
 """Of a logistic function: how likely a first result is right, by the logarithm of its chance. Fitted with
@@ -81,6 +84,7 @@ def rank_question(
     pool.keyword[:] = np.nan_to_num(pool.words)
     pool.fused[:] = chances**EVENNESS
     pool.chances = [_probability(CHANCE_BIAS + CHANCE_SLOPE * math.log(each)) for each in chances.tolist()]
+    pool.places_chosen = True
     if question.query.explain:
         pool.learned = {
             number: {"chance": round(chance, 4)} | model.contributions(signals, row, "")
@@ -89,6 +93,25 @@ def rank_question(
     near = nearness(question, candidates)
     logit = BELONGS_BIAS + sum(weight * math.log(near[name]) for name, weight in BELONGS.items())
     return pool, _probability(logit)
+
+
+def choose_places(
+    snapshot: Snapshot, pool: Pool, question: Question, candidates: Candidates, commits: CommitStore | None
+) -> None:
+    """Let each passage count like the best one of its file, and less if another is likelier to answer.
+
+    The names and paths in a short question tell its file, and little of the place in it.
+    """
+    own = pool.score
+    best = np.maximum.reduceat(own, pool.starts) if own.size else own
+    first = np.argsort(-best, kind="stable")[:PLACED_FILES]
+    rows = np.flatnonzero(np.isin(pool.homes, first))
+    signals = question_signals(snapshot, question, candidates, commits, rows)[1]
+    scores = load_weights().scores(signals)
+    shares = np.full(own.size, np.exp(EVENNESS * (scores.min(initial=0.0) - scores.max(initial=0.0))))
+    shares[rows] = np.exp(EVENNESS * (scores - scores.max(initial=-np.inf)))
+    pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
+    pool.places_chosen = True
 
 
 def _probability(logit: float) -> float:
@@ -112,9 +135,13 @@ def load_weights() -> LinearModel:
 
 
 def question_signals(
-    snapshot: Snapshot, question: Question, candidates: Candidates, commits: CommitStore | None
+    snapshot: Snapshot,
+    question: Question,
+    candidates: Candidates,
+    commits: CommitStore | None,
+    rows: NDArray[np.int64] | None = None,
 ) -> tuple[Numbers, Signals]:
-    """Return the candidates worth a closer look, and what speaks for each of them."""
+    """Return the candidates worth a closer look, or those of these rows, and what speaks for each of them."""
     roles = _roles(snapshot, candidates.numbers, question)
     source = roles == Role.SOURCE
     worded, near = np.nan_to_num(candidates.keyword), np.nan_to_num(candidates.cosine)
@@ -123,7 +150,7 @@ def question_signals(
     rough[np.isin(candidates.numbers, list(candidates.defining))] += 2.0
     order = np.argsort(-rough, kind="stable")
     tests = candidates.numbers[order[roles[order] == Role.TEST][:MOST_TESTS]]
-    kept = np.sort(order[:MOST_CANDIDATES])
+    kept = np.sort(order[:MOST_CANDIDATES]) if rows is None else rows
     numbers, roles = candidates.numbers[kept], roles[kept]
     worded, meaning = worded[kept], meaning[kept]
     homes = numbers >> ORDINAL_BITS

@@ -173,7 +173,7 @@ class TestFiles:
         assert pool(one(1)).score.tolist() == [0]
 
     def test_why_names_only_what_had_a_say(self) -> None:
-        why = {"keyword": 0.25, "fused": 0.1, "roleFactor": 0.5, "sameFileFactor": 1.0}
+        why = {"keyword": 0.25, "fused": 0.1, "roleFactor": 0.5, "placeFactor": 1.0, "sameFileFactor": 1.0}
         assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == why
         assert one(1, semantic=0.123456).why()["semantic"] == 0.1235
 

@@ -32,7 +32,7 @@ def pick(project: Project) -> None:
             output.note(f"error: {error.statement}", fg="red")
             continue
         hits = results.hits
-        show_results(results)
+        show_results(results, {hit.path: project.roots / hit.path for hit in hits})
         show_notes(results)
 
 

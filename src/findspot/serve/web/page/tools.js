@@ -18,8 +18,6 @@ const STATES = {
   failed: ["Failed", "bad"],
   listed: ["Listed only", "none"],
   removed: ["Removed", "none"],
-  running: ["Running", "good"],
-  starting: ["Starting", "busy"],
   "needs login": ["Needs login", "warn"],
 };
 const REMARKS = {
