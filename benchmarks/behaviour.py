@@ -1,10 +1,11 @@
 """Questions about how a behaviour comes about: the places that answer them, in whole repositories.
 
-python -m benchmarks.behaviour QUESTIONS --mirrors FOLDER [--cache FOLDER] [--keywords] [--json FILE]
+python -m benchmarks.behaviour QUESTIONS --mirrors FOLDER [--cache FOLDER] [--keywords] [--short]
+                               [--json FILE]
 
 `QUESTIONS` is a file of JSON lines: `repo`, `commit`, `kind`, `query` and `gold`, places with `path`,
-`start_line`, `end_line`, `key` and `alternative`. Each repository is checked out with its history, indexed
-and asked through `findspot serve`.
+`start_line`, `end_line`, `key` and `alternative`; with `--short`, `short` is asked instead of `query`. Each
+repository is checked out with its history, indexed and asked through `findspot serve`.
 
 - file@k: the file of a key place is among the first k files of the results
 - place@k: one of the first k results overlaps the lines of a key place
@@ -157,11 +158,13 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=HERE / ".cache")
     parser.add_argument("--keywords", action="store_true", help="ask by keywords alone")
+    parser.add_argument("--short", action="store_true", help="ask the short form of each question")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every row to this file")
     args = parser.parse_args()
     by_repository: dict[str, list[Question]] = defaultdict(list)
     for line in args.questions.read_text("utf-8").splitlines():
         question = json.loads(line)
+        question["query"] = question["short"] if args.short else question["query"]
         by_repository[question["repo"]].append(question)
     rows: list[Row] = []
     for name, questions in by_repository.items():

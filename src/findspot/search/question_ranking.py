@@ -158,7 +158,7 @@ def question_signals(
     spans = [extents[number] for number in numbers.tolist()]
     weights, defined = question.term_weights, _defined(spans)
     held = snapshot.keywords[Corpus.CODE].held_terms([*weights, *defined], numbers)
-    worth = ((worded + meaning) / 2) ** 3 * (roles == Role.SOURCE)
+    worth = np.maximum((worded + meaning) / 2, 0.0) ** 3 * (roles == Role.SOURCE)
     columns: dict[str, Any] = {
         "words": worded,
         "meaning": meaning,
