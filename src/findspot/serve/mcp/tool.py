@@ -160,14 +160,14 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warn
         raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
     if isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
         raise _refusal(name, value, schema)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        most = schema.get("maximum", math.inf)
-        if value < schema.get("minimum", -math.inf) or (value > most and not clamp):
-            raise _refusal(name, value, schema)
-        if value > most:
-            warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
-            return most
-    return value
+    if schema["type"] not in ("integer", "number"):
+        return value
+    most = schema.get("maximum", math.inf)
+    if value < schema.get("minimum", -math.inf) or (value > most and not clamp):
+        raise _refusal(name, value, schema)
+    if value > most:
+        warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
+    return min(value, most)
 
 
 def _as_word(value: bool, schema: Mapping[str, Any]) -> bool | str:
