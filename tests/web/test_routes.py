@@ -179,7 +179,7 @@ class TestIndexing:
             told = page.ask("projects")[1]
             (project,) = told["projects"]
             assert project["status"] == "not_found"
-            assert page.ask(f"projects/{project['id']}/search", q="x")[0] == 409
+            assert page.ask(f"projects/{project['id']}/search", q="x")[0] == 404
             assert page.ask("tools")[1]["hint"]
 
             assert page.ask(f"projects/{project['id']}/index", "POST")[0] == 200

@@ -119,7 +119,8 @@ def _endpoint(page: PageProjects, answer: Answer) -> Callable[[Request], Respons
         try:
             return Json(answer(page, request))
         except FindspotError as error:
-            return Json(hinted_error(error), 400 if error.code.startswith("INVALID_") else 409)
+            wrong = 400 if error.code.startswith("INVALID_") else 409
+            return Json(hinted_error(error), 404 if error.code.endswith("NOT_FOUND") else wrong)
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             _log.exception("a request of the page failed: %s", request.url.path)
             fault = FindspotError("Findspot could not answer because of an internal error.", repr(error))
