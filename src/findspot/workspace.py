@@ -8,10 +8,10 @@ import fnmatch
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
@@ -44,22 +44,21 @@ from findspot.core.paths import SCHEME, Roots, expanded, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.dependencies.package import Dependency, normalised
-from findspot.dependencies.package_modules import PackageFiles, provided_by
-from findspot.graph import Graph
+from findspot.dependencies.package_modules import provided_by
+from findspot.graph import Graph, Node, Relation, Unresolved
 from findspot.graph.values import IMPORTED
 from findspot.project import Project
+from findspot.rank.roles import Role, reading_order, role_of
 from findspot.research.changes import parse_diff
 from findspot.research.findings import Aim, Context, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.task_signals import WORKTREE, Request, diff_of
 from findspot.search.merging import MOST_ASKED, Fit, first_page, may_answer, merge
+from findspot.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from findspot.llm import Sample
 
 T = TypeVar("T")
-OwnPackage = Callable[[str], PackageFiles | None]
-"""The package that a member is, for imports of a language."""
-
 _THREADS = 4
 """Members that are asked at a time: more only wait for each other."""
 _FEW = 5
@@ -209,17 +208,21 @@ class Workspace:
         findings = run(self.open(self.members[name]), inside)
         shown = findings if self.here else findings_outside(name, findings)
         shown = replace(shown, warning=_joined(findings.warning, note))
-        if inquiry.relation not in (Aim.CALLERS, Aim.USES, Aim.IMPACT) or findings.unknown:
+        if inquiry.relation not in _ACROSS or findings.unknown:
             return shown
-        starts = {
-            ("" if self.here else f"{name}/") + node.id: node for node in findings.nodes if not node.hop
-        }
-        with self.open(self.members[name]).reader() as reader:
-            own = partial(provided_by, self.members[name], reader.snapshot)
+        with self._side(name, "" if self.here else f"{name}/") as here:
+            followed = [here.graph.node(node.id) for node in findings.nodes if not node.hop]
+            starts = list(filter(None, followed)) or here.graph.find(inside.symbol)
             for other in sorted(self.members.keys() - {name}):
-                with contextlib.suppress(FindspotError):  # one that is not indexed has no edges
-                    shown = _with_uses(shown, starts, own, other, self.open(self.members[other]))
+                with contextlib.suppress(FindspotError), self._side(other, f"{other}/") as there:
+                    shown = _with_other(shown, inquiry, starts, here, there)
         return shown
+
+    @contextlib.contextmanager
+    def _side(self, name: str, prefix: str) -> Iterator[_Side]:
+        project = self.open(self.members[name])
+        with project.reader() as reader:
+            yield _Side(name, prefix, project, reader.snapshot)
 
     def context(self, request: Request, cancel: CancelToken | None = None) -> Context:
         """Return what is needed next for a signal, from the member that it lies in, else that fits best."""
@@ -490,40 +493,86 @@ def _defines(project: Project, name: str) -> bool:
         )
 
 
-def _with_uses(
-    findings: Findings, starts: Mapping[str, FoundNode], own: OwnPackage, other: str, project: Project
+_CALLING = frozenset({Relation.CALL, Relation.DECORATE})
+_ACROSS = {
+    Aim.CALLERS: _CALLING,
+    Aim.CALLEES: _CALLING,
+    Aim.USES: frozenset(Relation),
+    Aim.IMPACT: frozenset(Relation),
+    Aim.TESTS: frozenset(Relation),
+}
+"""The relations that are followed into other members, by the references that count."""
+
+
+class _Side:
+    """A member whose code uses that of another, or is used by it."""
+
+    def __init__(self, name: str, prefix: str, project: Project, snapshot: Snapshot) -> None:
+        self.name = name
+        self.prefix = prefix
+        """What its paths begin with in the answer."""
+        self.project = project
+        self.snapshot = snapshot
+        self.graph = Graph(snapshot)
+        self.package = cache(partial(provided_by, project.root, snapshot))
+        """The package that the member is, for imports of a language."""
+
+    def taken(self, use: Unresolved, provider: _Side) -> Iterator[Node]:
+        """Yield what a use in this member may take from the package that another one is."""
+        file = self.snapshot.files.find(use.path)
+        package = provider.package(file.language) if file else None
+        if package is None:
+            return
+        taken = self.graph.leftovers.imports_of(use)
+        places = ((path, names) for module, names in taken if names for path in package.module_files(module))
+        yield from filter(None, (package.graph.exported(*place) for place in places))
+
+
+def _is_same(taken: Node, start: Node) -> bool:
+    """Return whether what is taken is a definition, or declares it for TypeScript."""
+    declares = taken.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+    return taken.id == start.id or (declares and f".{taken.qualified}".endswith(f".{start.qualified}"))
+
+
+def _with_other(
+    findings: Findings, inquiry: Inquiry, starts: Sequence[Node], here: _Side, there: _Side
 ) -> Findings:
-    """Return findings with the uses in another member, whose imports of the package lead to the starts."""
+    """Return findings with what another member has of them: where it uses the starts, or they use it."""
+    aim, counting = inquiry.relation, _ACROSS[inquiry.relation or Aim.USES]
+    if aim is Aim.CALLEES:
+        user, provider = here, there
+        uses = (use for start in starts for use in here.graph.unresolved(start))
+    else:
+        user, provider = there, here
+        uses = (use for name in {s.name for s in starts} for use in there.graph.leftovers.leading_out(name))
     nodes: dict[str, FoundNode] = {}
-    edges: list[FoundEdge] = []
-    warnings: dict[str | None, None] = {}
-    with project.reader() as reader:
-        graph, files = Graph(reader.snapshot), reader.snapshot.files
-        named = [(i, s, graph.leftovers.leading_out(s.name.rpartition(".")[2])) for i, s in starts.items()]
-        for target, start, use in ((i, s, use) for i, s, uses in named for use in uses):
-            taken, file = graph.leftovers.import_of(use), files.find(use.path)
-            package = own(file.language) if file and taken else None
-            if package is None or taken is None or not _leads_to(package, *taken, start.id):
-                continue
-            (node,) = _prefixed(other, [use.source])
-            lines = node.path, node.start_line, node.end_line
-            found = FoundNode(f"{other}/{node.id}", node.name, node.kind, *lines, hop=1)
-            nodes[found.id] = found
-            edges.append(FoundEdge(found.id, target, use.relation, node.path, use.line, IMPORTED))
-            warnings[_other_version(package.package, other, project)] = None
+    edges: dict[FoundEdge, None] = {}
+    for use in sorted((use for use in uses if use.relation in counting), key=lambda u: reading_order(u.path)):
+        is_test = role_of(use.path) is Role.TEST
+        skipped = not is_test if aim is Aim.TESTS else is_test and not inquiry.include_tests
+        taken = () if skipped else user.taken(use, provider)
+        target = next((n for n in taken if provider is there or any(_is_same(n, s) for s in starts)), None)
+        if target is None:
+            continue
+        far = target if provider is there else use.source
+        place = f"{there.prefix}{far.path}", far.start_line, far.end_line
+        why = f"uses {target.qualified}" if aim is Aim.TESTS else ""
+        found = FoundNode(f"{there.prefix}{far.id}", far.name, far.kind, *place, hop=1, why=why)
+        nodes[found.id] = found
+        ends = f"{user.prefix}{use.source.id}", f"{provider.prefix}{target.id}"
+        edges[FoundEdge(*ends, use.relation, f"{user.prefix}{use.path}", use.line, IMPORTED)] = None
+    if not edges:
+        return findings
+    packages = filter(None, map(provider.package, user.snapshot.files.languages()))
+    versions = (_other_version(each.package, user.name, user.project) for each in packages)
     return replace(
         findings,
         nodes=(*findings.nodes, *nodes.values()),
         edges=(*findings.edges, *edges),
-        names=findings.names | {node.id: f"{other}: {node.name}" for node in nodes.values()},
-        summary=findings.summary + (f" {len(edges)} of {other} too." if edges else ""),
-        warning=_joined(findings.warning, *warnings),
+        names=findings.names | {node.id: f"{there.name}: {node.name}" for node in nodes.values()},
+        summary=f"{findings.summary} {len(edges)} of {there.name} too.",
+        warning=_joined(findings.warning, *dict.fromkeys(versions)),
     )
-
-
-def _leads_to(package: PackageFiles, module: str, names: Sequence[str], node: str) -> bool:
-    found = (package.graph.exported(path, names) for path in package.module_files(module) if names)
-    return any(each is not None and each.id == node for each in found)
 
 
 def _other_version(package: Dependency, other: str, project: Project) -> str | None:

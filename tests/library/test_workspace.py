@@ -305,7 +305,8 @@ def test_one_of_many_members_is_found_and_all_are_looked_at(
 
 LIBRARY = {
     "pyproject.toml": '[project]\nname = "money"\nversion = "2.0"\n',
-    "src/money/__init__.py": "from money.sums import total\n",
+    "src/money/__init__.py": "from money.sums import total\nfrom money.tills import Till\n",
+    "src/money/tills.py": "class Till:\n    def lock(self):\n        return 1\n",
     "src/money/sums.py": "def total(items):\n    return sum(items)\n",
 }
 CONSUMER = {
@@ -313,6 +314,12 @@ CONSUMER = {
     "cart.py": "import money\nfrom money import total\n\n\ndef pay(items):\n    return total(items)\n\n\n"
     "def owe(items):\n    return money.sums.total(items)\n",
     "own.py": "from elsewhere import total\n\n\ndef count():\n    return total([])\n",
+    "till.py": "from money import Till\n\n\nclass Desk(Till):\n    def __init__(self):\n"
+    "        self.other = Till()\n\n    def close(self):\n        self.lock()\n        self.other.lock()\n"
+    "\n\ndef opened() -> Till:\n    return Desk()\n\n\ndef night(till: Till):\n    till.lock()\n"
+    "    opened().lock()\n    return isinstance(till, Till)\n",
+    "tests/test_till.py": "import pytest\nfrom money import Till\n\n\n@pytest.fixture\ndef till():\n"
+    "    return Till()\n\n\ndef test_lock(till):\n    till.lock()\n",
     ".venv/lib/python3.11/site-packages/money/__init__.py": "",
     ".venv/lib/python3.11/site-packages/money-1.0.dist-info/METADATA": "Name: money\nVersion: 1.0\n",
     ".venv/pyvenv.cfg": "",
@@ -328,6 +335,15 @@ GO = {
     "jsshop/package.json": '{"name": "jsshop"}\n',
     "jsshop/cart.js": 'import { subtotal } from "@acme/money";\n\nexport function payAll() {\n'
     "  return subtotal(1);\n}\n",
+    "rsmoney/Cargo.toml": '[package]\nname = "rs-money"\nversion = "1.0.0"\n',
+    "rsmoney/src/lib.rs": "pub fn rounded(n: i32) -> i32 {\n    n\n}\n",
+    "rsshop/Cargo.toml": '[package]\nname = "rsshop"\n',
+    "rsshop/src/main.rs": "use rs_money::rounded;\n\nfn main() {\n    rounded(1);\n}\n",
+    "jmoney/pom.xml": "<project><groupId>com.acme</groupId><artifactId>jmoney</artifactId></project>\n",
+    "jmoney/src/main/java/com/acme/Purse.java": "package com.acme;\n\npublic class Purse {\n"
+    "    public static int emptied() {\n        return 0;\n    }\n}\n",
+    "jshop/src/Shop.java": "import com.acme.Purse;\n\nclass Shop {\n    int shut() {\n"
+    "        return Purse.emptied();\n    }\n}\n",
 }
 
 
@@ -338,8 +354,8 @@ def test_callers_in_other_members_are_found_by_the_package_that_they_import(
     folder = tmp_path / "all"
     files = {f"money/{path}": text for path, text in LIBRARY.items()} | GO
     write_files(folder, files | {f"shop/{path}": text for path, text in CONSUMER.items()})
-    for name in ("money", "shop", "gomoney", "goshop", "jsmoney", "jsshop"):
-        repository(folder / name)
+    for member in folder.iterdir():
+        repository(member)
     with contextlib.closing(Engine()) as engine:
         workspace = engine.workspace(folder)
         assert workspace is not None
@@ -356,3 +372,23 @@ def test_callers_in_other_members_are_found_by_the_package_that_they_import(
         assert "shop has money 1.0 installed; this is 2.0." in str(findings.warning)
         assert callers("Total") == [("goshop/main.go#Pay", "gomoney/sums/sums.go#Total", 5)]
         assert callers("subtotal") == [("jsshop/cart.js#payAll", "jsmoney/index.js#subtotal", 4)]
+        assert callers("rounded") == [("rsshop/src/main.rs#main", "rsmoney/src/lib.rs#rounded", 4)]
+        shut = ("jshop/src/Shop.java#Shop.shut", "jmoney/src/main/java/com/acme/Purse.java#Purse.emptied", 5)
+        assert callers("emptied") == [shut]
+        assert [(source, line) for source, _, line in callers("Till.lock")] == [
+            ("shop/till.py#Desk.close", 9),
+            ("shop/till.py#Desk.close", 10),
+            ("shop/till.py#night", 18),
+            ("shop/till.py#night", 19),
+            ("shop/tests/test_till.py#test_lock", 11),
+        ]
+        assert [line for _, _, line in callers("Till")] == [6, 7]  # no type, base or value is a call
+        untested = Inquiry(relation=Aim.CALLERS, symbol="Till.lock", include_tests=False)
+        assert not any("test_till" in edge.path for edge in workspace.research(untested).edges)
+        callees = workspace.research(Inquiry(relation=Aim.CALLEES, symbol="night"))
+        assert [(edge.path, edge.line, edge.target) for edge in callees.edges if "money" in edge.target] == [
+            ("shop/till.py", line, "money/src/money/tills.py#Till.lock") for line in (18, 19)
+        ]
+        assert "shop has money 1.0 installed; this is 2.0." in str(callees.warning)
+        tests = workspace.research(Inquiry(relation=Aim.TESTS, symbol="Till.lock"))
+        assert "shop/tests/test_till.py#test_lock" in {node.id for node in tests.nodes}

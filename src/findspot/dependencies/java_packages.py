@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,20 +65,31 @@ def _located(artifact: _Artifact, direct: bool, stores: list[Path]) -> Dependenc
     return Dependency(MAVEN, full, version, direct, missing=_SOURCES_MISSING if compiled else NOT_INSTALLED)
 
 
-def _maven(text: str) -> Iterator[_Artifact]:
-    """Yield the dependencies of a `pom.xml`; one with entities of its own is not read."""
-    if not text or "<!DOCTYPE" in text or "<!ENTITY" in text:
-        return
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
-        return
+def own_artifact(manifests: Manifests) -> dict[str, str]:
+    """Return the name and version that a project's own `pom.xml` gives it; nothing where there is none."""
+    root, properties = _pom(manifests.text("pom.xml"))
+    name = root.findtext("artifactId") or ""
+    group, version = properties.get("project.groupId", ""), properties.get("project.version", "")
+    return {"name": f"{group}:{name}", "version": _filled(version, properties)} if name else {}
+
+
+def _pom(text: str) -> tuple[ElementTree.Element, dict[str, str]]:
+    """Return the tree of a `pom.xml`, and its properties; one with entities of its own is not read."""
+    root = ElementTree.Element("project")
+    if text and "<!DOCTYPE" not in text and "<!ENTITY" not in text:
+        with contextlib.suppress(ElementTree.ParseError):
+            root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     properties = {each.tag: each.text or "" for each in root.findall("properties/*")}
     for key in ("groupId", "version"):
-        value = root.findtext(key) or root.findtext(f"parent/{key}") or ""
-        properties[f"project.{key}"] = value
+        properties[f"project.{key}"] = root.findtext(key) or root.findtext(f"parent/{key}") or ""
+    return root, properties
+
+
+def _maven(text: str) -> Iterator[_Artifact]:
+    """Yield the dependencies of a `pom.xml`."""
+    root, properties = _pom(text)
     managed = {
         (each.findtext("groupId"), each.findtext("artifactId")): each.findtext("version") or ""
         for each in root.findall("dependencyManagement/dependencies/dependency")

@@ -12,18 +12,33 @@ from typing import Any
 from findspot.chunk.grammars import ParseTimeoutError, TreeTooCostlyError, grammar_for
 from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
-from findspot.dependencies.package import GO, NPM, PYPI, Dependency, Manifests, normalised, table
+from findspot.dependencies.java_packages import own_artifact
+from findspot.dependencies.package import (
+    CARGO,
+    GO,
+    MAVEN,
+    NPM,
+    PYPI,
+    Dependency,
+    Manifests,
+    normalised,
+    table,
+)
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
 
 _ECOSYSTEMS = {"python": PYPI, "javascript": NPM, "typescript": NPM, "tsx": NPM, "go": GO}
 """By language."""
 
+_PROVIDED = _ECOSYSTEMS | {"rust": CARGO, "java": MAVEN, "kotlin": MAVEN}
+"""By language, of packages that the members of a workspace are."""
+
 _ENTRY_KEYS = ("types", "typings", "module", "main", "import", "require", "default", "node")
 _ENDINGS = (
     "", ".d.ts", ".d.cts", ".d.mts", ".ts", ".tsx", ".js", ".mjs", ".cjs", "/index.d.ts", "/index.ts",
     "/index.js",
 )  # fmt: skip
+_GO_MODULE = re.compile(r"^module[ \t]+(\S+)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _MOST_COUNTED = 40
 _BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".mjs", ".cjs", ".js", ".ts")
@@ -63,6 +78,13 @@ class PackageFiles:
         elif package.ecosystem == GO and f"{module}/".startswith(f"{package.name}/"):
             folder = module.removeprefix(package.name).strip("/")
             yield from sorted(path for path in paths if posixpath.dirname(path) == folder)
+        elif package.ecosystem == CARGO and module.partition("::")[0] == package.name.replace("-", "_"):
+            inside = module.partition("::")[2].replace("::", "/")
+            sources = (f"src/{inside}.rs", f"src/{inside}/mod.rs") if inside else ("src/lib.rs",)
+            yield from (source for source in sources if source in paths)
+        elif package.ecosystem == MAVEN:
+            folder = f"/{module.replace('.', '/')}"
+            yield from sorted(path for path in paths if f"/{posixpath.dirname(path)}".endswith(folder))
         elif package.ecosystem == NPM and package.folder is not None:
             name = package.name.removeprefix("@types/")
             inside = module.removeprefix(package.name).removeprefix(name).strip("/")
@@ -91,13 +113,21 @@ def providing(packages: Sequence[Dependency], language: str, module: str) -> lis
 
 def provided_by(root: Path, snapshot: Snapshot, language: str) -> PackageFiles | None:
     """Return a project as the package that its own manifest makes of it, for imports of a language."""
-    manifests, ecosystem = Manifests(root), _ECOSYSTEMS.get(language, "")
-    about = table(manifests.toml("pyproject.toml").get("project")) if ecosystem == PYPI else {}
-    about = manifests.json("package.json") if ecosystem == NPM else about
-    module = re.search(r"^module[ \t]+(\S+)", manifests.text("go.mod"), re.MULTILINE)
-    name = module[1] if ecosystem == GO and module else str(about.get("name") or "")
-    package = Dependency(ecosystem, name, str(about.get("version") or ""), True, root)
-    return PackageFiles(package, snapshot) if name else None
+    manifests, ecosystem = Manifests(root), _PROVIDED.get(language)
+    readers: dict[str, Callable[[], dict[str, Any]]] = {
+        PYPI: lambda: table(manifests.toml("pyproject.toml").get("project")),
+        NPM: lambda: manifests.json("package.json"),
+        CARGO: lambda: table(manifests.toml("Cargo.toml").get("package")),
+        MAVEN: lambda: own_artifact(manifests),
+        GO: lambda: {"name": "".join(_GO_MODULE.findall(manifests.text("go.mod"))[:1])},
+    }
+    about = readers[ecosystem]() if ecosystem else {}
+    name, version = (str(about.get(key) or "") for key in ("name", "version"))
+    return (
+        PackageFiles(Dependency(ecosystem, name, version, True, root), snapshot)
+        if ecosystem and name
+        else None
+    )
 
 
 def absent(packages: Sequence[Dependency], language: str, module: str) -> Dependency | None:

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from findspot.core.facts import (
+    ALIASED,
     DEFAULT,
+    FIXTURE,
+    RETURNED,
     WHOLE,
     ImportFact,
     ReferenceFact,
@@ -18,6 +21,8 @@ from findspot.core.facts import (
     dotted,
     importable_names,
     module_name,
+    root_of,
+    steps_of,
 )
 from findspot.graph.edges import Node, Unresolved
 from findspot.graph.evaluate import is_property
@@ -35,6 +40,9 @@ MOST_NAMED = 20
 """References to other projects of which it is said what they are imported from."""
 MOST_FILES = 500
 """Files that are looked through; a name that more files have is one of everyday use."""
+
+_MOST_HOPS = 4
+"""Variables that are followed from a receiver to the import it was made of."""
 
 _MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct"})
 """Names of constructors, which are called by the name of their type."""
@@ -304,16 +312,71 @@ class Leftovers:
         return (use for view in self._sources.naming(name) for use, _ in self._unresolved(view, name))
 
     def import_of(self, use: Unresolved) -> tuple[str, list[str]] | None:
-        """Return the module that a use takes a chain of names from."""
+        """Return the module that a use takes a chain of names from, by variables and bases too."""
+        return next(self.imports_of(use), None)
+
+    def imports_of(self, use: Unresolved) -> Iterator[tuple[str, list[str]]]:
+        """Yield the modules that a use may take a chain of names from, each with the names."""
         view = self._sources.at(use.path)
-        first, *rest = (*filter(None, use.receiver.split(".")), use.name)
-        fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
-        if fact is None:
-            return None
-        if fact.original == WHOLE and fact.module.startswith(f"{fact.local}."):  # `import a.b` binds `a`
-            return fact.local, rest
-        own = [] if fact.original in ("", WHOLE) else [fact.original]
-        return fact.module, [*own, *rest]
+        if view is None:
+            return
+        owner = view.by_id.get(use.source.id)
+        chain = ".".join(filter(None, (use.receiver, use.name)))
+        begun = [*self._imported(view, owner, chain), *self._inherited(view, owner, use)]
+        for fact, steps in begun:
+            names = [name for name in steps.split(".") if name]
+            if fact.original == WHOLE and fact.module.startswith(f"{fact.local}."):  # `import a.b` binds `a`
+                yield fact.local, names
+            elif fact.original in ("", WHOLE):
+                yield fact.module, names
+            else:
+                yield fact.module, f"{fact.original}{steps}".split(".")
+
+    def _inherited(
+        self, view: SourceView, owner: Def | None, use: Unresolved
+    ) -> Iterator[tuple[ImportFact, str]]:
+        """Yield the imports of the bases that a use of a member may mean, and the steps from there."""
+        evaluator = self._outgoing.evaluator
+        values = evaluator.value_of(use.receiver, view, owner) if use.receiver else ()
+        for held in (value.of for value in values if isinstance(value.of, Def) and value.of.is_type):
+            for each in (held, *evaluator.types.ancestors(held)):
+                for base in each.file.references.inherited_by(each.place):
+                    written = ".".join(filter(None, (base.on, base.name, use.name)))
+                    yield from self._imported(each.file, each.parent, written)
+
+    def _imported(
+        self, view: SourceView, owner: Def | None, chain: str, hops: int = 0
+    ) -> Iterator[tuple[ImportFact, str]]:
+        """Yield the imports that a chain of names begins with, and the steps from there.
+
+        A variable, an attribute of `self`, an alias or a call stands for what it was made of.
+        """
+        root, around = root_of(chain), [owner, *owner.around] if owner is not None else []
+        steps = chain[len(root) :]
+        inner = [scope.bindings for scope in around if not scope.is_type]
+        if root in view.imports and not any(root in scope for scope in inner):
+            yield from ((fact, steps) for fact in view.imports[root])
+            return
+        if hops == _MOST_HOPS:
+            return
+        if root in view.language.self_names and (rest := steps_of(steps)[1:]):
+            root, steps = steps_of(steps)[0][1:], "".join(rest)
+            inner = [scope.bindings for scope in around if scope.is_type][:1]
+        bound = next((scope[root] for scope in (*inner, view.bindings) if root in scope), [])
+        bound = bound or [each for top in view.tops.get(root, ()) for each in top.bindings.get(ALIASED, ())]
+        made = [(view, view.owner(place), value, steps) for place, value in bound]
+        evaluator = self._outgoing.evaluator
+        called = [evaluator.fixtures.find(v[1:], view, owner) for _, v in bound if v[:1] == FIXTURE]
+        if not made and steps.startswith(RETURNED):
+            called += evaluator.value_of(root, view, owner)
+            steps = steps.removeprefix(RETURNED)
+        for each in (value.of for value in called if value is not None):
+            if isinstance(each, Def) and not each.is_type:
+                made += [(each.file, each, value, steps) for _, value in each.bindings.get(RETURNED, ())]
+        for home, place, value, further in made:
+            written = value.removeprefix(":")
+            if written[:1].isidentifier():
+                yield from self._imported(home, place, written + further, hops + 1)
 
     def _is_broken(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
         """Return whether an import asks a file for a definition that it does not have any more."""
