@@ -22,7 +22,7 @@ EXTENSIONS = {"catalogues.md"}
 
 INNER = {
     *("Indexer", "Workspace"),
-    *("CommitStore", "Disk", "EmbedSettings", "ParsedQuery", "ProjectHistory", "Roots"),
+    *("CommitStore", "Disk", "EmbedSettings", "Fit", "ParsedQuery", "ProjectHistory", "Roots"),
     *(
         "ServerPool",
         "ServerSpec",

@@ -43,6 +43,9 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
 
+    def __hash__(self) -> int:
+        """Return a number by which one open model is told from another."""
+
 
 @runtime_checkable
 class WordEmbedder(Protocol):

@@ -252,6 +252,15 @@ def _handed_on(targets: list[Def]) -> Iterator[PossibleUse]:
                 yield PossibleUse(*place, f"handed to the decorator {decorator}")
 
 
+_Made = tuple[SourceView, Def | None, str]
+"""An expression that a name stands for: the file and the definition that it is written in, and its text."""
+
+
+def _results(function: Def, steps: str) -> list[_Made]:
+    returned = function.bindings.get(RETURNED, ())
+    return [(function.file, function, value.removeprefix(":") + steps) for _, value in returned]
+
+
 GUESSED = "guessed"
 """The reason of a reference that leads to the only definition of its name."""
 
@@ -352,31 +361,36 @@ class Leftovers:
         A variable, an attribute of `self`, an alias or a call stands for what it was made of.
         """
         root, around = root_of(chain), [owner, *owner.around] if owner is not None else []
-        steps = chain[len(root) :]
-        inner = [scope.bindings for scope in around if not scope.is_type]
-        if root in view.imports and not any(root in scope for scope in inner):
-            yield from ((fact, steps) for fact in view.imports[root])
+        made = self._returned(view, owner, chain)
+        if root in view.imports and not made and not any(root in each.bindings for each in around):
+            yield from ((fact, chain[len(root) :]) for fact in view.imports[root])
             return
-        if hops == _MOST_HOPS:
-            return
+        made += self._bound(view, owner, root, chain[len(root) :])
+        for home, place, written in made if hops < _MOST_HOPS else ():
+            if written[:1].isidentifier():
+                yield from self._imported(home, place, written, hops + 1)
+
+    def _returned(self, view: SourceView, owner: Def | None, chain: str) -> list[_Made]:
+        """Return what the first call of a chain returns, where that is a function of the project."""
+        callee, is_call, steps = chain.partition(RETURNED)
+        values = self._outgoing.evaluator.value_of(callee, view, owner) if is_call else ()
+        called = (value.of for value in values if isinstance(value.of, Def) and not value.of.is_type)
+        return [each for function in called for each in _results(function, steps)]
+
+    def _bound(self, view: SourceView, owner: Def | None, root: str, steps: str) -> list[_Made]:
+        """Return what a name was made of: a variable, an attribute of `self`, an alias or a fixture."""
+        around = [owner, *owner.around] if owner is not None else []
         if root in view.language.self_names and (rest := steps_of(steps)[1:]):
             root, steps = steps_of(steps)[0][1:], "".join(rest)
-            inner = [scope.bindings for scope in around if scope.is_type][:1]
-        bound = next((scope[root] for scope in (*inner, view.bindings) if root in scope), [])
+            scopes = [scope.bindings for scope in around if scope.is_type][:1]
+        else:
+            scopes = [*(scope.bindings for scope in around if not scope.is_type), view.bindings]
+        bound = next((scope[root] for scope in scopes if root in scope), [])
         bound = bound or [each for top in view.tops.get(root, ()) for each in top.bindings.get(ALIASED, ())]
-        made = [(view, view.owner(place), value, steps) for place, value in bound]
-        evaluator = self._outgoing.evaluator
-        called = [evaluator.fixtures.find(v[1:], view, owner) for _, v in bound if v[:1] == FIXTURE]
-        if not made and steps.startswith(RETURNED):
-            called += evaluator.value_of(root, view, owner)
-            steps = steps.removeprefix(RETURNED)
-        for each in (value.of for value in called if value is not None):
-            if isinstance(each, Def) and not each.is_type:
-                made += [(each.file, each, value, steps) for _, value in each.bindings.get(RETURNED, ())]
-        for home, place, value, further in made:
-            written = value.removeprefix(":")
-            if written[:1].isidentifier():
-                yield from self._imported(home, place, written + further, hops + 1)
+        find = self._outgoing.evaluator.fixtures.find
+        fixtures = filter(None, (find(value[1:], view, owner) for _, value in bound if value[:1] == FIXTURE))
+        given = [made for each in fixtures if isinstance(each.of, Def) for made in _results(each.of, steps)]
+        return [(view, view.owner(place), value.removeprefix(":") + steps) for place, value in bound] + given
 
     def _is_broken(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
         """Return whether an import asks a file for a definition that it does not have any more."""
