@@ -178,9 +178,9 @@ class Workspace:
         helped = _outside(name, self.open(self.members[name]).search(_inside(name, query), wanted, client))
         return replace(results, expansion=helped.expansion, synthesis=helped.synthesis)
 
-    def _answers(self, query: Query) -> tuple[dict[str, Results], list[Fit], str | None]:
-        """Return the answers of the members that the best hits can come from, how the others fit, and who
-        could not answer.
+    def _answers(self, query: Query) -> tuple[dict[str, Results], list[Mapping[str, float]], str | None]:
+        """Return the answers of the members that the best hits can come from, how much the others use the
+        question's words, and who could not answer.
 
         Of many members a first look chooses; for what is looked up everywhere, all are asked.
         """
@@ -192,7 +192,7 @@ class Workspace:
         answers, failed = asked.ask(
             lambda name, project: _outside(name, project.search(_inside(name, query)))
         )
-        not_asked = [fit for name, fit in fits.items() if name not in answers]
+        not_asked = [fit.word_shares for name, fit in fits.items() if name not in answers]
         return answers, not_asked, _joined(left_out, failed)
 
     def research(
@@ -534,29 +534,35 @@ def _is_same(taken: Node, start: Node) -> bool:
     return taken.id == start.id or (declares and f".{taken.qualified}".endswith(f".{start.qualified}"))
 
 
+def _uses(inquiry: Inquiry, starts: Sequence[Node], user: _Side) -> Iterator[Unresolved]:
+    """Yield the uses in a member that may lead to another: those of the starts, or of their names."""
+    if inquiry.relation is Aim.CALLEES:
+        uses = [use for start in starts for use in user.graph.unresolved(start)]
+    else:
+        names = {start.name for start in starts}
+        uses = [use for name in names for use in user.graph.leftovers.leading_out(name)]
+    counting = _ACROSS[inquiry.relation or Aim.USES]
+    for use in sorted(uses, key=lambda use: reading_order(use.path)):
+        is_test = role_of(use.path) is Role.TEST
+        is_wanted = is_test if inquiry.relation is Aim.TESTS else inquiry.include_tests or not is_test
+        if is_wanted and use.relation in counting:
+            yield use
+
+
 def _with_other(
     findings: Findings, inquiry: Inquiry, starts: Sequence[Node], here: _Side, there: _Side
 ) -> Findings:
     """Return findings with what another member has of them: where it uses the starts, or they use it."""
-    aim, counting = inquiry.relation, _ACROSS[inquiry.relation or Aim.USES]
-    if aim is Aim.CALLEES:
-        user, provider = here, there
-        uses = (use for start in starts for use in here.graph.unresolved(start))
-    else:
-        user, provider = there, here
-        uses = (use for name in {s.name for s in starts} for use in there.graph.leftovers.leading_out(name))
+    user, provider = (here, there) if inquiry.relation is Aim.CALLEES else (there, here)
     nodes: dict[str, FoundNode] = {}
     edges: dict[FoundEdge, None] = {}
-    for use in sorted((use for use in uses if use.relation in counting), key=lambda u: reading_order(u.path)):
-        is_test = role_of(use.path) is Role.TEST
-        skipped = not is_test if aim is Aim.TESTS else is_test and not inquiry.include_tests
-        taken = () if skipped else user.taken(use, provider)
-        target = next((n for n in taken if provider is there or any(_is_same(n, s) for s in starts)), None)
-        if target is None:
+    for use in _uses(inquiry, starts, user):
+        taken = (n for n in user.taken(use, provider) if user is here or any(_is_same(n, s) for s in starts))
+        if (target := next(taken, None)) is None:
             continue
         far = target if provider is there else use.source
         place = f"{there.prefix}{far.path}", far.start_line, far.end_line
-        why = f"uses {target.qualified}" if aim is Aim.TESTS else ""
+        why = f"uses {target.qualified}" if inquiry.relation is Aim.TESTS else ""
         found = FoundNode(f"{there.prefix}{far.id}", far.name, far.kind, *place, hop=1, why=why)
         nodes[found.id] = found
         ends = f"{user.prefix}{use.source.id}", f"{provider.prefix}{target.id}"

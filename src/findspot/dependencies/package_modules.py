@@ -78,19 +78,24 @@ class PackageFiles:
         elif package.ecosystem == GO and f"{module}/".startswith(f"{package.name}/"):
             folder = module.removeprefix(package.name).strip("/")
             yield from sorted(path for path in paths if posixpath.dirname(path) == folder)
-        elif package.ecosystem == CARGO and module.partition("::")[0] == package.name.replace("-", "_"):
-            inside = module.partition("::")[2].replace("::", "/")
-            sources = (f"src/{inside}.rs", f"src/{inside}/mod.rs") if inside else ("src/lib.rs",)
-            yield from (source for source in sources if source in paths)
+        elif package.ecosystem == CARGO:
+            yield from paths.intersection(_of_crate(package.name, module))
         elif package.ecosystem == MAVEN:
             folder = f"/{module.replace('.', '/')}"
-            yield from sorted(path for path in paths if f"/{posixpath.dirname(path)}".endswith(folder))
+            yield from filter(lambda path: f"/{posixpath.dirname(path)}".endswith(folder), sorted(paths))
         elif package.ecosystem == NPM and package.folder is not None:
             name = package.name.removeprefix("@types/")
             inside = module.removeprefix(package.name).removeprefix(name).strip("/")
             manifest = Manifests(package.folder).json("package.json")
             for entry in _entries(manifest, inside):
                 yield from (path for path in _sources_of(entry) if path in paths)
+
+
+def _of_crate(name: str, module: str) -> tuple[str, ...]:
+    """Return the files that a module of Rust may be, where it is one of the crate."""
+    crate, _, inside = module.replace("::", "/").partition("/")
+    is_own = crate == name.replace("-", "_")
+    return (f"src/{inside or 'lib'}.rs", f"src/{inside}/mod.rs") if is_own else ()
 
 
 OpenPackages = Callable[[str], Iterator[PackageFiles]]

@@ -55,14 +55,14 @@ def merge(
     answers: Sequence[Results],
     warnings: Iterable[str | None] = (),
     weight: Callable[[Hit], float] = lambda hit: 1.0,
-    not_asked: Iterable[Fit] = (),
+    not_asked: Iterable[Mapping[str, float]] = (),
 ) -> Results:
     """Return the wanted page of all hits; those of an index where nothing fits come last.
 
     An index stands where its best hit is near the question and where the question's words are at home; its
-    other hits stand as far behind as in its own answer. `not_asked` are those that fit too badly.
+    other hits stand as far behind as in its own answer. `not_asked` are the words of others.
     """
-    shares = [answer.word_shares for answer in answers] + [fit.word_shares for fit in not_asked]
+    shares = [*(answer.word_shares for answer in answers), *not_asked]
     fitting = [answer for answer in answers if answer.hits and not answer.nothing_fits]
     fits = {id(hit) for answer in fitting for hit in answer.hits}
     worth = {
