@@ -125,7 +125,7 @@ def test_commands_are_understood(page: str, words: list[str]) -> None:
     while rest and isinstance(command, click.Group):
         _, inner, rest = command.resolve_command(context, rest)
         assert inner is not None, f"{page}: {words}"
-        context, command = click.Context(inner, parent=context), inner
+        context, command = click.Context(inner, parent=context, **inner.context_settings), inner
     command.parse_args(context, rest)
 
 
