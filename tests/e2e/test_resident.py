@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,28 @@ class House:
         return int(self.status()["pid"])
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(tmp_path / "home", make_sample(tmp_path / "shop"))
+@contextmanager
+def opened(folder: Path) -> Iterator[House]:
+    made = House(folder / "home", make_sample(folder / "shop"))
     yield made
     about = made.status()
     assert made.run("service", "stop").code == 0
     if about["running"]:
         until(lambda: not is_running(about["pid"]))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with opened(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """An indexed one for tests after which its process goes on."""
+    with opened(tmp_path_factory.mktemp("shared")) as made:
+        assert made.run("index").code == 0
+        yield made
 
 
 def test_the_first_client_starts_it_and_all_share_it(house: House, tmp_path: Path) -> None:
@@ -110,8 +125,8 @@ def test_each_client_is_answered_about_its_own_folder(house: House, tmp_path: Pa
         assert found["path"] == "planets.py"
 
 
-def test_toolsets_are_those_of_each_client(house: House) -> None:
-    with house.pipe() as all_tools, house.pipe(None, "--toolsets", "documents", "--read-only") as few:
+def test_toolsets_are_those_of_each_client(shared: House) -> None:
+    with shared.pipe() as all_tools, shared.pipe(None, "--toolsets", "documents", "--read-only") as few:
         names = []
         for pipe in (all_tools, few):
             pipe.initialize()
@@ -121,14 +136,13 @@ def test_toolsets_are_those_of_each_client(house: House) -> None:
         assert names[1]
 
 
-def test_wrong_options_are_refused_by_name(house: House) -> None:
-    with house.pipe(None, "--toolsets", "nonsense") as pipe:
+def test_wrong_options_are_refused_by_name(shared: House) -> None:
+    with shared.pipe(None, "--toolsets", "nonsense") as pipe:
         assert pipe.ended() == 2
         assert "nonsense" in "".join(pipe.errors)
 
 
-def test_commands_print_the_same_through_the_door(house: House) -> None:
-    assert house.run("index").code == 0
+def test_commands_print_the_same_through_the_door(shared: House) -> None:
     for command in (
         ("search", "verify a password", "--no-update"),
         ("search", "verify a password", "--json"),
@@ -138,7 +152,7 @@ def test_commands_print_the_same_through_the_door(house: House) -> None:
         ("search", "x", "--limit", "1000"),
         ("callers", "no_such_function_at_all"),
     ):
-        there, here = house.run(*command), house.run(*command, FINDSPOT_IN_PROCESS="1")
+        there, here = shared.run(*command), shared.run(*command, FINDSPOT_IN_PROCESS="1")
         assert (there.code, _without_times(there.out), there.err) == (
             here.code,
             _without_times(here.out),
@@ -151,16 +165,14 @@ def _without_times(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if "TimeMs" not in line)
 
 
-def test_standard_input_is_read_through_the_door(house: House) -> None:
-    assert house.run("index").code == 0
-    with house.program.start("search", "-", "--json", stdin=subprocess.PIPE, env=SHARED) as process:
+def test_standard_input_is_read_through_the_door(shared: House) -> None:
+    with shared.program.start("search", "-", "--json", stdin=subprocess.PIPE, env=SHARED) as process:
         out, _ = process.communicate("verify a password", timeout=PATIENCE_S)
     assert json.loads(out)["results"]
 
 
-def test_a_question_is_asked_at_the_door(house: House) -> None:
-    assert house.run("index").code == 0
-    declined = house.program.on_terminal("reindex", answers={"Continue?": "n\n"}, env=SHARED)
+def test_a_question_is_asked_at_the_door(shared: House) -> None:
+    declined = shared.program.on_terminal("reindex", answers={"Continue?": "n\n"}, env=SHARED)
     assert declined.code == 1
     assert "nothing was changed" in declined.err
 
@@ -283,9 +295,9 @@ def _search_with(folder: Path, house: House) -> dict[str, Any]:
     return answer
 
 
-def test_the_socket_is_its_owners_alone(house: House) -> None:
-    assert house.run("status").code in (0, 3)
-    folder = house.home / "service"
+def test_the_socket_is_its_owners_alone(shared: House) -> None:
+    assert shared.run("status").code in (0, 3)
+    folder = shared.home / "service"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "socket").stat().st_mode) == 0o600
 
@@ -302,22 +314,21 @@ def test_a_variable_that_shapes_an_index_must_be_the_same_for_all(house: House) 
     assert house.run("index", FINDSPOT_SECRET_SCAN="off").code == 0
 
 
-def test_clients_that_say_nothing_or_nonsense_keep_nobody_waiting(house: House) -> None:
-    assert house.run("index").code == 0
+def test_clients_that_say_nothing_or_nonsense_keep_nobody_waiting(shared: House) -> None:
+    assert shared.run("status").code == 0
     held = []
     for said in (b"", b"nonsense\n", b"{}\n", b'{"environ": {}}\n', b"[" * 10_000):
         client = socket.socket(socket.AF_UNIX)
-        client.connect(str(house.home / "service" / "socket"))
+        client.connect(str(shared.home / "service" / "socket"))
         client.sendall(said)
         held.append(client)
-    assert house.run("search", "verify a password", "--json").json["results"]
+    assert shared.run("search", "verify a password", "--json").json["results"]
     for client in held:
         client.close()
 
 
-def test_a_client_that_does_not_read_keeps_nobody_waiting(house: House) -> None:
-    assert house.run("index").code == 0
-    with house.pipe() as hung, house.pipe() as other:
+def test_a_client_that_does_not_read_keeps_nobody_waiting(shared: House) -> None:
+    with shared.pipe() as hung, shared.pipe() as other:
         hung.initialize()
         other.initialize()
         os.kill(hung.process.pid, signal.SIGSTOP)

@@ -30,29 +30,6 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_updated_indexes_answer_like_a_rebuilt_one(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Finding teams BROKEN 6: the same hits in the same order with the same scores, after any edits."""
-    edits = Edits(root, seed=3)
-    with ExitStack() as stack:
-
-        def opened(name: str) -> Project:
-            monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / name))
-            return stack.enter_context(closing(open_project(root)))
-
-        updated = opened("home")
-        for _ in range(3):
-            updated.update()
-            edits.make(15)
-        rebuilt = opened("rebuilt")
-        for project in (updated, rebuilt):
-            project.update()
-        asked = questions(edits.files)
-        assert len(asked) == 20
-        assert differences(answers(updated, asked), answers(rebuilt, asked)) == []
-
-
 def _stop_half_way(project: Project) -> None:
     """End a first run after some files were read, as an interrupted one does."""
     token = CancelToken()

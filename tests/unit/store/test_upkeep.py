@@ -32,7 +32,7 @@ def descriptors(store: SqliteStore) -> int:
 def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> None:
     with store.writer() as writer:
         most = 0
-        for number in range(200):
+        for number in range(120):
             writer.put(record(f"{number % 40}.py", f"text {number}", f"more {number}"))
             writer.commit()
             most = max(most, len(list((store.folder / "vectors").glob("*.seg"))))
