@@ -85,14 +85,6 @@ def test_what_is_not_clear_is_refused(server: Connection, arguments: dict[str, A
     assert server.refusal("search_code", **{"query": "login", **arguments}) == ("INVALID_ARGUMENT", text)
 
 
-def test_a_bad_glob_is_an_invalid_pattern(server: Connection) -> None:
-    for arguments in ({"path_filter": "a" * 2000}, {"exclude": "{" * 3 + "a,b" * 400}):
-        assert server.refusal("search_code", query="login", **arguments)[0] == "INVALID_PATTERN"
-    code, text = server.refusal("search_by_path", pattern="x" * 2000)
-    assert code == "INVALID_PATTERN"
-    assert text.startswith("The search pattern 'xxx")
-
-
 def test_a_path_that_does_not_exist_is_named(server: Connection, shop: Path) -> None:
     for tool, name, more in (
         ("search_code", "path", {"query": "x"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -207,23 +206,8 @@ class TestFormats:
         assert token_count(text_of(result)) <= 1_200
         assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= 1_200
 
-    def test_a_client_that_forwards_both_forms_gets_one(
-        self, connect: Connect, shop: Path, home: Path
-    ) -> None:
-        with connect(shop, env={"FINDSPOT_STRUCTURED_RESULTS": "only"}) as only:
-            result = only.call("search_code", query="login", limit=3)
-            assert isinstance(result.structured_content, dict)
-            assert result.structured_content["results"]
-            assert re.fullmatch(r"\d+ results?, in the structured content\.", text_of(result))
-            assert len(result.content) == 1
-
     def test_what_is_left_out_is_told(self, server: Connection) -> None:
         answer = server.values("search_code", query="user", limit=50, max_tokens=250, format="json")
         assert "To fit max_tokens:" in answer["warning"]
         lean = server.values("search_code", query="user", limit=50, max_tokens=250)
         assert lean["more"].endswith(f"offset={len(lean['results'])}")
-
-    def test_too_few_tokens_are_refused(self, server: Connection) -> None:
-        code, text = server.refusal("search_code", query="user", max_tokens=10)
-        assert code == "INVALID_ARGUMENT"
-        assert text == "'max_tokens' must be a whole number of at least 200, not 10."

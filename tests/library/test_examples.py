@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from findspot import Engine, FindspotError
-from findspot.core.errors import IndexNotFoundError, PathNotFoundError
-from findspot.core.model import IndexState, Progress
-from findspot.core.progress import CancelToken
+from findspot.core.model import IndexState
 from findspot.index_folders import delete_orphans, find_orphans
 from kept_workers import KeptEngine
 
@@ -51,13 +49,6 @@ def test_index_a_project_and_look_at_it(engine: Engine, folder: Path) -> None:
     assert status.pending_changes == 0
 
 
-def test_list_files_by_pattern(engine: Engine, folder: Path) -> None:
-    project = engine.project(folder)
-    project.update()
-    assert project.files() == (["README.md", "src/cart.py", "src/tax.py"], 3)
-    assert project.files("**/*.py", limit=1) == (["src/cart.py"], 2)
-
-
 def test_an_update_does_only_what_changed(engine: Engine, folder: Path) -> None:
     project = engine.project(folder)
     project.update()
@@ -67,44 +58,6 @@ def test_an_update_does_only_what_changed(engine: Engine, folder: Path) -> None:
     report = project.update()
     assert (report.files_indexed, report.files_removed, report.files_unchanged) == (1, 1, 1)
     assert project.status().pending_changes == 0
-
-
-def test_index_one_file_anew(engine: Engine, folder: Path) -> None:
-    project = engine.project(folder)
-    with pytest.raises(IndexNotFoundError):
-        project.reindex_file("src/tax.py")
-    project.update()
-    (folder / "src" / "new.py").write_text("def new():\n    return 1\n")
-    assert project.reindex_file("src/new.py") >= 1
-    assert project.reindex_file(str(folder / "src" / "tax.py")) >= 1
-    assert "src/new.py" in project.files()[0]
-    assert project.status().total_files == 4
-
-
-def test_follow_an_update_and_stop_it(engine: Engine, folder: Path) -> None:
-    seen: list[Progress] = []
-    project = engine.project(folder)
-    project.update(progress=seen.append)
-    assert seen[0].phase == "scanning"
-    assert seen[-1] == Progress(3, 3, "finishing")
-
-    cancel = CancelToken()
-    cancel.cancel()
-    with pytest.raises(FindspotError) as stopped:
-        project.update(cancel=cancel)
-    assert stopped.value.code == "CANCELLED"
-    assert project.status().state is IndexState.READY
-
-
-def test_a_project_without_an_index_says_so(engine: Engine, folder: Path) -> None:
-    project = engine.project(folder)
-    assert project.status().state is IndexState.NOT_FOUND
-    with pytest.raises(IndexNotFoundError) as missing:
-        project.files()
-    assert "findspot index" in missing.value.hint
-    with pytest.raises(PathNotFoundError):
-        engine.project(folder / "nowhere")
-    assert not project.store.folder.exists()
 
 
 def test_find_the_project_around_a_folder(engine: Engine, folder: Path) -> None:

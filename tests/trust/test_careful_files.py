@@ -55,13 +55,10 @@ def test_a_fifo_or_device_in_the_place_of_settings_hangs_nothing(
 
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
-MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40))
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 2_000))
 CLIENT_FILES = {
     "bomb.yaml": f"{BOMB}extensions: *a9\n",
-    "merges.yaml": f"{MERGES}extensions: *a39\n",
     "chain.yaml": f"{CHAIN}extensions: *a1999\n",
-    "itself.yaml": "extensions: &a [*a]\n",
     "deep.yaml": f"extensions: {'[' * 5_000}\n",
     "deep.toml": f"a = {'[' * 5_000}\n",
     "dotted.toml": f"{'.'.join(['a'] * 5_000)} = 1\n",

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from e2e.harness import until
 from program import Program
-from trust import tool_server
 from trust.test_gateway_calls import Gateway, gateway
 
 __all__ = ["gateway"]
@@ -25,7 +24,6 @@ def test_a_tool_is_called_in_a_terminal(gateway: Gateway, tmp_path: Path, home: 
     every = gateway.run("call", "any__everything")
     assert every.out == "a text\na note\n"
     assert "[image image/png 20 bytes; --json shows it]" in every.err
-    assert gateway.run("call", "any__huge").out == tool_server.LINES, "whole, byte by byte"
     failed = gateway.run("call", "any__fail")
     assert (failed.code, failed.out) == (1, "It did not work.\n")
     wrong = gateway.run("call", "any__add", "--args", '{"a": 1}')
@@ -44,9 +42,8 @@ def test_a_tool_is_called_in_a_terminal(gateway: Gateway, tmp_path: Path, home: 
     refused = gateway.run("call", "any__erase", "--json")
     assert (refused.code, refused.json["status"]) == (2, "confirmation_required")
     assert gateway.run("call", "any__erase", "--yes").out == "erase {}\n"
-    assert gateway.run("call", "any__plain").out == "plain {}\n"
     logged = gateway.run("log", "--json").json["calls"]
-    assert [call["outcome"] for call in logged[:3]] == ["ok", "ok", "refused"]
+    assert [call["outcome"] for call in logged[:2]] == ["ok", "refused"]
     assert {call["client"] for call in logged} == {"command line"}
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from contents import indexed_project
 from findspot import Project, Query
-from findspot.core.errors import InvalidArgumentError, InvalidPatternError
+from findspot.core.errors import InvalidPatternError
 from findspot.core.model import Corpus, Mode, Results, Span
 from findspot.search import regex
 from findspot.search.ripgrep import ripgrep_binary
-from shop_project import hits, paths
+from shop_project import hits
 
 MakeProject = Callable[..., Project]
 
@@ -138,12 +138,6 @@ def test_nothing_outside_the_project_is_shown(
     (changing.root / "größe").rmdir()
     (changing.root / "größe").symlink_to(outside)
     assert look(changing, "secret").hits == ()
-
-
-@pytest.mark.parametrize("pattern", ["", "   "])
-def test_an_empty_pattern_is_an_empty_query(pattern: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
-        paths(pattern, mode=Mode.REGEX)
 
 
 @pytest.mark.parametrize("pattern", ["-v", "--files", "--", "-e def", "--pre=/bin/true"])
