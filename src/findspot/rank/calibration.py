@@ -107,9 +107,9 @@ class Recipe:
 
 RECIPES = {
     (Corpus.CODE, Mode.HYBRID): Recipe(
-        belongs=Weights(4.85, 5.15, 3.66, 1.82, 1.88, 0.0, 0.0),
-        first=Weights(0.05, 0.0, 0.2, 0.53, 0.83, 0.0, 4.7),
-        later=Weights(0.12, 2.66, 0.46, 0.52, 0.0, 0.0, 0.54),
+        belongs=Weights(2.6, 3.23, 5.95, 1.16, 2.29, 0.0, 0.0),
+        first=Weights(-0.29, 0.0, 0.27, 0.66, 1.8, 0.0, 3.64),
+        later=Weights(-0.39, 1.59, 0.55, 0.35, 0.0, 0.0, 1.3),
     ),
     (Corpus.CODE, Mode.KEYWORD): Recipe(
         belongs=Weights(-5.45, 0.0, 7.86, 1.91, 5.06, 1.1, 0.0),

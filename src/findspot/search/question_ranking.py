@@ -60,7 +60,7 @@ BELONGS = {"cosine": 5.3, "words": 1.3}
 """Whether a project answers a question at all, by the logarithms of how near its best passages come. Fitted
 on questions about their own project, and the same about another one."""
 
-_TEST_IN_A_NAME = re.compile(r"[_-]*(?:tests?|spec)[_-]*")
+_TEST_IN_A_NAME = re.compile(r"tests?|spec")
 _KINDS = (
     "function", "method", "class", "import", "block", "constant", "field", "interface", "struct", "module",
     "impl", "type", "enum",
@@ -241,7 +241,7 @@ def _tested(snapshot: Snapshot, tests: Numbers, homes: Numbers) -> list[float]:
 
 def _subject(path: str) -> str:
     """Return what a file is named after: `store` for `store.py` and for `test_store.py`."""
-    return _TEST_IN_A_NAME.sub("", path.rpartition("/")[2].partition(".")[0].lower())
+    return _TEST_IN_A_NAME.sub("", path.rpartition("/")[2].partition(".")[0].lower()).strip("_-")
 
 
 def _commits(
