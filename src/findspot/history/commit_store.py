@@ -8,14 +8,16 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core import sqlite
+from findspot.core.paths import stat_of
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.history.commit_log import Change, Commit
@@ -74,30 +76,35 @@ _REMOVAL = re.compile(
 )
 
 
-class Loaded(NamedTuple):
+@dataclass(frozen=True)
+class Loaded:
     """What is kept of all commits, one row for each."""
 
     stamp: str
     numbers: NDArray[np.int64]
     vectors: NDArray[np.float32]
-    explains: NDArray[np.float32]
-    """How much a message explains."""
-    removes: NDArray[np.bool_]
-    """Whether its subject speaks of removing something."""
+    lengths: Sequence[int]
+    """Of the bodies of messages."""
+    subjects: Sequence[str]
 
     @classmethod
     def of(cls, stamp: str, rows: Sequence[tuple[int, bytes, int, str]]) -> Loaded:
         """Return what is kept, from number, vector, length of the body, and subject of each."""
         whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
         vectors = whole.reshape(len(rows), -1).astype(np.float32) if rows else np.empty((0, 0), np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True) if rows else 1
-        return cls(
-            stamp,
-            np.array([row[0] for row in rows], np.int64),
-            vectors / np.maximum(lengths, 1),
-            np.log1p(np.minimum([row[2] for row in rows], _EXPLAINED_CHARS)).astype(np.float32),
-            np.array([_REMOVAL.search(row[3]) is not None for row in rows], np.bool_),
-        )
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
+        numbers = np.array([row[0] for row in rows], np.int64)
+        return cls(stamp, numbers, vectors, [row[2] for row in rows], [row[3] for row in rows])
+
+    @cached_property
+    def explains(self) -> NDArray[np.float32]:
+        """How much each message explains."""
+        return np.log1p(np.minimum(self.lengths, _EXPLAINED_CHARS)).astype(np.float32)
+
+    @cached_property
+    def removes(self) -> NDArray[np.bool_]:
+        """Whether each subject speaks of removing something."""
+        return np.array([_REMOVAL.search(subject) is not None for subject in self.subjects], np.bool_)
 
 
 class CommitStore:
@@ -207,13 +214,18 @@ class CommitStore:
         return dict(zip(loaded.numbers[best].tolist(), cosines[best].tolist(), strict=True))
 
     def _loaded(self) -> Loaded:
-        with self._guard, self._reading() as db:
-            stamp = str(db.execute("SELECT COUNT(*), MAX(id) FROM commits").fetchone())
+        with self._guard:
+            stamp = self._stamp()
             if self._kept is None or self._kept.stamp != stamp:
                 read = "SELECT id, vector, length(body), subject FROM commits ORDER BY time DESC, hash"
-                rows = db.execute(read).fetchall()
-                self._kept = Loaded.of(stamp, rows)
+                with self._reading() as db:
+                    self._kept = Loaded.of(stamp, db.execute(read).fetchall())
             return self._kept
+
+    def _stamp(self) -> str:
+        """Return a text that changes when the database does; a reader may leave an empty log beside it."""
+        files = [stat_of(self._path.with_name(self._path.name + ending)) for ending in ("", "-wal")]
+        return str([(info.st_ino, info.st_mtime_ns, info.st_size) for info in files if info and info.st_size])
 
     def commits(self, numbers: Sequence[int]) -> dict[int, Commit]:
         """Return commits by their numbers."""

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
@@ -343,13 +342,15 @@ def _known_traits() -> KnownTraits:
 
 
 def _traits(file: StoredFile) -> Traits:
-    place = PurePosixPath(file.path).with_suffix("")
-    if place.name in _FILES_OF_A_FOLDER and place.parent.name:
-        place = place.parent
-    name, folder = tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
+    *folders, last = file.path.split("/")
+    last = _stem(last)
+    if last in _FILES_OF_A_FOLDER and folders:
+        last = folders.pop()
+    name, folder = tuple(dict.fromkeys(parts(last))), tuple(parts(folders[-1] if folders else ""))
     role = role_of(file.path, is_data(file.language))
     return Traits(role, name, folder, signals.beginnings((*name, *folder)))
 
 
 def _stem(path: str) -> str:
-    return PurePosixPath(path).stem
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name
