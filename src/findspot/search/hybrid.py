@@ -123,8 +123,8 @@ def _ranked(
 ) -> Pool:
     """Return the candidates of a short query, scored by rules.
 
-    If `is_fitted`, a model chooses the places in files; not where the query is a name, names what is
-    defined, or was pasted: then the place is known.
+    If `is_fitted`, a model chooses the places in files; not where the query is a name, names a definition or
+    a file, was pasted, or asks for tests or examples.
     """
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question)
@@ -134,10 +134,11 @@ def _ranked(
         boost_definitions(pool, candidates, question)
         boost_paths(pool, traits, question, signals.PATH_MATCH)
         boost_mentions(pool, candidates)
-        penalise(pool, traits, _requested_roles(candidates, question))
+        wanted = _requested_roles(candidates, question)
+        penalise(pool, traits, wanted)
         candidate_pool.add_coherence(pool)
-        asks = question.reading.intent is not Intent.SYMBOL
-        if is_fitted and asks and not (pool.wording.any() or pool.defines.any()):
+        is_known = wanted or pool.wording.any() or pool.defines.any() or pool.mention.any()
+        if is_fitted and question.reading.intent is not Intent.SYMBOL and not is_known:
             from findspot.search.question_ranking import choose_places  # a server starts without it
 
             choose_places(snapshot, pool, question, candidates, commits)

@@ -31,7 +31,7 @@ from findspot.search.retrieve import Candidates
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, last_name, lines_of
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Mask, Numbers
-from findspot.text.tokens import word_tokens
+from findspot.text.tokens import parts, stem, word_tokens
 
 MOST_CANDIDATES = 160
 MOST_TESTS = 30
@@ -47,6 +47,10 @@ COMMITS = 60
 
 EVENNESS = 0.08
 """Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
+
+NAMED = 4.0
+"""How much likelier a passage is whose definition is named with all words of a short question. The questions
+that weights are fitted on avoid such names, so it is set by hand."""
 
 PLACED_FILES = 20
 """Files whose passages are compared for a short question: the results are in the first of them."""
@@ -103,15 +107,26 @@ def choose_places(
     The names and paths in a short question tell its file, and little of the place in it.
     """
     own = pool.score
-    best = np.maximum.reduceat(own, pool.starts) if own.size else own
+    if not own.size:
+        return
+    best = np.maximum.reduceat(own, pool.starts)
     first = np.argsort(-best, kind="stable")[:PLACED_FILES]
     rows = np.flatnonzero(np.isin(pool.homes, first))
-    signals = question_signals(snapshot, question, candidates, commits, rows)[1]
-    scores = load_weights().scores(signals)
-    shares = np.full(own.size, np.exp(EVENNESS * (scores.min(initial=0.0) - scores.max(initial=0.0))))
-    shares[rows] = np.exp(EVENNESS * (scores - scores.max(initial=-np.inf)))
+    numbers, signals = question_signals(snapshot, question, candidates, commits, rows)
+    scores = load_weights().scores(signals) + NAMED * _named(snapshot, question, numbers)
+    shares = np.full(own.size, np.exp(EVENNESS * (scores.min() - scores.max())))
+    shares[rows] = np.exp(EVENNESS * (scores - scores.max()))
     pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
     pool.places_chosen = True
+
+
+def _named(snapshot: Snapshot, question: Question, numbers: Numbers) -> Column:
+    """Return 1 for each passage that defines something named with all words of the question."""
+    asked = set(map(stem, question.topic))
+    extents = snapshot.chunks.extents(numbers.tolist())
+    names = (map(last_name, lines_of(extents[number].names)) for number in numbers.tolist())
+    named = (len(asked) > 1 and any(asked <= set(map(stem, parts(n))) for n in each) for each in names)
+    return np.fromiter(named, np.float64, numbers.size)
 
 
 def _probability(logit: float) -> float:
