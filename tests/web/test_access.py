@@ -72,7 +72,7 @@ def search(window: Page, query: str) -> None:
 
 def with_results(window: Page) -> None:
     search(window, "price of a cart or basket")  # one of the words stands in a comment
-    expect(window.locator(".pane .code .row").nth(15)).to_be_attached()
+    expect(window.locator(".pane .code .row").nth(3)).to_be_attached()
 
 
 def with_a_file_open(window: Page) -> None:
