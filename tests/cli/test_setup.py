@@ -414,7 +414,6 @@ def test_a_paragraph_of_an_earlier_version_is_taken_out(desk: Desk, tmp_path: Pa
     assert page.read_text() == "# Rules\nBe kind.\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the pipe")
 def test_undo_restores_everything_though_nobody_reads_what_it_says(desk: Desk) -> None:
     desk.fill()
     before = desk.contents()

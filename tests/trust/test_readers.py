@@ -26,7 +26,7 @@ FILES = {
     **{f"shop/m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(24)},
 }
 FIRST = "s3://bucket/first"
-QUESTIONS = ("function_7", "add a number to a value")
+QUESTIONS = ("function_7", "add a number to a value", "sells fruit", "value plus eleven")
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +178,51 @@ def test_a_folder_without_the_files_answers_and_names_the_commit(
     left = findspot("search", "function_7", "--project", empty, "--json")
     assert left.code == 3
     assert f"Nothing is published at {address}" in left.err
+
+
+def arguments(schema: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Arguments that fit a tool's schema, with every consent given."""
+    known = {"confirm": True, "force": True, "path": str(root), "query": "function_7", "pattern": "**"}
+    fields = schema.get("properties", {})
+    wanted = {*schema.get("required", ()), *(fields.keys() & {"confirm", "force"})}
+    words = {name: known.get(name, "function_7") for name in wanted}
+    return {name: value if fields[name].get("type") != "object" else {} for name, value in words.items()}
+
+
+def test_nothing_but_publish_writes_to_an_address(
+    findspot: Program, published: Path, address: str, bucket: Bucket, tmp_path: Path
+) -> None:
+    """teams B1, B2, B3: every command and every tool, with full credentials and every question answered."""
+    before = objects(bucket)
+    mine = tmp_path / "mine/shop"
+    run_git(tmp_path, "clone", "-q", str(published), str(mine))
+    (mine / "shop/m1.py").write_text("def changed_here():\n    return 1\n")
+    script = Path(__file__).parents[1] / "every_command.py"
+    environment = os.environ | {"FINDSPOT_HOME": str(findspot.home), "HOME": str(tmp_path), "BROWSER": "true"}
+    ran = subprocess.run(
+        [sys.executable, script, address],
+        check=False,
+        cwd=mine,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    codes = {" ".join(line["words"][:2]): line for line in lines}
+    for done in ("search function_1", "index --store", "reindex --yes", "delete --yes"):
+        assert codes[done]["code"] == 0, codes[done]
+    assert codes["export a.findspot"]["code"] == 0
+    assert objects(bucket) == before
+
+    with Pipe(findspot.home, mine, FINDSPOT_STORE_URI=address) as server:
+        server.initialize()
+        tools = server.result("tools/list", {})["tools"]
+        assert {"reindex_project", "delete_index", "index_codebase"} <= {tool["name"] for tool in tools}
+        for tool in tools:
+            server.call(tool["name"], **arguments(tool["inputSchema"], mine))
+        server.values("index_codebase", path=str(mine))
+        waiting = server.values("delete_index")
+        assert f"the published one at {address} stays" in waiting["question"]
+    assert objects(bucket) == before

@@ -44,7 +44,7 @@ class Embedder(Protocol):
         """Release what the model holds; calling it twice is harmless."""
 
     def __hash__(self) -> int:
-        """Return a number by which one open model is told from another."""
+        """Return the hash of this open model, so that results can be cached by it."""
 
 
 @runtime_checkable

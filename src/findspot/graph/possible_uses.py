@@ -253,7 +253,7 @@ def _handed_on(targets: list[Def]) -> Iterator[PossibleUse]:
 
 
 _Made = tuple[SourceView, Def | None, str]
-"""An expression that a name stands for: the file and the definition that it is written in, and its text."""
+"""The expression that a name was assigned: its file, the definition around it, and its text."""
 
 
 def _results(function: Def, steps: str) -> list[_Made]:
@@ -358,7 +358,7 @@ class Leftovers:
     ) -> Iterator[tuple[ImportFact, str]]:
         """Yield the imports that a chain of names begins with, and the steps from there.
 
-        A variable, an attribute of `self`, an alias or a call stands for what it was made of.
+        Variables, attributes of `self`, aliases and calls are followed to the expression behind them.
         """
         root, around = root_of(chain), [owner, *owner.around] if owner is not None else []
         made = self._returned(view, owner, chain)

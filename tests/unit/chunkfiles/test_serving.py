@@ -57,7 +57,7 @@ def test_a_file_that_is_gone_keeps_the_old_state_and_is_named(served: ProjectChu
     before = ids(served)
     (root / ".cortex" / "chunks" / "code-data.json").unlink()
     options = SearchOptions()
-    until(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))  # type: ignore[attr-defined]
+    until(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))
     assert ids(served) == before
 
 

@@ -62,7 +62,7 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict:
 
 
 def schema_of(shape: Any) -> Schema:
-    """Return the schema of a shape such as `{"path": str, "lines": [int]}`; a schema stands for itself."""
+    """Return the schema of a shape such as `{"path": str, "lines": [int]}`; a schema is returned as it is."""
     if isinstance(shape, type):
         return {"type": _TYPES[shape]}
     if isinstance(shape, list):

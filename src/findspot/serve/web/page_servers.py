@@ -87,7 +87,7 @@ class PageServers:
             try:
                 anyio.run(wait_for_login)
                 self._read_tools(name)
-            except Exception as error:  # noqa: BLE001 - whoever asked gets it, at once or with the next look
+            except Exception as error:  # noqa: BLE001 - the boundary of a thread; the page shows the error
                 self._login_errors[name] = str(error)
                 if not address.done():
                     address.set_exception(error)
