@@ -241,6 +241,8 @@ class Engine:
         return KnownWorkspaces(home_folder())
 
     def _settings_of(self, folder: Path) -> Settings:
+        if (known := self._projects.get(folder)) is not None:
+            return known.settings  # it reads its files again only when they change
         return load_settings(folder, index_folder(self.settings.home, folder), self._flags)
 
     def _named_members(self, folder: Path) -> tuple[Path, ...]:

@@ -6,8 +6,8 @@ import contextlib
 import math
 import re
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -21,6 +21,7 @@ from findspot.core.paths import stat_of
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.history.commit_log import Change, Commit
+from findspot.store.vector_segments import Segment, nearest_in, scores_in
 from findspot.text.tokens import STOP_WORDS, tokens
 
 FILE_NAME = "history.sqlite"
@@ -81,8 +82,8 @@ class Loaded:
     """What is kept of all commits, one row for each."""
 
     stamp: str
-    numbers: NDArray[np.int64]
-    vectors: NDArray[np.float32]
+    vectors: Segment
+    """Of the messages, by the numbers of commits, the newest first."""
     lengths: Sequence[int]
     """Of the bodies of messages."""
     subjects: Sequence[str]
@@ -91,10 +92,14 @@ class Loaded:
     def of(cls, stamp: str, rows: Sequence[tuple[int, bytes, int, str]]) -> Loaded:
         """Return what is kept, from number, vector, length of the body, and subject of each."""
         whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
-        vectors = whole.reshape(len(rows), -1).astype(np.float32) if rows else np.empty((0, 0), np.float32)
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
-        numbers = np.array([row[0] for row in rows], np.int64)
-        return cls(stamp, numbers, vectors, [row[2] for row in rows], [row[3] for row in rows])
+        vectors = whole.reshape(len(rows), -1) if rows else np.empty((0, 0), np.int8)
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
+        segment = Segment(np.array([row[0] for row in rows], np.int64), 1 / np.maximum(lengths, 1), vectors)
+        return cls(stamp, segment, [row[2] for row in rows], [row[3] for row in rows])
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.vectors.numbers
 
     @cached_property
     def explains(self) -> NDArray[np.float32]:
@@ -115,23 +120,49 @@ class CommitStore:
         self._path = folder / FILE_NAME
         self._guard = threading.Lock()
         self._kept: Loaded | None = None
+        self._lent = threading.RLock()
+        self._open: tuple[sqlite.Connection, int] | None = None
+        """The connection that is kept, and the number of the file that it reads."""
+        self._seen = ""
+        """The stamp of the database when it was last found to have its tables."""
 
     @property
     def exists(self) -> bool:
         """Whether there is a database, with its tables."""
-        if not self._path.exists():
-            return False
-        with self._reading() as db:
-            return sqlite.version_of(db) > 0
+        stamp = self._stamp()
+        if stamp != self._seen and self._path.exists():
+            with self._reading() as db:
+                self._seen = stamp if sqlite.version_of(db) > 0 else ""
+        return stamp == self._seen
 
     def remove(self) -> None:
         """Remove the database, to begin again."""
+        self.close()
         sqlite.remove_database(self._path)
+
+    def close(self) -> None:
+        """Close the connection; the next question opens another."""
+        with self._lent:
+            if self._open is not None:
+                self._open[0].close()
+                self._open = None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite.Connection]:
-        with sqlite.translated(self._path), contextlib.closing(sqlite.connect_reader(self._path)) as db:
-            yield db
+        """Lend the connection that is kept, to one reader at a time: a new one would read all pages again."""
+        with sqlite.translated(self._path), self._lent:
+            info = stat_of(self._path)
+            if self._open is None or info is None or self._open[1] != info.st_ino:
+                self.close()
+                self._open = sqlite.connect_reader(self._path), info.st_ino if info else 0
+            db = self._open[0]
+            is_whole = False
+            try:
+                yield db
+                is_whole = not sqlite.keeps_others_out(db)
+            finally:
+                if not is_whole:
+                    self.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[CommitWriter]:
@@ -169,7 +200,9 @@ class CommitStore:
         shares = np.zeros(len(loaded.numbers), np.float32)
         at = {number: row for row, number in enumerate(loaded.numbers.tolist())}
         shares[[at[number] for number in words]] = list(words.values())
-        cosines = loaded.vectors @ embedder.embed([question], EmbedMode.QUERY)[0]
+        asked = quantise(embedder.embed([question], EmbedMode.QUERY))
+        everything = np.arange(len(loaded.numbers))
+        cosines = asked.scales[0] * scores_in(loaded.vectors, asked.values[0], everything)
         scores = _WORDS * shares + _MEANING * cosines + _EXPLAINS * loaded.explains
         if _ENDS.search(question):
             scores += _REMOVES * loaded.removes
@@ -204,14 +237,14 @@ class CommitStore:
             rows = db.execute(f"{select} ORDER BY score DESC", (" OR ".join(map(_quoted, words)),))
             return [row for row in rows if row[0] in here]
 
-    def by_meaning(self, vector: NDArray[np.float32], most: int) -> dict[int, float]:
+    def by_meaning(self, vector: NDArray[np.int8], scale: float, most: int) -> dict[int, float]:
         """Return the commits whose messages are nearest to a vector, best first, with their cosines."""
         loaded = self._loaded()
         if not loaded.numbers.size:
             return {}
-        cosines = loaded.vectors @ vector
-        best = np.argsort(-cosines)[:most]
-        return dict(zip(loaded.numbers[best].tolist(), cosines[best].tolist(), strict=True))
+        numbers, scores = nearest_in(loaded.vectors, vector, np.arange(len(loaded.numbers)), most)
+        best = np.argsort(-scores, kind="stable")[:most]
+        return dict(zip(numbers[best].tolist(), (scale * scores[best]).tolist(), strict=True))
 
     def _loaded(self) -> Loaded:
         with self._guard:
@@ -258,6 +291,23 @@ class CommitStore:
             for number, path, names in db.execute(f"{select} WHERE commit_id {among}", tuple(numbers)):
                 found[number].append(Change(path, names.split()))
         return found
+
+    def reach(
+        self, numbers: Sequence[int], paths: Collection[str]
+    ) -> tuple[Mapping[int, int], list[tuple[int, Change]]]:
+        """Return how many files each of these commits changed, and what they changed of some files."""
+        ids = f"SELECT id, path FROM paths WHERE path IN ({','.join('?' * len(paths))})"
+        among = f"commit_id IN ({','.join('?' * len(numbers))})"
+        counts: Counter[int] = Counter()
+        changes = []
+        with self._reading() as db:
+            known = dict(db.execute(ids, tuple(paths)).fetchall())
+            rows = db.execute(f"SELECT commit_id, path_id, names FROM changes WHERE {among}", tuple(numbers))
+            for number, path, names in rows:
+                counts[number] += 1
+                if path in known:
+                    changes.append((number, Change(known[path], names.split())))
+        return counts, changes
 
 
 def rarity(count: int, everything: int) -> float:

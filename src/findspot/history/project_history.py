@@ -150,6 +150,7 @@ class ProjectHistory:
             process.kill()
         if self._reading is not None:
             self._reading.join(10)
+        self._store.close()
 
     def _head(self) -> str | None:
         """Return the commit of HEAD; None where there is none. git is run only if its files do not say."""

@@ -11,7 +11,7 @@ import contextlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,7 @@ from findspot.search.questions import Question
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
 from findspot.search.retrieve import Candidates
-from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, Extent, last_name, lines_of
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, last_name, lines_of
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Mask, Numbers
 from findspot.text.tokens import parts, stem, word_tokens
@@ -64,6 +64,11 @@ BELONGS = {"cosine": 5.3, "words": 1.3}
 """Whether a project answers a question at all, by the logarithms of how near its best passages come. Fitted
 on questions about their own project, and the same about another one."""
 
+_BEGINNING = 3
+"""Characters that a word and its stem have in common."""
+
+_ROLES = tuple(Role)
+_SOURCE, _TEST = _ROLES.index(Role.SOURCE), _ROLES.index(Role.TEST)
 _TEST_IN_A_NAME = re.compile(r"tests?|spec")
 _KINDS = (
     "function", "method", "class", "import", "block", "constant", "field", "interface", "struct", "module",
@@ -77,7 +82,7 @@ def rank_question(
     """Return the likeliest candidates, each with its chance to be the place that answers, and how likely the
     project answers the question at all.
     """
-    numbers, signals = question_signals(snapshot, question, candidates, commits)
+    numbers, _, signals = question_signals(snapshot, question, candidates, commits)
     model = load_weights()
     scores = model.scores(signals)
     chances = np.exp(scores - scores.max(initial=-np.inf))
@@ -112,21 +117,25 @@ def choose_places(
     best = np.maximum.reduceat(own, pool.starts)
     first = np.argsort(-best, kind="stable")[:PLACED_FILES]
     rows = np.flatnonzero(np.isin(pool.homes, first))
-    numbers, signals = question_signals(snapshot, question, candidates, commits, rows)
-    scores = load_weights().scores(signals) + NAMED * _named(snapshot, question, numbers)
+    _, names, signals = question_signals(snapshot, question, candidates, commits, rows)
+    scores = load_weights().scores(signals) + NAMED * _named(question, names)
     shares = np.full(own.size, np.exp(EVENNESS * (scores.min() - scores.max())))
     shares[rows] = np.exp(EVENNESS * (scores - scores.max()))
     pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
     pool.places_chosen = True
 
 
-def _named(snapshot: Snapshot, question: Question, numbers: Numbers) -> Column:
+def _named(question: Question, names: Sequence[Sequence[str]]) -> Column:
     """Return 1 for each passage that defines something named with all words of the question."""
     asked = set(map(stem, question.topic))
-    extents = snapshot.chunks.extents(numbers.tolist())
-    names = (map(last_name, lines_of(extents[number].names)) for number in numbers.tolist())
-    named = (len(asked) > 1 and any(asked <= set(map(stem, parts(n))) for n in each) for each in names)
-    return np.fromiter(named, np.float64, numbers.size)
+    begun = {word[:_BEGINNING] for word in asked}
+
+    def has_all(name: str) -> bool:
+        lower = name.lower()
+        return all(word in lower for word in begun) and asked <= set(map(stem, parts(name)))
+
+    named = (len(asked) > 1 and any(map(has_all, own)) for own in names)
+    return np.fromiter(named, np.float64, len(names))
 
 
 def _probability(logit: float) -> float:
@@ -155,25 +164,28 @@ def question_signals(
     candidates: Candidates,
     commits: CommitStore | None,
     rows: NDArray[np.int64] | None = None,
-) -> tuple[Numbers, Signals]:
-    """Return the candidates worth a closer look, or those of these rows, and what speaks for each of them."""
+) -> tuple[Numbers, list[list[str]], Signals]:
+    """Return the candidates worth a closer look, or those of these rows, with the names that each of them
+    defines, and what speaks for it.
+    """
     roles = _roles(snapshot, candidates.numbers, question)
-    source = roles == Role.SOURCE
+    source = roles == _SOURCE
     worded, near = np.nan_to_num(candidates.keyword), np.nan_to_num(candidates.cosine)
     worded, meaning = worded / _top(worded, source), near / _top(near, source)
     rough = worded + meaning - NOT_SOURCE * ~source
     rough[np.isin(candidates.numbers, list(candidates.defining))] += 2.0
     order = np.argsort(-rough, kind="stable")
-    tests = candidates.numbers[order[roles[order] == Role.TEST][:MOST_TESTS]]
+    tests = candidates.numbers[order[roles[order] == _TEST][:MOST_TESTS]]
     kept = np.sort(order[:MOST_CANDIDATES]) if rows is None else rows
     numbers, roles = candidates.numbers[kept], roles[kept]
     worded, meaning = worded[kept], meaning[kept]
     homes = numbers >> ORDINAL_BITS
     extents = snapshot.chunks.extents(numbers.tolist())
     spans = [extents[number] for number in numbers.tolist()]
-    weights, defined = question.term_weights, _defined(spans)
+    names = [[last_name(name) for name in lines_of(span.names)] for span in spans]
+    weights, defined = question.term_weights, _defined(names)
     held = snapshot.keywords[Corpus.CODE].held_terms([*weights, *defined], numbers)
-    worth = np.maximum((worded + meaning) / 2, 0.0) ** 3 * (roles == Role.SOURCE)
+    worth = np.maximum((worded + meaning) / 2, 0.0) ** 3 * (roles == _SOURCE)
     columns: dict[str, Any] = {
         "words": worded,
         "meaning": meaning,
@@ -183,26 +195,28 @@ def question_signals(
         "found": np.log1p([float(count) for count in _counts(homes)]),
         "size": np.log1p([float(snapshot.files.by_id[home].size) for home in homes.tolist()]),
         "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
-        "first": (numbers & OUTLINE_ORDINAL == 0).astype(np.float64),
+        "first": numbers & OUTLINE_ORDINAL == 0,
     }
-    columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, spans)
-    for role in Role:
+    columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, names)
+    for role in _ROLES:
         if role is not Role.SOURCE:
-            columns[f"role_{role}"] = (roles == role).astype(np.float64)
+            columns[f"role_{role}"] = roles == _ROLES.index(role)
+    kinds = np.array([span.kind for span in spans])
     for kind in _KINDS:
-        columns[f"kind_{kind}"] = [float(span.kind == kind) for span in spans]
-    return numbers, Signals.of(columns, numbers.size)
+        columns[f"kind_{kind}"] = kinds == kind
+    return numbers, names, Signals.of(columns, numbers.size)
 
 
-def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[np.object_]:
-    """Return the role of each candidate's file; what was asked for counts as source."""
+def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[np.uint8]:
+    """Return the place in `_ROLES` of each candidate's; what was asked for counts as source."""
     wants_tests = question.query.include_tests is IncludeTests.YES or ASKS_FOR_TESTS.search(question.text)
-    known: dict[int, Role] = {}
-    for home in set((numbers >> ORDINAL_BITS).tolist()):
+    homes, rows = np.unique(numbers >> ORDINAL_BITS, return_inverse=True)
+    found = np.empty(homes.size, np.uint8)
+    for place, home in enumerate(homes.tolist()):
         file = snapshot.files.by_id[home]
         role = role_of(file.path, is_data(file.language))
-        known[home] = Role.SOURCE if wants_tests and role is Role.TEST else role
-    return np.array([known[home] for home in (numbers >> ORDINAL_BITS).tolist()], np.object_)
+        found[place] = _ROLES.index(Role.SOURCE if wants_tests and role is Role.TEST else role)
+    return found[rows]
 
 
 def _top(values: Column, source: NDArray[np.bool_]) -> float:
@@ -215,23 +229,23 @@ def _counts(homes: Numbers) -> list[int]:
     return [counts[home] for home in homes.tolist()]
 
 
-def _words_of_files(held: Mask, weights: Sequence[float], homes: Numbers) -> list[float]:
+def _words_of_files(held: Mask, weights: Sequence[float], homes: Numbers) -> Column:
     """Return how much of the question the candidates of each one's file say together.
 
-    `held` says which words each candidate holds, `weights` what each of them tells.
+    `homes` are in order, `held` says which words each candidate holds, `weights` what each of them tells.
     """
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, home in enumerate(homes.tolist()):
-        rows[home].append(row)
-    together = {home: float(held[here].any(0) @ np.array(weights)) for home, here in rows.items()}
-    return [together[home] / (sum(weights) or 1.0) for home in homes.tolist()]
+    if not homes.size:
+        return np.empty(0)
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(homes)) + 1))
+    shares = np.logical_or.reduceat(held, starts, axis=0) @ np.array(weights) / (sum(weights) or 1.0)
+    return np.repeat(shares, np.diff((*starts, homes.size)))
 
 
-def _defined(spans: Sequence[Extent]) -> dict[str, set[int]]:
+def _defined(names: Sequence[Sequence[str]]) -> dict[str, set[int]]:
     """Return the names that candidates define, each with their rows; those that many define say nothing."""
     defined: dict[str, set[int]] = defaultdict(set)
-    for row, span in enumerate(spans):
-        for name in map(last_name, lines_of(span.names)):
+    for row, own in enumerate(names):
+        for name in own:
             for written in word_tokens(name)[:1] if len(name) >= LEAST_OF_A_NAME else ():
                 defined[written].add(row)
     return {name: rows for name, rows in defined.items() if len(rows) <= MOST_NAMESAKES}
@@ -240,8 +254,8 @@ def _defined(spans: Sequence[Extent]) -> dict[str, set[int]]:
 def _calls(held: Mask, defined: Sequence[set[int]], worth: Column) -> Column:
     """Return what the candidates are worth that each one names; `held` says which names it holds."""
     defining = np.zeros(held.shape, np.bool_)
-    for column, rows in enumerate(defined):
-        defining[list(rows), column] = True
+    pairs = [(row, column) for column, rows in enumerate(defined) for row in rows]
+    defining[tuple(zip(*pairs, strict=True)) or ([], [])] = True
     named = held & ~defining & (worth > 0)[:, np.newaxis]
     return np.log1p(named @ (worth @ defining))
 
@@ -254,6 +268,7 @@ def _tested(snapshot: Snapshot, tests: Numbers, homes: Numbers) -> list[float]:
     return [math.log1p(early.get(_subject(snapshot.files.path_of[home]), 0.0)) for home in homes.tolist()]
 
 
+@lru_cache(maxsize=4096)
 def _subject(path: str) -> str:
     """Return what a file is named after: `store` for `store.py` and for `test_store.py`."""
     return _TEST_IN_A_NAME.sub("", path.rpartition("/")[2].partition(".")[0].lower()).strip("_-")
@@ -264,33 +279,37 @@ def _commits(
     question: Question,
     commits: CommitStore | None,
     homes: Numbers,
-    spans: Sequence[Extent],
+    names: Sequence[Sequence[str]],
 ) -> tuple[list[float], list[float]]:
     """Return how much the messages of commits that changed a file, and a definition, say about the question.
 
     A commit that changed many files says less of each.
     """
+    paths = [snapshot.files.path_of[home] for home in homes.tolist()]
     files: dict[str, float] = defaultdict(float)
     definitions: dict[tuple[str, str], float] = defaultdict(float)
-    nearest: dict[int, float] = {}
-    changes: dict[int, list[Change]] = {}
-    with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
-        if commits is not None and question.vector.any():
-            nearest = commits.by_meaning(question.vector.astype(np.float32) * question.scale, COMMITS)
-            changes = commits.changes(list(nearest))
-    top = max(max(nearest.values(), default=0.0), 0.01)
-    for rank, (number, cosine) in enumerate(nearest.items()):
-        changed = changes.get(number, [])
-        worth = max(cosine, 0.0) / top / math.sqrt(max(1, len(changed))) / (1 + rank / 10)
-        for change in changed:
-            files[change.path] += worth
-            for name in change.names:
-                definitions[change.path, last_name(name).lower()] += worth
-    paths = [snapshot.files.path_of[home] for home in homes.tolist()]
+    for worth, change in _telling_changes(question, commits, set(paths)):
+        files[change.path] += worth
+        for name in change.names:
+            definitions[change.path, last_name(name).lower()] += worth
     by_name = (
-        max((definitions[path, last_name(name).lower()] for name in lines_of(span.names)), default=0.0)
-        if path in files
-        else 0.0
-        for path, span in zip(paths, spans, strict=True)
+        max((definitions[path, name.lower()] for name in defined), default=0.0) if path in files else 0.0
+        for path, defined in zip(paths, names, strict=True)
     )
     return [math.log1p(files.get(path, 0.0)) for path in paths], [math.log1p(worth) for worth in by_name]
+
+
+def _telling_changes(
+    question: Question, commits: CommitStore | None, paths: Collection[str]
+) -> Iterator[tuple[float, Change]]:
+    """Yield what the commits nearest to a question changed of some files, each with what it is worth."""
+    if commits is None or not question.vector.any():
+        return
+    with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
+        nearest = commits.by_meaning(question.vector, question.scale, COMMITS)
+        counts, changes = commits.reach(list(nearest), paths)
+        top = max(max(nearest.values(), default=0.0), 0.01)
+        ranks = {number: rank for rank, number in enumerate(nearest)}
+        for number, change in changes:
+            share = max(nearest[number], 0.0) / top / math.sqrt(counts[number])
+            yield share / (1 + ranks[number] / 10), change

@@ -78,8 +78,10 @@ class Signals:
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[float]], height: int) -> Signals:
-        rows = np.array(list(columns.values()), np.float32).reshape(len(columns), height).T
-        return cls(tuple(columns), np.ascontiguousarray(rows))
+        rows = np.empty((height, len(columns)), np.float32)
+        for place, values in enumerate(columns.values()):
+            rows[:, place] = values
+        return cls(tuple(columns), rows)
 
     def best(self, column: str) -> float:
         """Return the highest value of a signal; 0 without candidates."""

@@ -351,7 +351,7 @@ class VectorReader:
         found: list[tuple[Numbers, Scores]] = []
         for segment, keep in zip(self.segments, self._rows_of_lines(allowed), strict=True):
             near = None if exact else _scan_lists(segment, query, allowed, top)
-            found.append(near or _nearest(segment, query, keep(), top))
+            found.append(near or nearest_in(segment, query, keep(), top))
         return self._merged(found, top)
 
     def _rows_of_lines(self, allowed: Mask) -> Sequence[Callable[[], NDArray[np.intp]]]:
@@ -375,7 +375,7 @@ class VectorReader:
             here = places < wanted.size
             here[here] = wanted[places[here]] == segment.numbers[here]
             keep = np.flatnonzero(here)
-            found.append(_nearest(segment, query, keep, top))
+            found.append(nearest_in(segment, query, keep, top))
         return self._merged(found, top)
 
     def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
@@ -389,7 +389,7 @@ class VectorReader:
         found = np.full(wanted.size, np.nan)
         for segment in self.segments:
             rows, here = segment.places(wanted)
-            found[here] = _scores(segment, query, rows)
+            found[here] = scores_in(segment, query, rows)
         return found
 
     def _merged(self, found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers, Scores]:
@@ -428,7 +428,8 @@ def _once(segment: Segment, allowed: Mask) -> Callable[[], NDArray[np.intp]]:
 _native = native()
 
 
-def _scores(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
+def scores_in(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
+    """Return the product of each of these rows and a query, by the row's scale."""
     if _native is None or not keep.size:
         return scores_in_python(segment, query, keep)
     found = np.empty(keep.size, np.float32)
@@ -437,7 +438,7 @@ def _scores(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -
 
 
 def scores_in_python(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
-    """Return the product of each of these rows and a query, by the row's scale."""
+    """Return the same without compiled code."""
     if keep.size <= _FEW * segment.numbers.size:
         dots = _dots(segment.rows[keep], query) if keep.size else np.empty(0, np.float32)
         return dots * segment.scales[keep]
@@ -445,7 +446,7 @@ def scores_in_python(segment: Segment, query: NDArray[np.int8], keep: NDArray[np
     return scores[keep]
 
 
-def _nearest(
+def nearest_in(
     segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp], top: int
 ) -> tuple[Numbers, Scores]:
     """Return the chunks of the best of these rows, with all that tie for the last place, and their scores."""
