@@ -63,14 +63,24 @@ def arguments(command: click.Command, address: str) -> list[str]:
     return given
 
 
+def interrupt_until(ended: threading.Event) -> None:
+    """Press Ctrl-C every two seconds: on a busy machine, the first one may come before anybody heeds it."""
+    while not ended.wait(2.0):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
 def execute(words: list[str], *, stays: bool = False) -> None:
-    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)) if stays else None
-    if timer:
-        timer.start()
+    ended = threading.Event()
+    presser = threading.Thread(target=interrupt_until, args=(ended,))
+    if stays:
+        presser.start()
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         code = run(words)
-    if timer:
-        timer.cancel()
+    if stays:
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ended.set()
+        presser.join()
+        signal.signal(signal.SIGINT, usual)
     shown = {"words": words, "code": code, "out": out.getvalue(), "err": err.getvalue()}
     sys.stdout.write(json.dumps(shown) + "\n")
     sys.stdout.flush()
@@ -80,7 +90,7 @@ def main(address: str) -> None:
     indexes = Path(os.environ["FINDSPOT_HOME"], "indexes")
     for words, command in commands(findspot):
         if not list(indexes.glob("*/index.sqlite")):  # at the beginning, or deleted by the last one
-            execute(["index", "--store", address])
+            execute(["store", "use", address])
         if words not in LEFT_OUT:
             execute([*words, *arguments(command, address)], stays=words in STAYS)
     execute(["index", "--force"])

@@ -48,8 +48,8 @@ def test_every_provider_is_listed(findspot: Program) -> None:
 def test_the_table_marks_the_configured_one(findspot: Program, service: Loopback) -> None:
     chosen = {"FINDSPOT_EMBEDDING_PROVIDER": "http", "FINDSPOT_EMBEDDING_ENDPOINT": service.url}
     shown = findspot("models", env=chosen).out
-    (line,) = [line for line in shown.splitlines() if line.startswith("*")]
-    assert line.split()[1:3] == ["http", "yes"]
+    (line,) = [line for line in shown.splitlines() if line.startswith("http ")]
+    assert line.split()[1:3] == ["yes", "yes"]
     assert service.url in line
     quick = findspot("models", "--no-speed", "--json", env=chosen).json["providers"]
     assert all(row["chunksPerSecond"] is None for row in quick)

@@ -124,7 +124,7 @@ def test_a_search_of_a_reader_contacts_nothing(
     """teams AWKWARD: a search on the command line imported lancedb and asked the bucket."""
     mine = tmp_path / "mine/shop"
     run_git(tmp_path, "clone", "-q", str(published), str(mine))
-    assert findspot("index", "--store", address, "--json", cwd=mine).json["filesUnchanged"] == 26
+    assert findspot("store", "use", address, "--json", cwd=mine).json["totalFiles"] == 26
     environment = os.environ | {"FINDSPOT_HOME": str(findspot.home), "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
     asked = subprocess.run(
         [sys.executable, "-c", NO_NETWORK],
@@ -211,7 +211,7 @@ def test_nothing_but_publish_writes_to_an_address(
     assert ran.returncode == 0, ran.stderr
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     codes = {" ".join(line["words"][:2]): line for line in lines}
-    for done in ("search function_1", "index --store", "reindex --yes", "delete --yes"):
+    for done in ("search function_1", "store use", "reindex --yes", "delete --yes"):
         assert codes[done]["code"] == 0, codes[done]
     assert codes["export a.findspot"]["code"] == 0
     assert objects(bucket) == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,9 @@ from findspot.core.paths import SCHEME
 from findspot.discover.checkouts import find_root
 
 if TYPE_CHECKING:
-    from findspot.engine import Engine
     from findspot.project import Project
     from findspot.search.reader import IndexReader
     from findspot.workspace import Asked
-
-_NAMED = 5
-
 
 MAX_LINES = 20_000
 """More than anyone reads in a page, and what a browser still lays out at once."""
@@ -63,34 +58,6 @@ def covers(project: Project, under: str) -> bool:
 def enclosing_note(project: Project, under: str) -> str:
     """Say that a folder was indexed with the project around it."""
     return f"{project.roots / under} is part of the index of {project.root}, which was brought up to date."
-
-
-def overlap_note(engine: Engine, asked: Asked) -> str | None:
-    """Say that folders of a project have indexes of their own too; None where none has.
-
-    They are older than the index around them: once that exists, its folders are indexed with it.
-    """
-    from findspot.workspace import is_workspace  # a server starts without it
-
-    if is_workspace(asked):
-        return None
-    project = asked.only()
-    statuses = engine.projects(lambda root: project.root in root.parents)
-    inner = sorted(Path(status.project_path) for _, status in statuses)
-    with project.store.snapshot() as snapshot:
-        paths = [file.path for file in snapshot.files.files]
-    held = sorted(root for root in inner if _holds(paths, folder_in(project, root)))
-    if not held:
-        return None
-    more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
-    return (
-        "Some folders are part of this index and also have an index of their own, which answers questions "
-        f"asked there until it is deleted: {', '.join(map(str, held[:_NAMED]))}{more}."
-    )
-
-
-def _holds(paths: Sequence[str], folder: str | None) -> bool:
-    return folder is not None and any(path.startswith(f"{folder}/") for path in paths)
 
 
 def limit_note(asked: Asked, under: str, way_out: str) -> str:

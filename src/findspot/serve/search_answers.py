@@ -47,8 +47,6 @@ _ASIDE = "  "
 Render = Callable[[Results, Fitted], str]
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
-_quoted = json.encoder.encode_basestring
-"""What `_encoded` gives for a text, with less around it."""
 
 
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
@@ -157,22 +155,18 @@ def suggestion_lines(results: Results) -> list[str]:
     return [one_line(f"Suggestion: {each.path} ({each.reason})") for each in results.suggestions]
 
 
+_FLAT = (
+    ("content", "text"), ("path", "path"), ("start_line", "startLine"), ("end_line", "endLine"),
+    ("relevance_percent", "relevancePercent"), ("breadcrumb", "breadcrumb"), ("why", "why"),
+    ("lines", "lines"), ("kind", "kind"), ("symbols", "symbols"), ("signature", "signature"),
+    ("doc_comment", "docComment"), ("more", "more"),
+)  # fmt: skip
+"""The fields of a result in snake case, in their order, and what each is called in camel case."""
+
+
 def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
-    passage = {
-        "content": hit.text,
-        "path": hit.path,
-        "start_line": hit.span.start,
-        "end_line": hit.span.end,
-        "relevance_percent": hit.relevance_percent,
-        **_known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines)),
-    }
-    if corpus is Corpus.DOCS:
-        return passage
-    return passage | {
-        "kind": hit.kind,
-        "symbols": list(hit.symbols),
-        **_known(signature=hit.signature, doc_comment=hit.doc_comment, more=list(hit.more)),
-    }
+    result = _full_result(hit, corpus)
+    return {flat: result[name] for flat, name in _FLAT if name in result}
 
 
 def _known(**values: Any) -> dict[str, Any]:
@@ -297,38 +291,11 @@ def _fitted_values(
         return _encoded(values)
 
     def measure(hit: Hit, code: bool) -> int:
-        chars = len(_encoded(_full_result(hit, corpus))) if full else lean_chars(hit, code, known)
-        return chars + len(", ")
+        result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
+        return len(_encoded(result)) + len(", ")
 
-    known: dict[object, int] = {}
     _fitted(results, max_tokens, render, measure, noted=full, carries_text=not slim)
     return values, *made_of
-
-
-def lean_chars(hit: Hit, code: bool, known: dict[object, int]) -> int:
-    """Return the characters of a lean result without making it.
-
-    A hit is measured in many lengths, and what it is related to stays the same: `known` keeps that.
-    """
-    symbol, span = hit.symbol, hit.span
-    related = hit.constants, hit.callers, hit.more, hit.last_change
-    chars = _LEAN_CHARS + len(f"{span.start}{span.end}{round(hit.score, 2)}") + len(hit.strength)
-    chars += len(_quoted(hit.path)) + len(_quoted(hit.kind)) + len(_quoted(hit.text))
-    if symbol:
-        chars += len(', "symbol": ') + len(_quoted(symbol))
-    if code and any(related):
-        if related not in known:
-            known[related] = len(_encoded(_related(hit)))
-        chars += known[related]
-    if hit.why:
-        chars += len(', "why": ') + len(_encoded(hit.why))
-    if hit.lines:
-        chars += len(', "lines": ') + len(_encoded(list(hit.lines)))
-    return chars
-
-
-_LEAN_CHARS = len('{"path": , "startLine": , "endLine": , "kind": , "score": , "strength": "", "text": }')
-"""What every lean result has around its values."""
 
 
 def without_tail(results: Results) -> Results:

@@ -29,8 +29,6 @@ from findspot.serve.search_answers import (
     fitted_text,
     fitted_values,
     lean_answer,
-    lean_chars,
-    lean_result,
     single_line,
     without_tail,
 )
@@ -414,23 +412,3 @@ class TestFit:
         values = fitted_values(results(HIT, query="x" * 100_000), Corpus.CODE, 8_000)
         assert len(values["query"]) == 200
         assert values["query"].endswith("…")
-
-    @given(
-        st.builds(
-            Hit,
-            path=st.text(),
-            span=st.builds(Span, st.integers(0, 10_000), st.integers(0, 10_000)),
-            text=st.text(),
-            score=st.floats(0, 1),
-            kind=st.text(),
-            language=st.text(),
-            breadcrumb=st.none() | st.text(),
-            why=st.none() | st.dictionaries(st.text(), st.floats(0, 1)),
-            constants=st.tuples() | st.tuples(st.builds(CodeReference, st.text(), st.integers(1), st.text())),
-            more=st.tuples() | st.tuples(st.text(), st.text()),
-        ),
-        st.booleans(),
-    )
-    def test_a_lean_result_is_measured_as_it_is_encoded(self, hit: Hit, code: bool) -> None:
-        encoded = json.dumps(lean_result(hit, code=code), ensure_ascii=False)
-        assert lean_chars(hit, code, {}) == len(encoded)

@@ -219,17 +219,13 @@ def list_(reply: Reply) -> None:
     """List the indexes on disk."""
     with open_engine() as engine:
         indexes = [info for info in engine.documents.listing() if info.backend == "disk"]
-    if reply.json:
-        listed = [
-            {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
-            for i in indexes
-        ]
-        output.emit({"indexes": listed, "total": len(listed)})
-    elif indexes:
-        rows = [(i.name, f"{i.documents:,}", shapes.size(i.storage_bytes)) for i in indexes]
-        output.table(rows, ("index", "documents", "size"), numbers=(1, 2))
-    else:
-        output.line("There is no index yet. Create one with `findspot documents create NAME`.")
+    listed = [
+        {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
+        for i in indexes
+    ]
+    nothing = "There is no index yet. Create one with `findspot documents create NAME`."
+    value = {"indexes": listed, "total": len(listed)}
+    reply.table(value, "indexes", "index=index_name documents size=bytes", nothing)
 
 
 @documents.command()

@@ -206,27 +206,15 @@ def models(reply: Reply, no_speed: bool) -> None:
 
     with open_engine() as engine:
         standings = survey(engine.settings.embed, measure=not no_speed)
-    if reply.json:
-        output.emit({"providers": [_model_object(standing) for standing in standings]})
-        return
-    header = ("", "provider", "ready", "size", "dims", "chunks/s", "texts go to")
-    output.table([_model_row(standing) for standing in standings], header, numbers=(3, 4, 5))
-    output.line()
-    output.fields((standing.provider, standing.detail) for standing in standings)
-    output.note("* is the configured one. `findspot reindex --provider NAME` changes an index.", dim=True)
-
-
-def _model_row(standing: Standing) -> tuple[str, ...]:
-    speed = standing.chunks_per_s
-    return (
-        "*" if standing.chosen else "",
-        standing.provider,
-        "yes" if standing.installed else "no",
-        shapes.size(standing.size_bytes) if standing.size_bytes is not None else "-",
-        str(standing.dimensions or "-"),
-        "-" if speed is None else f"{speed:,.0f}",
-        standing.sends_to or "this machine only",
+    value = {"providers": [_model_object(standing) for standing in standings]}
+    columns = (
+        "provider chosen ready=installed size=sizeBytes dims=dimensions chunks/s=chunksPerSecond "
+        "leaves_machine=leavesMachine texts_go_to=sendsTo"
     )
+    if reply.table(value, "providers", columns, "There are none."):
+        output.line()
+        output.fields((standing.provider, standing.detail) for standing in standings)
+        output.note("`findspot reindex --provider NAME` changes an index to another one.", dim=True)
 
 
 def _model_object(standing: Standing) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import INDEX_FILE, agreed_address, load_settings, set_value
+from findspot.core.config import INDEX_FILE, agreed_address, check_value, load_settings, set_value
 from findspot.core.errors import FileLimitError, FindspotError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.settings import BY_NAME
 from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -27,7 +29,7 @@ from findspot.serve.cli.interaction import agreed, can_ask, confirm, shown_progr
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.remote_terminal import remote_terminal
-from findspot.serve.project_files import rebuild_question, refuse_empty
+from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
 
@@ -46,62 +48,47 @@ _MOST_SECRETS = 3
 _INDEXING_FIRST = "{} has no index yet: it is indexed first."
 
 
-def checked_value(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a check that refuses a value that its key does not allow."""
-
-    def check(_ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
-        from findspot.core.config import check_value
-
-        if value is None or value == ():
-            return None
-        try:
-            check_value(key, value)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from None
-        return list(value) if isinstance(value, tuple) else value
-
-    return check
-
-
-_FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("include", "include", {"multiple": True, "metavar": "GLOB", "help": "Index only files that match."}),
-    ("exclude", "exclude", {"multiple": True, "metavar": "GLOB", "help": "Leave out files that match."}),
-    ("max-file-size", "maxFileSize", {"metavar": "SIZE", "help": "Leave out larger files (500KB, 2MB)."}),
-    ("max-files", "maxFiles", {"metavar": "N", "help": "Ask before indexing more files than this."}),
-    ("docs/--no-docs", "indexDocs", {"default": None, "help": "Index documentation, or do not."}),
-    ("gitignore/--no-gitignore", "respectGitignore", {"default": None, "help": "Heed .gitignore, or not."}),
-    ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
-    (
-        "store",
-        "store",
-        {
-            "metavar": "NAME|URL",
-            "help": "A published index to begin from: a folder or s3://…",
-        },
-    ),
-    (
-        "published-at",
-        "publishedAt",
-        {"metavar": "ADDRESS", "help": "Begin a new index from the one that is published there."},
-    ),
-    ("workers", "workers", {"metavar": "ray://HOST:PORT|local", "help": "Cut and embed on a Ray cluster."}),
-    ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
-)
-"""Option → the configuration key that it overrides for this run, and how Click shows it."""
+_FLAGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "include": ("include", {"multiple": True, "metavar": "GLOB"}),
+    "exclude": ("exclude", {"multiple": True, "metavar": "GLOB"}),
+    "max-file-size": ("maxFileSize", {"metavar": "SIZE"}),
+    "max-files": ("maxFiles", {"metavar": "N"}),
+    "docs/--no-docs": ("indexDocs", {"default": None}),
+    "gitignore/--no-gitignore": ("respectGitignore", {"default": None}),
+    "provider": ("embedding.provider", {"metavar": "NAME"}),
+    "published-at": ("publishedAt", {"metavar": "ADDRESS"}),
+    "workers": ("workers", {"metavar": "ray://HOST:PORT|local"}),
+    "chunking": ("chunkingStrategy", {"metavar": "syntax|character"}),
+}
+"""Option → the configuration key that it overrides for this run, and how Click reads it."""
+_LINK = re.compile(r"\[(.+?)\]\(.+?\)")
 
 
 def _flags(command: Command) -> Command:
     """Add the options that override the configuration, gathered into `flags` by their keys."""
-    names = {option.split("/")[0].replace("-", "_"): key for option, key, _ in _FLAGS}
 
     @functools.wraps(command)
     def gathered(*args: Any, **given: Any) -> Any:
-        flags = {key: given.pop(name) for name, key in names.items()}
+        names = {key: option.partition("/")[0].replace("-", "_") for option, (key, _) in _FLAGS.items()}
+        flags = {key: given.pop(name) for key, name in names.items()}
         return command(*args, flags={k: v for k, v in flags.items() if v is not None}, **given)
 
-    for option, key, looks in reversed(_FLAGS):
-        gathered = click.option(f"--{option}", callback=checked_value(key), **looks)(gathered)
+    for option, (key, looks) in reversed(_FLAGS.items()):
+        explanation = _LINK.sub(r"\1", BY_NAME[key].meaning)
+        check = functools.partial(_checked, key)
+        gathered = click.option(f"--{option}", callback=check, help=explanation, **looks)(gathered)
     return gathered
+
+
+def _checked(key: str, _ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+    """Refuse a value that its key does not allow."""
+    if value is None or value == ():
+        return None
+    try:
+        check_value(key, value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return list(value) if isinstance(value, tuple) else value
 
 
 @click.command()
@@ -170,9 +157,11 @@ def _index(
     """Bring an index up to date, and report what was done."""
     report = update_project(project, reply, force=force, yes=yes)
     refuse_empty(project, report)
-    warned = _warn_of_overlaps(project, given)
+    under = folder_in(project, absolute(given).resolve()) if given is not None else None
+    warning = enclosing_note(project, under) if under else None
+    output.warn(warning)
     if reply.json:
-        output.emit(report_object(report, forced=force) | warned | (extra or {}))
+        output.emit(shapes.warned(report_object(report, forced=force) | (extra or {}), warning))
     else:
         status = project.status(check_disk=False)
         summarise(report, status, _questions(project) if report.created else ())
@@ -182,20 +171,6 @@ def _index(
             named = ", ".join(paths[:_MOST_SECRETS]) + (f" and {rest:,} more" if rest > 0 else "")
             more = "`findspot status --skipped masked` names the lines."
             output.note(f"Indexed with their secrets masked: {named}. {more}")
-
-
-def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
-    """Warn where a folder was indexed with the project around it, or has an index of its own too."""
-    from findspot.engine import Engine
-    from findspot.serve.project_files import enclosing_note, folder_in, overlap_note
-
-    under = folder_in(project, absolute(given).resolve()) if given is not None else None
-    enclosing = enclosing_note(project, under) if under else None
-    with contextlib.closing(Engine()) as engine:
-        notes = [note for note in (enclosing, overlap_note(engine, project)) if note]
-    for note in notes:
-        output.warn(note)
-    return {"warning": " ".join(notes)} if notes else {}
 
 
 def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:

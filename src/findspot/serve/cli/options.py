@@ -42,6 +42,22 @@ class Reply:
         else:
             output.line(text)
 
+    def table(self, value: dict[str, Any], rows: str, columns: str, nothing: str) -> bool:
+        """Print the value as JSON, or what it lists under `rows` as a table; return whether it is a table.
+
+        A column is the name of a field, or `header=field`; `nothing` is said of an empty list.
+        """
+        if self.json:
+            output.emit(value)
+        elif not value[rows]:
+            output.line(nothing)
+        else:
+            header, _, fields = zip(*(each.rpartition("=") for each in columns.split()), strict=True)
+            names = [(name or field).replace("_", " ") for name, field in zip(header, fields, strict=True)]
+            cells = [[output.cell(row.get(field), field) for field in fields] for row in value[rows]]
+            output.table(cells, names)
+        return not self.json and bool(value[rows])
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names what resembles a misspelt name; empty if nothing does."""

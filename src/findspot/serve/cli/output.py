@@ -12,6 +12,7 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import sys
 import textwrap
@@ -31,6 +32,8 @@ from findspot.serve.cli.remote_terminal import remote_terminal
 _GAP = "  "
 _NARROWEST = 16
 """Columns of text are not folded to less."""
+_NUMBER = re.compile(r"[\d,.]+[KMG]?B?|-?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d).*Z")
 
 
 def prepare_streams() -> None:
@@ -137,10 +140,11 @@ def fields(pairs: Iterable[tuple[str, str]]) -> None:
             click.echo(" " * (width + 2 * len(_GAP)) + part)
 
 
-def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: Iterable[int] = ()) -> None:
-    """Print aligned columns, those listed in `numbers` to the right; on a terminal they fit its width."""
+def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
+    """Print aligned columns, those of numbers to the right; on a terminal they fit its width."""
     cells = [[clean(cell) for cell in row] for row in ([header, *rows] if header else rows)]
-    right = frozenset(numbers)
+    columns = enumerate(zip(*rows, strict=True))
+    right = {place for place, column in columns if all(map(_NUMBER.fullmatch, column))}
     widths = _fitting_widths([max(map(len, column)) for column in zip(*cells, strict=True)])
     for index, row in enumerate(cells):
         style = {"dim": True} if header and index == 0 else {}
@@ -151,6 +155,17 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: It
                 for column, (part, width) in enumerate(zip(parts, widths, strict=True))
             ]
             click.echo(paint(_GAP.join(aligned).rstrip(), sys.stdout, **style), color=True)
+
+
+def cell(value: Any, field: str) -> str:
+    """Return a field of an answer for a table."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        from findspot.serve.shapes import size  # only now: the program must start fast
+
+        return size(int(value)) if field.lower().endswith("bytes") else f"{value:,.0f}"
+    return _TIME.sub(r"\1 \2", str(value or ""))
 
 
 def _fitting_widths(widths: list[int]) -> list[int]:

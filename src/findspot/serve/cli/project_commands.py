@@ -14,7 +14,6 @@ from findspot.core.config import INDEX_FILE, configured_roots, load_settings, se
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.core.paths import absolute, find_roots, index_folder, project_root
-from findspot.dependencies.package import Dependency
 from findspot.dependencies.project_dependencies import list_dependencies
 from findspot.discover.checkouts import find_root
 from findspot.discover.members import DEPTH, projects_in
@@ -107,7 +106,7 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
              s.project_path)
             for name, s in statuses.items()
         ]  # fmt: skip
-        output.table(rows, ("", "member", "status", "files", "pending", "project"), numbers=(3, 4))
+        output.table(rows, ("", "member", "status", "files", "pending", "project"))
 
 
 @click.command()
@@ -144,18 +143,9 @@ def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
         indexed, gone = engine.projects(), find_orphans(engine.settings.home)
-    if reply.json:
-        output.emit({"projects": [project_object(*entry) for entry in indexed], "total": len(indexed)})
-    elif not indexed:
-        output.line("No project is indexed yet. Run `findspot index` in one.")
-    else:
-        rows = [
-            (str(s.state), f"{s.total_files:,}", f"{s.total_chunks:,}", shapes.size(s.storage_bytes),
-             (s.last_updated or "")[:10], s.project_path)
-            for _, s in indexed
-        ]  # fmt: skip
-        header = ("status", "files", "chunks", "size", "updated", "project")
-        output.table(rows, header, numbers=(1, 2, 3))
+    value = {"projects": [project_object(*entry) for entry in indexed], "total": len(indexed)}
+    columns = "status files=totalFiles chunks=totalChunks size=storageSize updated=lastUpdated project=path"
+    reply.table(value, "projects", columns, "No project is indexed yet. Run `findspot index` in one.")
     for orphan in gone if not reply.json else ():
         output.note(f"note: {orphan.name} is gone; `findspot clean` deletes its index.")
 
@@ -234,22 +224,19 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     with open_engine() as engine:
         orphans = find_orphans(engine.settings.home)
         if orphans and not reply.json:
-            output.table([(shapes.size(orphan.size), orphan.name) for orphan in orphans], numbers=(0,))
+            output.table([(shapes.size(orphan.size), orphan.name) for orphan in orphans])
         if orphans and not dry_run:
             confirm(f"Delete {output.count(len(orphans), 'orphaned index')}?", yes, reply)
             orphans = delete_orphans(engine.settings.home)
+    listed = [
+        {"path": str(each.folder), "project": each.name, "storageSize": shapes.size(each.size)}
+        for each in orphans
+    ]
     freed = shapes.size(sum(orphan.size for orphan in orphans))
-    if reply.json:
-        listed = [
-            {"path": str(each.folder), "project": each.name, "storageSize": shapes.size(each.size)}
-            for each in orphans
-        ]
-        state = "dry_run" if dry_run else "success"
-        output.emit({"status": state, "removed": listed, "total": len(orphans), "storageSize": freed})
-    elif not orphans:
-        output.line("Nothing to clean: every index belongs to a project.")
-    else:
-        output.line(f"{freed} would be freed." if dry_run else f"{freed} freed.")
+    value = {"status": "dry_run" if dry_run else "success", "removed": listed}
+    told = f"{freed} would be freed." if dry_run else f"{freed} freed."
+    nothing = "Nothing to clean: every index belongs to a project."
+    reply.give(value | {"total": len(listed), "storageSize": freed}, told if listed else nothing)
 
 
 @click.command()
@@ -266,26 +253,13 @@ def deps(reply: Reply, project: str | None, *, direct: bool, missing: bool) -> N
         root = opened.root
         found = list_dependencies(root)
     shown = [each for each in found if (each.direct or not direct) and (each.missing or not missing)]
-    if reply.json:
-        listed = [each.as_dict() for each in shown]
-        output.emit({"projectPath": str(root), "dependencies": listed, "total": len(listed)})
-    elif not shown:
-        output.line("No dependency is missing." if missing and found else "No dependencies were found.")
-    else:
-        rows = [_row(each, root) for each in shown]
-        output.table(rows, ("package", "version", "", "where"))
+    listed = [each.as_dict() for each in shown]
+    value = {"projectPath": str(root), "dependencies": listed, "total": len(listed)}
+    nothing = "No dependency is missing." if missing and found else "No dependencies were found."
+    if reply.table(value, "dependencies", "package=name ecosystem version direct folder missing", nothing):
         named = sum(each.direct for each in shown)
         absent = sum(bool(each.missing) for each in shown)
         output.note(f"{named:,} direct, {len(shown) - named:,} indirect, {absent:,} not on this machine")
-
-
-def _row(dependency: Dependency, root: Path) -> tuple[str, str, str, str]:
-    folder = dependency.folder
-    if folder is not None and folder.is_relative_to(root):
-        folder = folder.relative_to(root)
-    kind = "" if dependency.direct else "indirect"
-    named = f"{dependency.ecosystem}/{dependency.name}"
-    return named, dependency.version, kind, dependency.missing or str(folder)
 
 
 _FOLDER = click.option("--path", metavar="PATH", help="The workspace's folder. Default: the one you are in.")

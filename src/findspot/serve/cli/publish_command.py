@@ -207,14 +207,6 @@ def _as_object(version: Version) -> dict[str, Any]:
 
 
 def _list(published: PublishedIndex, reply: Reply) -> None:
-    versions = published.versions()
-    if reply.json:
-        output.emit({"address": published.address, "versions": [_as_object(each) for each in versions]})
-        return
-    if not versions:
-        output.line(f"{published.address}: nothing is published yet.")
-        return
-    shown = [(v.commit[:_SHOWN_COMMIT], v.branch, output.moment(v.published_at)) for v in versions]
-    rows = [(*row, f"{v.files:,}", f"{v.chunks:,}", v.model) for row, v in zip(shown, versions, strict=True)]
-    header = ("commit", "branch", "published", "files", "chunks", "model")
-    output.table(rows, header, numbers=(3, 4))
+    value = {"address": published.address, "versions": list(map(_as_object, published.versions()))}
+    columns = "commit branch published=publishedAt files chunks model"
+    reply.table(value, "versions", columns, f"{published.address}: nothing is published yet.")

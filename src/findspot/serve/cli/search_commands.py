@@ -142,21 +142,16 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
 
 def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
     """Note a search once it has been answered."""
-    shown = sum(len(hit.text) for hit in results.hits)
-    places = tuple(f"{hit.path}:{hit.focus or hit.span.start}" for hit in results.hits)
-    activity.note(
-        activity.Entry(
-            client=activity.COMMAND_LINE,
-            project=str(root),
-            tool="docs" if corpus is Corpus.DOCS else "search",
-            question=results.query,
-            answers=places,
-            found=len(results.hits),
-            outcome="ok",
-            duration_ms=results.elapsed_ms,
-            tokens=shown // activity.CHARS_PER_TOKEN,
-            baseline=activity.baseline_tokens(roots, results.hits),
-        )
+    places = [{"path": hit.path, "line": hit.focus or hit.span.start} for hit in results.hits]
+    activity.note_call(
+        activity.COMMAND_LINE,
+        root,
+        "docs" if corpus is Corpus.DOCS else "search",
+        {"query": results.query},
+        {"results": places},
+        tokens=sum(len(hit.text) for hit in results.hits) // activity.CHARS_PER_TOKEN,
+        baseline=activity.baseline_tokens(roots, results.hits),
+        duration_ms=results.elapsed_ms,
     )
 
 

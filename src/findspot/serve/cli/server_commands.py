@@ -257,19 +257,10 @@ def stats(reply: Reply, days: int | None) -> None:
     """
     since = utc_day(days - 1) if days else ""
     counts = activity.usage(since)
-    if reply.json:
-        figures = [asdict(item) | {"saved": item.saved} for item in counts]
-        output.emit({"usage": figures, "baseline": _BASELINE})
-        return
-    if not counts:
-        output.line("Nothing has been counted yet.")
-        return
-    rows = [
-        [item.surface, f"{item.searches:,}", f"{item.answered:,}", f"{item.shown:,}", f"{item.saved:,}"]
-        for item in counts
-    ]
-    output.table(rows, ["by", "searches", "answered", "tokens shown", "tokens saved"], numbers=range(1, 5))
-    output.note(f"Saved: {_BASELINE}, minus the answer. See docs/activity.md#what-saved-means", dim=True)
+    value = {"usage": [asdict(item) | {"saved": item.saved} for item in counts], "baseline": _BASELINE}
+    columns = "by=surface searches answered tokens_shown=shown tokens_saved=saved"
+    if reply.table(value, "usage", columns, "Nothing has been counted yet."):
+        output.note(f"Saved: {_BASELINE}, minus the answer. See docs/activity.md#what-saved-means", dim=True)
 
 
 @click.command("activity")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import parse_json, read_named, reason
 from findspot.core.paths import expanded
-from findspot.serve.activity import COMMAND_LINE, log_call
+from findspot.serve.activity import COMMAND_LINE
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.live_connection import CallHandlers
-    from findspot.catalogue.tool_calls import CallOutcome, Confirmation
+    from findspot.catalogue.tool_calls import Confirmation
     from findspot.catalogue.tool_record import ToolReference
 
 
@@ -200,32 +200,13 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
     The log stays on this machine and holds no arguments and no answers, only their sizes.
     """
     from findspot.serve.activity import clear_calls, recent_calls
-    from findspot.serve.shapes import call_object, size
+    from findspot.serve.shapes import call_object
 
     if clear:
         clear_calls()
-    calls = recent_calls(limit, server)
-    if reply.json:
-        output.emit({"calls": [call_object(call) for call in calls]})
-        return
-    if not calls:
-        output.line("No calls have been logged.")
-        return
-    rows = [
-        (
-            call.time.replace("T", " ").rstrip("Z"),
-            call.tool,
-            str(call.outcome),
-            f"{call.duration_ms:,.0f}",
-            size(call.argument_bytes),
-            size(call.answer_bytes),
-            call.client,
-        )
-        for call in calls
-    ]
-    output.table(
-        rows, ("time (UTC)", "tool", "result", "ms", "sent", "received", "client"), numbers=(3, 4, 5)
-    )
+    value = {"calls": [call_object(call) for call in recent_calls(limit, server)]}
+    columns = "time tool result=outcome ms=durationMs sent=argumentBytes received=answerBytes client"
+    reply.table(value, "calls", columns, "No calls have been logged.")
 
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
@@ -255,10 +236,9 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
     waiting = built.named(Outcome.NOT_AGREED)
     if not built.written and len(waiting) == len(built.servers):
         raise ConfirmationRequiredError(f"{start_question(len(waiting))} {', '.join(waiting)}.")
-    if reply.json:
-        output.emit(catalogue_object(str(path), built))
-    else:
-        _show_built(path, built)
+    if built.written and not reply.json:
+        output.line(f"{output.count(len(built.index.tools), 'tool')} in {path}", bold=True)
+    reply.table(catalogue_object(str(path), built), "servers", "status tools server=name", "")
     for server in built.servers:
         if server.error:
             note = f"; its {server.tools} earlier tools were kept" if server.tools else ""
@@ -279,14 +259,6 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
         output.warn(f"No server answered; {path} was not changed.")
     if not built.answered:
         raise click.exceptions.Exit(1)
-
-
-def _show_built(path: Path, built: Built) -> None:
-    if built.written:
-        output.line(f"{output.count(len(built.index.tools), 'tool')} in {path}", bold=True)
-    rows = [(str(s.outcome), f"{s.tools:,}", s.name) for s in built.servers]
-    if rows:
-        output.table(rows, ("status", "tools", "server"), numbers=(1,))
 
 
 def _show_line(tool: ToolReference) -> None:
@@ -328,17 +300,19 @@ def call(
     """
     import anyio
 
-    arguments = _arguments(given)
+    from findspot.serve.library import call_tool
 
-    def agree(asked: Confirmation) -> None:
+    async def agree(asked: Confirmation) -> bool:
         """Ask about what is destructive or changed: for all else, typing the command is agreement enough."""
         if asked.declared or asked.changed:
-            confirm(asked.question, yes, reply, about=f"{asked.tool.name} {asked.shown_arguments}")
+            about = f"{asked.tool.name} {asked.shown_arguments}"
+            ask = partial(confirm, asked.question, yes, reply, about=about)
+            await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+        return False
 
+    called = project or ".", COMMAND_LINE, name, _arguments(given)
     with open_engine() as engine:
-        catalogue = engine.catalogue(project or ".")
-        called = partial(_call, catalogue, name, arguments, timeout_s=timeout, confirmation=agree)
-        outcome = anyio.run(called)
+        outcome = call_tool(engine, *called, confirm=agree, timeout_s=timeout, handlers=_handlers)
     if reply.json:
         output.emit(outcome.result)
     else:
@@ -367,37 +341,6 @@ def _arguments(given: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidArgumentError('--args must be a JSON object, such as \'{"path": "a.txt"}\'.')
     return value
-
-
-async def _call(
-    catalogue: Catalogue,
-    name: str,
-    arguments: dict[str, Any],
-    *,
-    timeout_s: float | None,
-    confirmation: Callable[[Confirmation], None],
-) -> CallOutcome:
-    import asyncio
-
-    import anyio
-
-    from findspot.catalogue.server_pool import ServerPool
-    from findspot.catalogue.tool_calls import ToolCaller
-
-    async def agree(asked: Confirmation) -> bool:
-        await anyio.to_thread.run_sync(confirmation, asked, abandon_on_cancel=True)
-        return False
-
-    pool = ServerPool(catalogue.registry.home)
-    try:
-        return await ToolCaller(catalogue, pool, COMMAND_LINE, log_call).call(
-            name, arguments, confirm=agree, timeout_s=timeout_s, handlers=_handlers
-        )
-    finally:
-        with anyio.CancelScope(shield=True):
-            await pool.aclose()
-        if (task := asyncio.current_task()) and task.cancelling():
-            raise asyncio.CancelledError  # by Ctrl-C, whatever the call made of it
 
 
 def _handlers(_server: str) -> CallHandlers:

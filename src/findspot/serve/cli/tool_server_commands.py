@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from findspot.catalogue.tool_record import ToolDefinition
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
+_PAIRS = {
+    "--env": (re.compile(r"\s*([^\s=][^=]*?)\s*=(.*)", re.DOTALL), "NAME=VALUE"),
+    "--header": (re.compile(r"([A-Za-z0-9_-]+)\s*[:=]\s*(.*)"), "NAME: VALUE"),
+}
 
 _user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
 
@@ -115,17 +118,11 @@ def _entry(
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    pairs = {}
-    for text in given:
-        name, separator, value = text.partition("=")
-        if option == "--header":
-            found = _HEADER.fullmatch(text)
-            name, separator, value = (found["name"], ":", found["value"]) if found else ("", "", "")
-        if not (separator and name.strip()):
-            form = "NAME: VALUE" if option == "--header" else "NAME=VALUE"
-            raise click.UsageError(f"{option} takes {form}.")
-        pairs[name.strip()] = value
-    return pairs
+    pattern, form = _PAIRS[option]
+    found = [pattern.fullmatch(text) for text in given]
+    if None in found:
+        raise click.UsageError(f"{option} takes {form}.")
+    return {pair[1]: pair[2] for pair in found if pair}
 
 
 def _require_new(catalogue: Catalogue, name: str) -> None:
@@ -163,16 +160,10 @@ def list_(reply: Reply, project: str | None) -> None:
     """
     with open_catalogue(project) as catalogue:
         servers = catalogue.servers()
-    if reply.json:
-        output.emit({"servers": [_server_object(catalogue, server) for server in servers]})
+    value = {"servers": [_server_object(catalogue, server) for server in servers]}
+    nothing = "No MCP servers are known here. `findspot tools index` and `tools add` add some."
+    if not reply.table(value, "servers", "server=name state tools for=scope from=source", nothing):
         return
-    if not servers:
-        output.line("No MCP servers are known here. `findspot tools index` and `tools add` add some.")
-        return
-    rows = [
-        (s.name, str(s.state), f"{s.tools:,}", _scope(catalogue, s), _origin(catalogue, s)) for s in servers
-    ]
-    output.table(rows, ("server", "state", "tools", "for", "from"), numbers=(2,))
     for server in servers:
         if server.error:
             output.warn(f"{server.name}: {server.error}")
@@ -235,13 +226,9 @@ def remove(reply: Reply, name: str, project: str | None) -> None:
 def _known(catalogue: Catalogue, name: str) -> ServerStatus:
     servers = {server.name: server for server in catalogue.servers()}
     if name not in servers:
-        raise _unknown(name, list(servers))
+        hint = did_you_mean(name, servers).strip() or "`findspot tools list` shows them."
+        raise InvalidArgumentError(f"There is no server '{name}'.", hint=hint)
     return servers[name]
-
-
-def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
-    hint = did_you_mean(name, known).strip() or "`findspot tools list` shows them."
-    return InvalidArgumentError(f"There is no server or tool '{name}'.", hint=hint)
 
 
 def _switch(command: str, about: str) -> click.Command:
@@ -298,22 +285,14 @@ def _agreed_server(catalogue: Catalogue, name: str) -> ServerSpec:
 
 
 def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled: bool) -> None:
-    from findspot.catalogue.tool_record import CatalogueNotFoundError
-
     with open_catalogue(project) as catalogue:
-        servers = [server.name for server in catalogue.servers()]
-        try:
-            tools = catalogue.tools().names
-        except CatalogueNotFoundError:
-            tools = []
-        if name not in servers and name not in tools:
-            raise _unknown(name, [*servers, *tools])
-        catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], name, enabled)
-        is_new = name in servers and name not in catalogue.tools().servers if tools else name in servers
+        is_server = name in {server.name for server in catalogue.servers()}
+        chosen = name if is_server else catalogue.get(name).name
+        catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], chosen, enabled)
     state = "enabled" if enabled else "disabled"
     where = "for all your projects" if user else "in this project"
-    reply.give({"status": "success", "name": name, "state": state}, f"{name} is {state} {where}.")
-    if enabled and is_new and not reply.json:
+    reply.give({"status": "success", "name": chosen, "state": state}, f"{chosen} is {state} {where}.")
+    if enabled and is_server and not reply.json:
         output.note("Run `findspot tools index` to ask it for its tools.")
 
 

@@ -15,11 +15,11 @@ from findspot.catalogue.consent import description
 from findspot.catalogue.logins import Logins, remote_server
 from findspot.catalogue.server_registry import ServerStatus
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_calls import Confirmation, ToolCaller
+from findspot.catalogue.tool_calls import Confirmation
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import content_hash
 from findspot.engine import Engine
-from findspot.serve.activity import log_call
+from findspot.serve.library import call_tool
 
 _LOGIN_S = 300.0
 
@@ -97,22 +97,13 @@ class PageServers:
 
     def call(self, name: str, arguments: dict[str, Any], *, confirmed: bool) -> dict[str, Any]:
         """Call a tool in a server that is started for it; what may destroy something must be confirmed."""
-        from findspot.catalogue.server_pool import ServerPool
 
         async def confirm(asked: Confirmation) -> bool:
             if (asked.declared or asked.changed) and not confirmed:
                 raise ConfirmationNeededError(asked.question)
             return False
 
-        async def call() -> dict[str, Any]:
-            pool = ServerPool(self.catalogue.registry.home)
-            try:
-                caller = ToolCaller(self.catalogue, pool, "page", log_call)
-                return (await caller.call(name, arguments, confirm=confirm)).result
-            finally:
-                await pool.aclose()
-
-        return anyio.run(call)
+        return call_tool(self._engine, self._start, "page", name, arguments, confirm=confirm).result
 
     def _read_tools(self, name: str) -> None:
         """Ask a server for its tools, if it is new or has not answered yet."""

@@ -32,7 +32,7 @@ from findspot.serve.mcp.tool import (
     status_of,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import delete_question, enclosing_note, overlap_note, rebuild_question
+from findspot.serve.project_files import delete_question, enclosing_note, rebuild_question
 from findspot.serve.shapes import (
     asked_status,
     counts,
@@ -56,15 +56,9 @@ RUN_COUNTS: dict[str, Any] = {
 STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
 
-async def overlaps(call: Call, target: Target) -> list[str | None]:
-    """Return what says that a folder was indexed with the project around it, or has an index of its own."""
+def _indexed(target: Target, values: dict[str, Any], report: IndexReport) -> Answer:
     enclosing = enclosing_note(target.project, target.under) if target.under else None
-    return [enclosing, await call.quick(lambda engine: overlap_note(engine, target.asked))]
-
-
-async def _indexed(call: Call, target: Target, values: dict[str, Any], report: IndexReport) -> Answer:
-    notes = [*settings_notes(target.asked.settings), *report.notes]
-    return Answer(warned(values, *await overlaps(call, target), *notes))
+    return Answer(warned(values, enclosing, *settings_notes(target.asked.settings), *report.notes))
 
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
@@ -79,7 +73,7 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
-    return await _indexed(call, target, values, report)
+    return _indexed(target, values, report)
 
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
@@ -89,7 +83,7 @@ async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     await agree_to_folder(call, project, about, confirmed=confirmed)
     report = await index(call, project, about, force=force, confirmed=confirmed)
     values = report_object(report, forced=force)
-    return await _indexed(call, target, values, report)
+    return _indexed(target, values, report)
 
 
 CREATE_INDEX = Tool(
@@ -132,7 +126,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     await agree(call, rebuild_question(project), about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
-    return await _indexed(call, target, values, report)
+    return _indexed(target, values, report)
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
