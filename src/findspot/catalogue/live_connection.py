@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import anyio
 import anyio.lowlevel
@@ -63,8 +64,6 @@ _POLL_S, _SHORTEST_POLL_S, _LONGEST_POLL_S = 1.0, 0.05, 30.0
 _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
 _IDLE_CHECK_S = 5.0
-_FIRST_NUMBER = 1 << 20
-"""Requests of calls are numbered from here, out of the way of the SDK's own numbers."""
 _MAX_PAGES = 1_000
 """Pages read of one server's list, which might never end."""
 _LISTINGS = 3
@@ -119,8 +118,8 @@ class RunningCall:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     questions: set[anyio.CancelScope] = field(default_factory=set)
     latest: float = math.inf
-    token: int | None = None
-    """What names it in reports of progress, once it runs as a task."""
+    token: str = field(default_factory=lambda: uuid4().hex)
+    """What names it in reports of progress."""
     was_reported: bool = False
 
     def start(self, spent_s: float = 0.0) -> None:
@@ -196,7 +195,6 @@ class LiveConnection:
         self._running: list[RunningCall] = []
         self._abandoned: set[object] = set()
         """The clients of calls that nobody waits for any more; the server may ignore that."""
-        self._numbers = itertools.count(_FIRST_NUMBER)
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._changed = anyio.Event()
@@ -383,20 +381,16 @@ class LiveConnection:
                 await self._closing.wait()
 
     async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Send a request of a call; its number names it in reports of progress."""
+        """Send a request of a call."""
         assert self._dispatcher is not None
         await anyio.lowlevel.checkpoint_if_cancelled()
-        number = next(self._numbers)
         try:
-            result = await self._dispatcher.send_raw_request(
-                method, params, {"request_id": number, "on_progress": call.report}
+            return await self._dispatcher.send_raw_request(
+                method, {**params, "_meta": {"progressToken": call.token}}
             )
         except asyncio.CancelledError:
             self._abandoned.add(call.client)
             raise
-        if call.as_task and call.token is None:
-            call.token = number  # the task goes on: its server may report
-        return result
 
     async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a tool that runs as a task; its state is reported as progress.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import (
-    call_tool,
     catalogue_tools,
     code_search,
     cortex,
@@ -36,6 +35,6 @@ def all_tools() -> Registry:
             document_tools.SEARCH_CREATE_INDEX,
             catalogue_tools.SEARCH_TOOLS,
             catalogue_tools.GET_TOOL,
-            call_tool.CALL_TOOL,
+            catalogue_tools.CALL_TOOL,
         ]
     )
