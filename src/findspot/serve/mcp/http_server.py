@@ -26,7 +26,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import RequestBodyLimitMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
@@ -73,9 +73,6 @@ _BURST_S = 2
 _BEARER = b"bearer "
 _DOTS_OF_JWT = 2
 
-_MOST_DROPPED_BYTES = 64 * 1024 * 1024
-"""A client that sends more than that is not listened to until it has finished."""
-
 
 class Bodies:
     """Makes bodies readable, and refuses a request whose id is still being answered in its session.
@@ -84,16 +81,17 @@ class Bodies:
     by the id of its question: of two questions with the same id one would get the other's answer.
     """
 
-    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._max_body_bytes = max_body_bytes
         self._busy: set[tuple[str, bytes, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             await self._app(_without_resumption(scope), receive, send)
             return
-        messages, body = await self._read_body(receive)
+        first = await receive()  # the whole body, or that the client left before its end
+        body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
+        first = first | {"body": body} if body else first
         message = _parsed(body)
         if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
             await refusal(scope, receive, send)
@@ -101,7 +99,7 @@ class Bodies:
         session = _session_of(scope)
         identity = message.get("id") if isinstance(message, dict) and "method" in message else None
         if session is None or identity is None:
-            await self._app(scope, _replayed(messages, receive), send)
+            await self._app(scope, _replayed(first, receive), send)
             return
         grant = scope.get(IN_SCOPE)  # an id that somebody else uses is nobody's business
         key = (grant.name if grant else "", session, str(identity))
@@ -117,46 +115,19 @@ class Bodies:
                 await send(message)
 
             try:
-                await self._app(scope, _replayed(messages, receive), send_answer)
+                await self._app(scope, _replayed(first, receive), send_answer)
             finally:
                 self._busy.discard(key)
 
-    async def _read_body(self, receive: Receive) -> tuple[list[Message], bytes]:
-        """Return the body, up to the largest size accepted; the transport refuses a larger one.
 
-        The rest is read and dropped: closing a connection before that takes the answer along.
-        """
-        messages: list[Message] = []
-        size = 0
-        while size <= self._max_body_bytes:
-            messages.append(await receive())
-            size += len(messages[-1].get("body", b""))
-            if not messages[-1].get("more_body", False):
-                body = b"".join(message.get("body", b"") for message in messages)
-                return _readable(messages, body)
-        dropped = messages[-1]
-        while dropped.get("more_body", False) and size <= _MOST_DROPPED_BYTES:
-            dropped = await receive()
-            size += len(dropped.get("body", b""))
-        return messages, b""
-
-
-def _replayed(messages: list[Message], receive: Receive) -> Receive:
-    """Return a `receive` that returns these messages first, then those that follow."""
-    remaining = iter(messages)
+def _replayed(first: Message, receive: Receive) -> Receive:
+    """Return a `receive` that returns this message first, then those that follow."""
+    remaining = iter((first,))
 
     async def receive_again() -> Message:
         return next(remaining, None) or await receive()
 
     return receive_again
-
-
-def _readable(messages: list[Message], body: bytes) -> tuple[list[Message], bytes]:
-    """Return the body as one readable message; nothing changes for a client that left before its end."""
-    if any(message["type"] != "http.request" for message in messages):
-        return messages, b""
-    body = with_whole_characters(body)
-    return [{"type": "http.request", "body": body, "more_body": False}], body
 
 
 def _without_resumption(scope: Scope) -> Scope:
@@ -288,7 +259,7 @@ class Gate:
         self._library = library
         self._grants = grants
         self._limits = limits
-        self._app = Bodies(self._answer, MAX_BODY_BYTES)
+        self._app = RequestBodyLimitMiddleware(Bodies(self._answer), MAX_BODY_BYTES)
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
@@ -299,7 +270,6 @@ class Gate:
             self.server,
             security_settings=security,
             max_sessions=MAX_SESSIONS,
-            max_request_body_size=MAX_BODY_BYTES,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
