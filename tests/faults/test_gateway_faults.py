@@ -14,8 +14,7 @@ from pathlib import Path
 import anyio
 
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import ServerCallError
-from findspot.catalogue.server_pool import ServerPool
+from findspot.catalogue.server_pool import ServerCallError, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 
 SERVER = Path(__file__).parents[1] / "calling_server.py"

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 
 STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
-    "catalogue/server_process.py": "resolved",
+    "catalogue/transports.py": "resolved",
     "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave
     "door/command.py": "_run",  # the pager or editor that the resident process found by `resolved`

@@ -47,7 +47,7 @@ from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from findspot.catalogue.live_connection import ServerAnswer
+    from findspot.catalogue.server_pool import ServerAnswer
 
 _log = get_logger("catalogue")
 
@@ -302,7 +302,7 @@ class CatalogueIndexer:
         start. If no server answers, the index is not written. Servers whose entry is new or changed are
         asked, and with `refresh` those of the named files.
         """
-        from findspot.catalogue.live_connection import ask_servers  # needs the MCP SDK
+        from findspot.catalogue.server_pool import ask_servers  # needs the MCP SDK
 
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):

@@ -35,8 +35,8 @@ from mcp.shared.auth import (
 from pydantic import BaseModel
 
 from findspot.catalogue.logins import Login, LoginRequiredError, Logins
-from findspot.catalogue.remote_servers import RemoteHttp, RemoteServerError, refusal
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.transports import RemoteHttp, RemoteServerError, refusal
 from findspot.core.config import is_loopback
 from findspot.core.paths import home_folder
 

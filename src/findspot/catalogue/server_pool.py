@@ -1,53 +1,590 @@
-"""The servers that this process has started, and what follows their changes.
+"""The servers that this process has started, the calls that run on them, and who is asked what they ask.
 
 Each client connection has its own process of a server, unless the server's entry says that it is shared. It
 is started by the first call, ended with its connection or when it has been idle, and started again by the
 first call after a crash. Whatever it does, it fails only its own calls.
+
+Imports the MCP SDK: import this module only where a server is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import json
+import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import anyio
+import anyio.lowlevel
 import mcp_types as types
 from mcp import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from pydantic import ValidationError
 from pydantic_core import to_json
 
 from findspot.catalogue.client_configs import MissingVariableError
-from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import (
-    DEFAULT_TIMEOUT_S,
-    MAX_TIMEOUT_S,
-    CallHandlers,
-    LiveConnection,
-    RunningCall,
-    ServerCallError,
-    ServerNotAgreedError,
-    ServerTimeoutError,
-    SessionEndedError,
-)
-from findspot.catalogue.server_process import MAX_MESSAGE_BYTES
-from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
+from findspot.catalogue.consent import Agreements, ServerOffers
+from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.logins import LoginRequiredError
+from findspot.catalogue.server_sources import NESTED_VARIABLE, START_TIMEOUT_S, ServerSpec, with_server_name
 from findspot.catalogue.tool_record import ToolDefinition
+from findspot.catalogue.transports import (
+    MAX_MESSAGE_BYTES,
+    SESSION_ENDED,
+    ProcessNotes,
+    connect_remote,
+    pipe_transport,
+)
 from findspot.core.caller import ENVIRONMENT
+from findspot.core.errors import FindspotError, first_cause
 from findspot.core.log import get_logger
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 _log = get_logger("catalogue")
+
+DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
+"""For a call; each report of progress gives it the same time again, up to the maximum in all."""
+
+MAX_TASK_S = 24 * 3600.0
+"""The same maximum for a call that runs as a task. Each sign of the task gives it the same time again."""
+
+_POLL_S, _SHORTEST_POLL_S, _LONGEST_POLL_S = 1.0, 0.05, 30.0
+"""Between two questions about a task, unless its server says how long to wait."""
 
 IDLE_S = 300.0
 """A server that was not called for so long is ended."""
 
 _FOLLOW_PAUSE_S = 5.0
 """Before a followed server that ended is started again."""
+
+_PING_PATIENCE_S = 5.0
+_END_PATIENCE_S = 5.0
+_IDLE_CHECK_S = 5.0
+_MAX_PAGES = 1_000
+"""Pages read of one server's list, which might never end."""
+_LISTINGS = 3
+"""How often the tools are listed for one answer while the server goes on reporting changes."""
+_AT_ONCE = 8
+"""Servers asked for their tools at the same time: each may be a separate process."""
+_SHOWN_CHARS = 2_000
+"""Of the message and of the data of an error."""
+
+
+class ServerCallError(FindspotError):
+    """A server could not be started, ended during a call, or answered with an error."""
+
+    code = "SERVER_FAILED"
+
+
+class SessionEndedError(ServerCallError):
+    """A remote server did not run a request, since it no longer knows the session."""
+
+
+class ServerTimeoutError(ServerCallError):
+    """A server did not answer in time."""
+
+    code = "SERVER_TIMEOUT"
+
+
+class ServerNotAgreedError(ServerCallError):
+    """The user has not agreed to start the server as it is now."""
+
+    code = "SERVER_NOT_AGREED"
+
+
+@dataclass(frozen=True, slots=True)
+class CallHandlers:
+    """What a server may send while it answers; None for what the caller cannot take."""
+
+    on_progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None
+    on_elicit: Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]] | None = None
+    on_log: Callable[[types.LoggingMessageNotificationParams], Awaitable[None]] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class RunningCall:
+    """One running call: who is asked what the server asks, and until when it may run."""
+
+    handlers: CallHandlers
+    timeout_s: float
+    client: object = None
+    """Which client it comes from."""
+    as_task: bool = False
+    """Whether the server runs it as a task, which may take long."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    questions: set[anyio.CancelScope] = field(default_factory=set)
+    latest: float = math.inf
+    token: str = field(default_factory=lambda: uuid4().hex)
+    """What names it in reports of progress."""
+    was_reported: bool = False
+
+    def start(self, spent_s: float = 0.0) -> None:
+        """Start the clock of a call that was prepared for so long already."""
+        now = anyio.current_time()
+        self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
+        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) - spent_s
+
+    def new_scope(self) -> anyio.CancelScope:
+        """Return what limits the next attempt to the time that is left."""
+        self.scope = anyio.CancelScope(deadline=self.scope.deadline)
+        return self.scope
+
+    def extend(self) -> None:
+        """Give the call its time again: the server works on it."""
+        self.scope.deadline = min(self.latest, anyio.current_time() + self.timeout_s)
+
+    async def report(self, progress: float, total: float | None, message: str | None) -> None:
+        self.extend()
+        if self.handlers.on_progress is not None:
+            await self.handlers.on_progress(progress, total, message)
+
+    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer | None:
+        """Ask the caller with the clock stopped; None if the call ended before the answer."""
+        self.scope.deadline = self.latest
+        with anyio.CancelScope() as scope:
+            self.questions.add(scope)
+            try:
+                return await question()
+            finally:
+                self.questions.discard(scope)
+                self.extend()
+        return None
+
+
+class LiveConnection:
+    """One run of a server whose variables are expanded."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        environ: Mapping[str, str] = ENVIRONMENT,
+        roots: Sequence[str] = (),
+        idle_s: float = math.inf,
+        start_s: float | None = None,
+    ) -> None:
+        """Take the environment and the folders of whoever wants it.
+
+        It is ended after `idle_s` without a call, and may take `start_s` to start, and to list its tools.
+        """
+        self.opened, self.ended = anyio.Event(), anyio.Event()
+        """`opened` is set when it can be called or never will be."""
+        self.was_opened = False
+        self.error: str | None = None
+        """Why it ended, unless we ended it."""
+        self.needs_login = False
+        """Whether it takes no request before the user logs in."""
+        self.note: str | None = None
+        """What there is to say about its list of tools."""
+        self._task: asyncio.Task[None] | None = None
+        self.spec = spec
+        self._environ = environ
+        self._roots = roots
+        self._idle_s = idle_s
+        self._start_s = start_s or START_TIMEOUT_S
+        self._notes = ProcessNotes()
+        self._session: ClientSession | None = None
+        self._dispatcher: JSONRPCDispatcher | None = None
+        self._closing = anyio.Event()
+        self._starting: anyio.CancelScope | None = None
+        self._users = 0
+        self._last_used = 0.0
+        self._running: list[RunningCall] = []
+        self._abandoned: set[object] = set()
+        """The clients of calls that nobody waits for any more; the server may ignore that."""
+        self._listing = asyncio.Lock()
+        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._changed = anyio.Event()
+        """Set when the tools may have changed since they were listed: it says so, or it ended."""
+        self._check: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.was_opened and not self._closing.is_set()
+
+    @property
+    def offers(self) -> ServerOffers:
+        """What the server has besides its tools."""
+        session = self._session
+        declared = session.server_capabilities if session is not None else None
+        if session is None or declared is None:
+            return ServerOffers()
+        kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
+        return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
+
+    def start(self) -> None:
+        """Connect, and stay connected until the server ends, is idle, or is to be ended."""
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            with anyio.fail_after(self._start_s) as self._starting:
+                async with self._connected() as session:
+                    self._starting.deadline = math.inf
+                    self._session, self._last_used = session, anyio.current_time()
+                    self.was_opened = True
+                    self.opened.set()
+                    await self._until_unused()
+        except TimeoutError:
+            self.error = f"no answer within {self._start_s:g} s"
+        except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
+            self.error = error_line(error)
+            self.needs_login = isinstance(first_cause(error), LoginRequiredError)
+        finally:
+            if self.error:
+                self.error = self._notes.about(self.error)
+                _log.warning("the server %s ended: %s", self.spec.name, self.error)
+            self._closing.set()
+            self.opened.set()
+            self.ended.set()
+            self._changed.set()
+
+    def close(self) -> None:
+        """End the server soon, also one that is starting."""
+        self._closing.set()
+        if self._starting is not None and not self.was_opened:
+            self._starting.cancel()
+
+    async def aclose(self) -> None:
+        self.close()
+        await self.ended.wait()
+
+    async def call(
+        self, call: RunningCall, tool: str, arguments: dict[str, Any] | None
+    ) -> types.CallToolResult:
+        """Return the result of a tool; the errors say what is known about what happened."""
+        params = {"name": tool} | ({} if arguments is None else {"arguments": arguments})
+
+        async def result(_session: ClientSession) -> types.CallToolResult:
+            sent = self._run_task(call, params) if call.as_task else self._send(call, "tools/call", params)
+            return types.CallToolResult.model_validate(await sent, by_name=False)
+
+        self._running.append(call)
+        try:
+            late = f"The tool {tool} of the server {self.spec.name} did not answer within"
+            late = f"{late} {call.timeout_s:g} s and was cancelled."
+            hint = f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s."
+            return await self._in_time(result, call.new_scope(), lambda _: late, hint)
+        finally:
+            self._running.remove(call)
+            for question in call.questions:
+                question.cancel()
+
+    async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
+        """Return the tools that the server has now; it is asked again only after it reported a change."""
+
+        async def listed(session: ClientSession) -> tuple[ToolDefinition, ...]:
+            async with self._listing:
+                for _ in range(_LISTINGS):
+                    if self._tools is not None and not self._changed.is_set():
+                        break
+                    self._changed = anyio.Event()
+                    self._tools, self.note = await _all_tools(session, self.spec.name)
+                return self._tools or ()
+
+        scope = anyio.CancelScope(deadline=min(deadline, anyio.current_time() + self._start_s))
+        late = f"The server {self.spec.name} did not list its tools within"
+        hint = "The tool was not called. Try again, or with a larger timeout."
+        return await self._in_time(listed, scope, lambda s: f"{late} {s:g} s.", hint)
+
+    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
+        """Return the answer to a request that is no call of a tool."""
+        late = f"The server {self.spec.name} did not answer within"
+        scope = anyio.CancelScope(deadline=deadline)
+        return await self._in_time(question, scope, lambda s: f"{late} {s:g} s.")
+
+    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], None]) -> None:
+        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
+        self._users += 1
+        try:
+            while self.is_open:
+                changed(await self.tools(math.inf))
+                await self._changed.wait()
+        finally:
+            self._users -= 1
+
+    async def _in_time(
+        self,
+        question: Callable[[ClientSession], Awaitable[Answer]],
+        scope: anyio.CancelScope,
+        late: Callable[[float], str],
+        hint: str = "",
+    ) -> Answer:
+        """Use the session within the time of a scope; errors of the server become ours."""
+        assert self._session is not None
+        started = anyio.current_time()
+        self._users += 1
+        try:
+            with scope:
+                return await question(self._session)
+        except MCPError as error:
+            raise await self._explained(error.error) from error
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            where = _cut(".".join(map(str, wrong["loc"])))
+            raise ServerCallError(
+                f"The server {self.spec.name} sent an answer that MCP does not allow: "
+                f"{where}: {wrong['msg']}."
+            ) from error
+        finally:
+            self._users -= 1
+            self._last_used = anyio.current_time()
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._end_if_hung())
+        raise ServerTimeoutError(late(round(scope.deadline - started, 1)), hint=hint)
+
+    async def _explained(self, error: types.ErrorData) -> ServerCallError:
+        """Return the error for one that the SDK reports: the server's own, or that it ended."""
+        name = self.spec.name
+        if error.code == SESSION_ENDED:
+            self._closing.set()
+            return SessionEndedError(f"The server {name} ends every session at once.")
+        if error.code == types.CONNECTION_CLOSED:  # the code may also be the server's own
+            with anyio.move_on_after(_PING_PATIENCE_S):
+                await self._closing.wait()
+        if self.is_open:
+            return ServerCallError(f"The server {name} answered with an error: {_error_text(error)}")
+        with anyio.move_on_after(_END_PATIENCE_S):
+            await self.ended.wait()
+        if self.needs_login:
+            return ServerCallError(f"The server {name} cannot be called. {self.error}")
+        return ServerCallError(
+            f"The server {name} ended before it answered: {self.error or 'it was stopped'}",
+            hint="It is not known whether the tool did its work. The next call starts the server again.",
+        )
+
+    async def _end_if_hung(self) -> None:
+        """End a server that answers nothing at all, so that the next call finds a new one."""
+        assert self._session is not None
+        earlier = set(self._running)
+        ping = asyncio.ensure_future(self._session.send_ping())
+        await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        while not ping.done() and earlier & set(self._running):  # it may be busy with one of them
+            await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        if not ping.done() and self.is_open:
+            self.error = "it no longer answered and was ended"
+            self._closing.set()
+        ping.cancel()
+        with contextlib.suppress(MCPError, asyncio.CancelledError):
+            await ping
+
+    async def _until_unused(self) -> None:
+        while not self._closing.is_set():
+            left = self._last_used + self._idle_s - anyio.current_time()
+            if left <= 0 and not self._users:
+                self._closing.set()
+                return
+            with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
+                await self._closing.wait()
+
+    async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send a request of a call."""
+        assert self._dispatcher is not None
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        try:
+            return await self._dispatcher.send_raw_request(
+                method, {**params, "_meta": {"progressToken": call.token}}
+            )
+        except asyncio.CancelledError:
+            self._abandoned.add(call.client)
+            raise
+
+    async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a tool that runs as a task; its state is reported as progress.
+
+        A task that needs an answer of the user asks for it while its result is waited for.
+        """
+        made = await self._send(call, "tools/call", {**params, "task": {"ttl": int(MAX_TASK_S * 1000)}})
+        if "task" not in made:
+            return made
+        task = types.CreateTaskResult.model_validate(made, by_name=False).task
+        about, result = {"taskId": task.task_id}, None
+        try:
+            for number in itertools.count(1):
+                if result is None and task.status != "working":
+                    result = asyncio.ensure_future(self._send(call, "tasks/result", about))
+                pause_s = _POLL_S if task.poll_interval is None else task.poll_interval / 1000
+                pause_s = min(max(pause_s, _SHORTEST_POLL_S), _LONGEST_POLL_S, call.timeout_s / 2)
+                if result is None:
+                    await anyio.sleep(pause_s)
+                elif (await asyncio.wait([result], timeout=pause_s))[0] or task.status != "input_required":
+                    return await result
+                polled = await self._send(call, "tasks/get", about)
+                task = types.GetTaskResult.model_validate(polled, by_name=False)
+                call.extend()
+                if not call.was_reported and call.handlers.on_progress is not None:
+                    await call.handlers.on_progress(number, None, task.status_message)
+        except asyncio.CancelledError:
+            assert self._dispatcher is not None
+            with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
+                await self._dispatcher.send_raw_request("tasks/cancel", about)
+            raise
+        finally:
+            if result is not None:
+                result.cancel()
+        raise AssertionError
+
+    @contextlib.asynccontextmanager
+    async def _connected(self) -> AsyncIterator[ClientSession]:
+        """Start the server, or call its address: the only way to do so."""
+        # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+        async with contextlib.AsyncExitStack() as stack:
+            if self.spec.url is not None:
+                from findspot.catalogue.oauth import credentials
+
+                yield await connect_remote(stack, self.spec, self._new_session, credentials(self.spec))
+            else:
+                pipes = pipe_transport(self.spec, self._environ, self._notes)
+                yield await stack.enter_async_context(self._new_session(pipes))
+
+    @contextlib.asynccontextmanager
+    async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
+        def lost() -> None:
+            if self.is_open:
+                self.error = "the connection was closed"
+                self._closing.set()
+
+        class Dispatcher(JSONRPCDispatcher):
+            async def run(self, *handlers: Any, **options: Any) -> None:
+                await super().run(*handlers, **options)
+                lost()
+
+        async with transport as (incoming, outgoing):
+            self._dispatcher = Dispatcher(incoming, outgoing)
+            async with ClientSession(
+                dispatcher=self._dispatcher,
+                elicitation_callback=self._elicit,
+                list_roots_callback=self._list_roots,
+                message_handler=self._hear,
+            ) as session:
+                await session.initialize()
+                yield session
+
+    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        call = self._asked()
+        handler = call and call.handlers.on_elicit
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ElicitResult(action="cancel")
+
+    async def _list_roots(self, context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult.model_validate({"roots": [{"uri": address} for address in self._roots]})
+
+    async def _hear(self, message: Any) -> None:
+        method = getattr(message, "method", None)
+        if method == "notifications/tools/list_changed":
+            self._changed.set()
+        elif method == "notifications/message":
+            call = self._asked()
+            if call is not None and call.handlers.on_log is not None:
+                await call.handlers.on_log(message.params)
+        elif method == "notifications/progress":
+            about = message.params
+            for call in self._running:
+                if call.token == about.progress_token:
+                    call.was_reported = True
+                    await call.report(about.progress, about.total, about.message)
+
+    def _asked(self) -> RunningCall | None:
+        """Return the newest call, through which its client is asked.
+
+        Of a server that several clients share, nobody can say whose call asks: none is asked unless all
+        calls are its own, those included that were cancelled.
+        """
+        clients = self._abandoned.union(call.client for call in self._running)
+        return self._running[-1] if self._running and len(clients) == 1 else None
+
+
+async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
+    """Return the tools that a connected server lists, and a note if its list was cut."""
+    tools: dict[str, ToolDefinition] = {}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        for wire in page.tools:
+            value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
+            tool = with_server_name(read_definition(value, "", "a tool"), server)
+            tools.setdefault(tool.name, tool)
+        if not page.next_cursor or page.next_cursor == cursor:
+            return tuple(tools.values()), None
+        cursor = page.next_cursor
+    return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
+
+
+def error_line(error: BaseException) -> str:
+    """Return an error as one line: the first one of a group."""
+    cause = first_cause(error)
+    return " ".join(f"{cause}".split()) or type(cause).__name__
+
+
+def _error_text(error: types.ErrorData) -> str:
+    """Return a server's error with its code and data, which may say more than its message."""
+    data = "" if error.data is None else f", data {_cut(json.dumps(error.data, ensure_ascii=False))}"
+    code = f" (code {error.code}{data})" if data or error.code != types.INTERNAL_ERROR else ""
+    return _cut(error.message) + code
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """The tools of a server, or why there are none."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    error: str | None = None
+    note: str | None = None
+    """What there is to say about the list."""
+    offers: ServerOffers = field(default_factory=ServerOffers)
+
+
+def ask_servers(specs: Sequence[ServerSpec], timeout_s: float) -> dict[str, ServerAnswer]:
+    """Ask all servers for their tools at once; one that fails costs only its own tools."""
+    answers: dict[str, ServerAnswer] = {}
+
+    async def ask(spec: ServerSpec, limiter: anyio.CapacityLimiter) -> None:
+        async with limiter:
+            answers[spec.name] = await _ask(spec, timeout_s)
+
+    async def ask_all() -> None:
+        limiter = anyio.CapacityLimiter(_AT_ONCE)
+        async with anyio.create_task_group() as group:
+            for spec in specs:
+                group.start_soon(ask, spec, limiter)
+
+    anyio.run(ask_all)
+    return answers
+
+
+async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
+    try:
+        connection = LiveConnection(spec.expanded(), start_s=timeout_s)
+    except MissingVariableError as error:
+        return ServerAnswer(error=str(error))
+    deadline = anyio.current_time() + timeout_s
+    connection.start()
+    try:
+        await connection.opened.wait()
+        if not connection.is_open:
+            return ServerAnswer(error=connection.error)
+        tools = await connection.tools(deadline)
+        return ServerAnswer(tools, note=connection.note, offers=connection.offers)
+    except ServerTimeoutError:
+        return ServerAnswer(error=f"no answer within {timeout_s:g} s")
+    except ServerCallError as error:
+        return ServerAnswer(error=connection.error or error.user_message)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.aclose()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +649,11 @@ class ServerPool:
     async def ask(
         self,
         spec: ServerSpec,
-        question: Callable[[ClientSession], Awaitable[Result]],
+        question: Callable[[ClientSession], Awaitable[Answer]],
         *,
         client: PoolClient,
         timeout_s: float,
-    ) -> Result:
+    ) -> Answer:
         """Return the answer of a server to a request that is no call of a tool."""
         deadline = anyio.current_time() + timeout_s
         return await self._use(spec, client, lambda connection: connection.ask(question, deadline), deadline)
@@ -156,9 +693,9 @@ class ServerPool:
         self,
         spec: ServerSpec,
         client: PoolClient,
-        work: Callable[[LiveConnection], Awaitable[Result]],
+        work: Callable[[LiveConnection], Awaitable[Answer]],
         deadline: float,
-    ) -> Result:
+    ) -> Answer:
         """Use the connection to a server; one that refuses what is sent, since it ended the session, is
         connected to once more.
         """

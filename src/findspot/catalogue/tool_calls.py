@@ -15,14 +15,15 @@ import mcp_types as types
 
 from findspot.catalogue.catalogue import AccessState, Catalogue, ToolAccess
 from findspot.catalogue.consent import Standing
-from findspot.catalogue.live_connection import (
+from findspot.catalogue.server_pool import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
+    PoolClient,
     ServerCallError,
     ServerNotAgreedError,
+    ServerPool,
     ServerTimeoutError,
 )
-from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError

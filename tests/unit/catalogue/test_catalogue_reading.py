@@ -21,8 +21,8 @@ from findspot.catalogue.catalogue_build import (
 )
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
-from findspot.catalogue.live_connection import ServerAnswer
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.catalogue.server_pool import ServerAnswer
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_fields import keyword_counts, query_terms, token_counts
 from findspot.catalogue.tool_record import (

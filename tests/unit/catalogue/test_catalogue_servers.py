@@ -10,13 +10,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from findspot.catalogue import live_connection
+from findspot.catalogue import server_pool
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.server_pool import PoolClient, ServerPool
-from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.transports import ProcessNotes
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
 
@@ -74,7 +74,7 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
 def test_a_list_that_never_ends_is_cut(
     open_catalogue: Open, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_connection, "_MAX_PAGES", 5)
+    monkeypatch.setattr(server_pool, "_MAX_PAGES", 5)
     built = index(open_catalogue(), write("mcp.json", {"mcpServers": {"far": entry("endless")}}))
     assert outcomes(built) == {"far": ("indexed", 3)}
     assert built.notes == ("far: only the first 5 pages of its tools were read",)

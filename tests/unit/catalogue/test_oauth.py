@@ -17,12 +17,11 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import ServerCallError, ask_servers
 from findspot.catalogue.logins import Login, Logins, remote_server
 from findspot.catalogue.oauth import LoginError, _is_safe, log_in
-from findspot.catalogue.remote_servers import RemoteServerError
-from findspot.catalogue.server_pool import ServerPool
+from findspot.catalogue.server_pool import ServerCallError, ServerPool, ask_servers
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.transports import RemoteServerError
 from findspot.core.errors import InvalidArgumentError
 from remote_server import AUTHORIZATION_SERVER, PROTECTED_RESOURCE, RemoteServer, browse
 
@@ -109,7 +108,7 @@ def test_tokens_are_renewed_after_a_refusal(logins: Logins, server: RemoteServer
 
 ASK = """
 import sys
-from findspot.catalogue.live_connection import ask_servers
+from findspot.catalogue.server_pool import ask_servers
 from findspot.catalogue.server_sources import ServerSpec
 specs = [ServerSpec(f"web{number}", url=sys.argv[1]) for number in range(3)]
 print([answer.error for answer in ask_servers(specs, 60).values()])

@@ -12,10 +12,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from findspot.catalogue import remote_servers
+from findspot.catalogue import transports
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import ServerAnswer, ask_servers
-from findspot.catalogue.server_pool import ServerPool
+from findspot.catalogue.server_pool import ServerAnswer, ServerPool, ask_servers
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from remote_server import RemoteServer
 
@@ -174,7 +173,7 @@ class TestHostile:
             assert other.seen == []
 
     def test_a_huge_answer_is_cut_off(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(remote_servers, "MAX_ANSWER_BYTES", 100_000)
+        monkeypatch.setattr(transports, "MAX_ANSWER_BYTES", 100_000)
         with RemoteServer(needs_login=False) as server:
             server.answers["/mcp"] = Response(b"x" * 1_000_000, media_type="application/json")
             assert ask(write, url=server.url).error == "The server's answer is too large."

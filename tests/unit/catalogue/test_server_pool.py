@@ -17,16 +17,17 @@ import anyio
 import mcp_types as types
 import pytest
 
-from findspot.catalogue import live_connection, server_process
+from findspot.catalogue import server_pool, transports
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.live_connection import (
+from findspot.catalogue.server_pool import (
     MAX_TIMEOUT_S,
     CallHandlers,
+    PoolClient,
     RunningCall,
     ServerCallError,
+    ServerPool,
     ServerTimeoutError,
 )
-from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
 
 SERVER = Path(__file__).parents[2] / "calling_server.py"
@@ -153,7 +154,7 @@ def test_an_answer_that_cannot_be_read_is_answered_at_once(home: Path) -> None:
 
 
 def test_a_tool_runs_as_a_task(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_connection, "_SHORTEST_POLL_S", 0.001)
+    monkeypatch.setattr(server_pool, "_SHORTEST_POLL_S", 0.001)
     seen: list[tuple[float, str | None]] = []
 
     async def report(progress: float, _total: float | None, message: str | None) -> None:
@@ -189,8 +190,8 @@ MOST_S = 3.0
 def test_a_task_may_take_longer_than_a_call_and_is_cancelled_with_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_connection, "MAX_TIMEOUT_S", MOST_S)
-    monkeypatch.setattr(live_connection, "_SHORTEST_POLL_S", 0.01)
+    monkeypatch.setattr(server_pool, "MAX_TIMEOUT_S", MOST_S)
+    monkeypatch.setattr(server_pool, "_SHORTEST_POLL_S", 0.01)
 
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one")
@@ -245,11 +246,11 @@ def test_the_number_of_an_ended_server_stays_its_own_until_its_group_has_ended(
 ) -> None:
     """A signal to its group reached whoever had got the number since."""
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as process:
-        while server_process._status(process) is None:
+        while transports._status(process) is None:
             os.sched_yield()
-        assert server_process._status(process) == status
+        assert transports._status(process) == status
         os.killpg(process.pid, 0)
-        anyio.run(server_process._end, process)
+        anyio.run(transports._end, process)
         assert process.returncode == status
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
@@ -332,8 +333,8 @@ def test_the_time_of_a_call_covers_the_start_of_its_server(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """gateway 10: a call with a timeout of 3 s failed after 39 s."""
-    monkeypatch.setattr(live_connection, "START_TIMEOUT_S", 2.0)
-    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+    monkeypatch.setattr(server_pool, "START_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(transports, "_EXIT_PATIENCE_S", 0.2)
 
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("silent", "silent")
@@ -347,8 +348,8 @@ def test_the_time_of_a_call_covers_the_start_of_its_server(
 
 def test_a_stopped_server_is_ended_whoever_calls_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """gateway 7: it was kept while anybody waited for it, and they waited until their time was over."""
-    monkeypatch.setattr(live_connection, "_PING_PATIENCE_S", 0.5)
-    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+    monkeypatch.setattr(server_pool, "_PING_PATIENCE_S", 0.5)
+    monkeypatch.setattr(transports, "_EXIT_PATIENCE_S", 0.2)
 
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one")
@@ -367,7 +368,7 @@ def test_a_stopped_server_is_ended_whoever_calls_it(home: Home, monkeypatch: pyt
 def test_calls_end_in_time_and_are_cancelled_at_the_server(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_connection, "_PING_PATIENCE_S", 1.0)
+    monkeypatch.setattr(server_pool, "_PING_PATIENCE_S", 1.0)
 
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one")
@@ -410,7 +411,7 @@ def test_progress_gives_a_call_its_time_again_up_to_a_limit() -> None:
 
 
 def test_limits_protect_everybody_else(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_process, "MAX_MESSAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(transports, "MAX_MESSAGE_BYTES", 1 << 20)
 
     async def scenario(pool: ServerPool) -> None:
         chatty, quiet = home.spec("chatty"), home.spec("quiet")
@@ -443,8 +444,8 @@ def test_a_server_that_cannot_start_says_why(home: Home) -> None:
 
 def test_a_server_that_never_answers_is_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """documents C: it stayed for as long as Findspot ran, and after it."""
-    monkeypatch.setattr(live_connection, "START_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+    monkeypatch.setattr(server_pool, "START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(transports, "_EXIT_PATIENCE_S", 0.2)
     pids: list[int] = []
     others = children()
 
@@ -562,7 +563,7 @@ def test_changed_tools_are_seen_at_the_next_call(home: Home) -> None:
 def test_a_server_is_ended_with_everything_that_it_started(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+    monkeypatch.setattr(transports, "_EXIT_PATIENCE_S", 0.2)
     pids: list[int] = []
 
     async def scenario(pool: ServerPool) -> None:

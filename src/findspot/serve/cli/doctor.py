@@ -177,7 +177,7 @@ def _client(client: Client, path: Path) -> Check:
 
 def server_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
     """Yield one check per MCP server of the catalogue that the user agreed to: whether it starts."""
-    from findspot.catalogue.live_connection import ask_servers
+    from findspot.catalogue.server_pool import ask_servers
 
     registry = engine.catalogue(project.root if project else ".").registry
     specs = {spec.name: spec for index in registry.indexes for spec in registry.servers(index)}

@@ -39,7 +39,7 @@ from findspot.serve.cli.tool_server_commands import (
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.live_connection import CallHandlers
+    from findspot.catalogue.server_pool import CallHandlers
     from findspot.catalogue.tool_calls import Confirmation
     from findspot.catalogue.tool_record import ToolReference
 
@@ -344,7 +344,7 @@ def _arguments(given: str) -> dict[str, Any]:
 
 
 def _handlers(_server: str) -> CallHandlers:
-    from findspot.catalogue.live_connection import CallHandlers
+    from findspot.catalogue.server_pool import CallHandlers
 
     async def show_progress(progress: float, total: float | None, message: str | None) -> None:
         count = f"{progress:g} of {total:g}" if total else f"{progress:g}"

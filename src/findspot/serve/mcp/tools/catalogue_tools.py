@@ -22,7 +22,7 @@ from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
 
 if TYPE_CHECKING:
-    from findspot.catalogue.live_connection import CallHandlers
+    from findspot.catalogue.server_pool import CallHandlers
     from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
     from findspot.engine import Engine
 
@@ -175,7 +175,7 @@ def _confirmation(call: Call, confirmed: bool) -> Confirm:
 
 def _handlers(call: Call, server: str) -> CallHandlers:
     """Return what passes a server's messages on to the client, as far as the client takes them."""
-    from findspot.catalogue.live_connection import CallHandlers
+    from findspot.catalogue.server_pool import CallHandlers
 
     client = call.client
 

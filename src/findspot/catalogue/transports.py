@@ -1,0 +1,473 @@
+"""How messages of MCP servers travel, by pipes or HTTP, with limits on what a server can do to us.
+
+A server on pipes leads its own process group, so that everything it starts can be ended with it, and its exit
+status is known. Its output is read at a limited pace and up to a limited size: a server that floods its pipes
+slows down only itself. The SDK's `stdio_client` does none of that.
+
+Imports the MCP SDK: import this module only where a server is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import ClientSession
+from mcp.client.sse import sse_client
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
+from findspot.core.errors import FindspotError, first_cause
+from findspot.core.paths import expanded
+from findspot.core.platforms import resolved
+from findspot.text.json_text import readable
+
+Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The largest message that a server may send."""
+
+SESSION_ENDED = -31_404
+"""The error of a request that was not run, since its server does not know the session any more."""
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATES = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+_NETWORK_VARIABLES = (*_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
+"""Variables without which a server cannot reach the network on some machines: proxies and certificates."""
+
+_CHUNK_BYTES = 1 << 16
+_UNITS_PER_SECOND = 5_000
+_BYTES_PER_UNIT = 10_000
+"""What is read of a server per second: so many lines, or so many times this many bytes."""
+
+_TAIL_BYTES = 4_000
+_SHOWN_CHARS = 300
+
+_EXIT_PATIENCE_S = 2.0
+"""For a server to end after its input was closed, and again after SIGTERM."""
+_POLL_S = 0.01
+
+
+class ProcessNotes:
+    """What is left of a server to explain its end: what it did, its standard error and its exit status."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self.status: int | None = None
+        self.fault = ""
+
+    def add(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
+
+    def about(self, message: str) -> str:
+        """Return a message with the exit status and the last line that the server wrote, without secrets."""
+        from findspot.discover.secrets import redacted
+
+        lines = self._tail.decode("utf-8", "replace").splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        ended = f"exit status {self.status}" if self.status else ""
+        parts = "; ".join(filter(None, (self.fault, ended, last and f"it wrote: {redacted(last)}")))
+        return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
+
+
+@contextlib.asynccontextmanager
+async def pipe_transport(
+    spec: ServerSpec, environ: Mapping[str, str], notes: ProcessNotes
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Start a server by an absolute path, in its own folder; end it with all that it started.
+
+    It gets the SDK's short list of variables (home, PATH, user), the network's and those of its entry: keys
+    and tokens of this process are not for every server.
+    """
+    inherited = (*DEFAULT_INHERITED_ENV_VARS, *_NETWORK_VARIABLES)
+    own = {name: environ[name] for name in inherited if name in environ}
+    own |= {**spec.env, NESTED_VARIABLE: "1"}
+    command = spec.command or ""
+    if Path(command).name != command:
+        command = str(spec.working_folder / expanded(command))
+    words = resolved([command, *spec.args], own.get("PATH", ""))
+    if sys.platform == "win32":  # the SDK's job object ends the server with this process
+        start = StdioServerParameters(command=words[0], args=words[1:], env=own, cwd=spec.working_folder)
+        with Path(os.devnull).open("w", encoding="utf-8") as devnull:
+            async with stdio_client(start, errlog=devnull) as streams:
+                yield streams
+        return
+    # The system sends the signal of preexec_fn when the thread that started a server ends: that of the loop.
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=own,
+        cwd=spec.working_folder,
+        bufsize=0,
+        start_new_session=True,
+        preexec_fn=_end_with_parent(),  # noqa: PLW1509
+    )
+    try:
+        async with _pumped(process, notes) as streams:
+            yield streams
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+
+
+@contextlib.asynccontextmanager
+async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> AsyncIterator[Streams]:
+    incoming, read_stream = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+    write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
+    with contextlib.ExitStack() as pipes:
+        output = await _reader(process.stdout, pipes)
+        error_output = await _reader(process.stderr, pipes)
+        sink = await _writer(process.stdin)
+        async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
+            group.start_soon(_read_messages, output, incoming, notes)
+            group.start_soon(_read_errors, error_output, notes)
+            group.start_soon(_write_messages, outgoing, sink, incoming)
+            group.start_soon(_watch, process, incoming)
+            try:
+                yield read_stream, write_stream
+            finally:
+                read_stream.close()  # from here on its output is only drained
+                sink.close()
+                with anyio.CancelScope(shield=True):
+                    notes.status = await _exit_status(process)
+                group.cancel_scope.cancel()
+
+
+async def _reader(pipe: Any, pipes: contextlib.ExitStack) -> asyncio.StreamReader:
+    reader, loop = asyncio.StreamReader(limit=_CHUNK_BYTES), asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    pipes.callback(transport.close)
+    return reader
+
+
+async def _writer(pipe: Any) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), pipe
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes: ProcessNotes) -> None:
+    """Pass messages on, until one is too large or unreadable; a greeting or a log line is none."""
+    line = bytearray()
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        async for chunk in _paced(output):
+            *ended, rest = chunk.split(b"\n")
+            for end in ended:
+                message = _message(bytes(line + end))
+                line.clear()
+                if isinstance(message, str):
+                    notes.fault = message
+                elif message is not None:
+                    await incoming.send(SessionMessage(message))
+            line += rest
+            if len(line) > MAX_MESSAGE_BYTES:
+                notes.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
+            if notes.fault:
+                break
+    incoming.close()
+    async for _ in _paced(output):  # so that it is not stuck writing when it should end
+        pass
+
+
+def _message(line: bytes) -> JSONRPCMessage | str | None:
+    """Return the message of a line, or what is wrong with it; None if the line is none."""
+    if not line.lstrip().startswith(b"{"):
+        return None
+    for mended in (bytes, readable):
+        with contextlib.suppress(ValueError):
+            return jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
+    return "it sent a message that cannot be read" if b'"jsonrpc"' in line[:_SHOWN_CHARS] else None
+
+
+async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
+    async for chunk in _paced(error_output):
+        notes.add(chunk)
+
+
+async def _paced(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield what comes, only so much per second."""
+    left, until = float(_UNITS_PER_SECOND), 0.0
+    with contextlib.suppress(OSError):
+        while chunk := await output.read(_CHUNK_BYTES):
+            now = anyio.current_time()
+            if now >= until:
+                left, until = float(_UNITS_PER_SECOND), now + 1
+            left -= chunk.count(b"\n") + len(chunk) / _BYTES_PER_UNIT
+            if left <= 0:
+                await anyio.sleep(until - now)
+            yield chunk
+
+
+async def _write_messages(
+    outgoing: MemoryObjectReceiveStream[SessionMessage], sink: asyncio.StreamWriter, incoming: Incoming
+) -> None:
+    try:
+        async for item in outgoing:
+            sink.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await sink.drain()
+    except OSError:
+        incoming.close()  # the session sees the end instead of waiting for answers
+
+
+async def _watch(process: subprocess.Popen[bytes], incoming: Incoming) -> None:
+    """Notice the end of a server whose output a program that it started still holds open."""
+    while _status(process) is None:
+        await anyio.sleep(1)
+    await anyio.sleep(1)  # what it wrote last is read first
+    incoming.close()
+
+
+async def _exit_status(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit status of a server whose input is closed, or None while it runs on."""
+    with anyio.move_on_after(_EXIT_PATIENCE_S):
+        while _status(process) is None:
+            await anyio.sleep(_POLL_S)
+    return _status(process)
+
+
+def _status(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit status of a server that has ended, and keep its number taken.
+
+    The number is that of its process group too. Once it is free, it may be somebody else's.
+    """
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.poll()
+    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    """End everything in the process group of a server.
+
+    The number is still its own when it is signalled first, and the second time too, because the group
+    was there all the time.
+    """
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _kill_group(process.pid, number)
+        with anyio.move_on_after(_EXIT_PATIENCE_S):
+            while process.poll() is None or _kill_group(process.pid, 0):
+                await anyio.sleep(_POLL_S)
+            return
+
+
+def _kill_group(pid: int, number: int) -> bool:
+    """Send a signal to a process group; return whether the group still exists."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):  # the latter on macOS, for a group of zombies
+        return False
+    return True
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """On Linux, return what makes the system end a server when this process is killed."""
+    if sys.platform != "linux":
+        return None
+    control, set_death_signal = ctypes.CDLL(None).prctl, 1
+
+    def run() -> None:
+        control(set_death_signal, int(signal.SIGKILL))  # a server may ignore any other signal
+
+    return run
+
+
+_HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
+"""The SDK's own limits: a server may hold a stream of answers open for long."""
+
+MAX_ANSWER_BYTES = 64 << 20
+"""Of one answer, or of one event in a stream of answers."""
+
+_NOT_STREAMABLE = (404, 405)
+"""How a server that knows only SSE answers the first message over streamable HTTP."""
+
+_DATA = re.compile(rb"(?<![^\r\n])data: ?([^\r\n]+)")
+"""A line of an event, and the message in it."""
+
+NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[ClientSession]]
+"""Makes the client of a transport."""
+
+
+class RemoteServerError(FindspotError):
+    """A remote server refused us, or did what no server may do."""
+
+    code = "SERVER_FAILED"
+
+
+class RemoteHttp(httpx2.AsyncClient):
+    """An HTTP client for one server that limits the size of answers and records the first failure."""
+
+    def __init__(
+        self,
+        headers: dict[str, str] | None = None,
+        auth: httpx2.Auth | None = None,
+        max_bytes: int = 0,
+    ) -> None:
+        # A compressed answer could be a thousand times larger than what is counted.
+        own = {"Accept-Encoding": "identity", **(headers or {})}
+        timeout = httpx2.Timeout(_HTTP_TIMEOUT_S, read=_STREAM_TIMEOUT_S)
+        super().__init__(headers=own, auth=auth, timeout=timeout, event_hooks={"response": [self._limit]})
+        self._max_bytes = max_bytes or MAX_ANSWER_BYTES
+        self._failed = anyio.Event()
+        self._failure: Exception | None = None
+        self.first_status: int | None = None
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request; a message that cannot be delivered is a failure of the connection."""
+        try:
+            response = await super().send(request, **options)
+            if self.first_status is None:
+                self.first_status = response.status_code
+            if request.method == "POST" and response.is_error:
+                response = await _with_ended_session(request, response)
+                self._fail(refusal(response.status_code))
+        except Exception as error:
+            if request.method == "POST":
+                self._fail(error)
+            raise
+        return response
+
+    async def raise_failure(self) -> None:
+        """Wait for the first failure to deliver a message, and raise it."""
+        await self._failed.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = self._failure or error
+        self._failed.set()
+
+    async def _limit(self, response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise RemoteServerError("The server compressed its answer though it was asked not to.")
+        # Events are read one by one, each with a limit; whatever else calls itself a stream of them is not.
+        wanted = "text/event-stream" in response.request.headers.get("accept", "")
+        given = response.headers.get("content-type", "").startswith("text/event-stream")
+        events = response.is_success and wanted and given
+        response.stream = _ReadableStream(response.stream, self._max_bytes, by_line=events)
+
+
+async def _with_ended_session(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    """Return a refusal; one of a session that the server no longer knows as the error `SESSION_ENDED`.
+
+    MCP has servers answer 404, and many answer 400 with words about the session instead.
+    """
+    if "mcp-session-id" not in request.headers or response.status_code not in (400, 404):
+        return response
+    number, body = _identifier(request.content), await response.aread()
+    is_own_error = number is not None and _identifier(body) == number
+    if is_own_error if response.status_code == 404 else is_own_error or b"session" not in body.lower():
+        return response
+    error = {"code": SESSION_ENDED, "message": "The server has ended the session."}
+    answer = {"jsonrpc": "2.0", "id": number, "error": error}
+    return httpx2.Response(response.status_code, json=answer, request=request)
+
+
+def _identifier(message: bytes) -> Any:
+    """Return the identifier of a request or an answer."""
+    with contextlib.suppress(ValueError, AttributeError):
+        return json.loads(message).get("id")
+    return None
+
+
+class _ReadableStream(httpx2.AsyncByteStream):
+    """The body of an answer, or each of its lines, up to a limit and as the SDK can read it."""
+
+    def __init__(self, stream: Any, max_bytes: int, *, by_line: bool) -> None:
+        self._stream = stream
+        self._max_bytes = max_bytes
+        self._by_line = by_line
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        rest = bytearray()
+        async for part in self._stream:
+            rest += part
+            if self._by_line and (b"\n" in part or b"\r" in part):
+                end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+                yield _DATA.sub(lambda line: b"data:" + readable(line[1]), bytes(rest[:end]))
+                del rest[:end]
+            if len(rest) > self._max_bytes:
+                raise RemoteServerError("The server's answer is too large.")
+        if rest:
+            yield readable(bytes(rest))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def connect_remote(
+    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient, auth: httpx2.Auth | None
+) -> ClientSession:
+    """Return a connected client, closed with `stack`, of a server whose variables are expanded.
+
+    `auth` adds what a login gave us. A server that does not know streamable HTTP is tried with SSE, as the
+    MCP specification describes.
+    """
+    for transport in (_sse,) if spec.sse else (_streamable, _sse):
+        http = RemoteHttp(dict(spec.headers), auth)
+        try:
+            async with contextlib.AsyncExitStack() as attempt:
+                client = await attempt.enter_async_context(new_client(transport(spec.url or "", http)))
+                stack.push_async_exit(attempt.pop_all())
+                return client
+        except Exception as error:
+            if transport is _sse or http.first_status not in _NOT_STREAMABLE:
+                raise _explained(error, http) from error
+    raise AssertionError
+
+
+@contextlib.asynccontextmanager
+async def _streamable(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
+    async with (
+        http,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
+    ):
+        yield streams
+
+
+@contextlib.asynccontextmanager
+async def _sse(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
+    """Connect by SSE; the SDK only logs that a message was not delivered, so its answer never comes."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(http.raise_failure)
+        async with sse_client(url, httpx_client_factory=lambda *_args, **_options: http) as streams:
+            yield streams
+        group.cancel_scope.cancel()
+
+
+def _explained(error: Exception, http: RemoteHttp) -> BaseException:
+    """Return the cause in words that hold no address, which can contain a key."""
+    cause = first_cause(error)
+    if isinstance(cause, FindspotError) or http.first_status is None or http.first_status < 300:
+        return cause
+    return refusal(http.first_status)
+
+
+def refusal(status: int) -> RemoteServerError:
+    if status == 401:  # one that asks for a login has been explained before
+        return RemoteServerError("The server refused the credentials of its entry (HTTP 401).")
+    return RemoteServerError(f"The server answered with HTTP {status}.")
