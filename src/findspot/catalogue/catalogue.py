@@ -14,7 +14,6 @@ from findspot.catalogue.catalogue_build import CatalogueIndexer
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
-from findspot.catalogue.logins import Logins
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
 from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
@@ -201,10 +200,15 @@ class Catalogue:
             return ToolAccess(
                 AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}"
             )
-        if expanded.url and expanded.oauth and Logins(self.registry.home).read(expanded.url) is None:
+        if expanded.url and expanded.oauth and not self._has_login(expanded.url):
             hint = f"`findspot tools login {spec.name}` logs in."
             return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
         return ToolAccess(AccessState.READY, spec, CHANGED_TOOL if self._is_changed(tool) else "")
+
+    def _has_login(self, url: str) -> bool:
+        from findspot.catalogue.oauth import Logins  # needs the MCP SDK
+
+        return Logins(self.registry.home).read(url) is not None
 
     def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
         """Take over in the background what a server says about its tools, if that has changed."""

@@ -21,9 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Any
 
 from findspot.catalogue.client_configs import without_literals
 from findspot.catalogue.indexfile import definition_object
@@ -232,7 +230,8 @@ def _headers(given: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={values[name]}" for name in order)
 
 
-class ServerOffers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ServerOffers:
     """What a server has besides its tools, as it said when it was last asked."""
 
     kinds: tuple[str, ...] = ()
@@ -246,16 +245,13 @@ class BuildRecord:
 
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """Each file that was named, with the servers that it named."""
-    follow: Annotated[bool, Field(alias="following", strict=True)] = False
+    follow: bool = False
     """Whether to follow the servers while serving."""
     provider: str | None = None
     """The embedding provider that the user chose for it."""
     errors: Mapping[str, str] = field(default_factory=dict)
     """Server → why it did not answer when it was last asked."""
     offers: Mapping[str, ServerOffers] = field(default_factory=dict)
-
-
-_RECORD = TypeAdapter(BuildRecord)
 
 
 def build_records_file(home: Path) -> Path:
@@ -265,19 +261,36 @@ def build_records_file(home: Path) -> Path:
 
 def read_build_record(home: Path, index: Path) -> BuildRecord:
     """Return how an index was last built; an empty record if that is unknown."""
-    about = _stored(home).get(str(index), {})
-    if isinstance(about, dict) and "sources" in about:  # version 0.1.0, which followed servers by default
-        about = {"files": dict.fromkeys(about["sources"], ())}
     try:
-        return _RECORD.validate_python(about)
-    except ValidationError:
+        about = _stored(home)[str(index)]
+        if "sources" in about:  # version 0.1.0, which followed servers by default
+            return BuildRecord({Path(path): () for path in about["sources"]})
+        return BuildRecord(
+            files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
+            follow=about["following"] is True,
+            provider=about["provider"],
+            errors=dict(about.get("errors", {})),
+            offers={
+                name: ServerOffers(tuple(kinds), str(instructions))
+                for name, (kinds, instructions) in about.get("offers", {}).items()
+            },
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
         return BuildRecord()
 
 
 def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
     """Record how an index was built."""
-    with changing(build_records_file(home), lambda: _stored(home)) as stored:
-        stored[str(index)] = _RECORD.dump_python(record, mode="json", by_alias=True)
+    path = build_records_file(home)
+    about = {
+        "files": {str(source): list(names) for source, names in record.files.items()},
+        "following": record.follow,
+        "provider": record.provider,
+        "errors": dict(record.errors),
+        "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},
+    }
+    with changing(path, lambda: _stored(home)) as stored:
+        stored[str(index)] = about
 
 
 def _stored(home: Path) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""OAuth 2.1 at remote MCP servers: log in with a browser, send the stored token, renew it.
+"""OAuth 2.1 at remote MCP servers: log in with a browser, store the login, send its token, renew it.
+
+Logins are in the home folder, readable by its owner only: one file per address of a server, so that an entry
+whose address changes has no login. Nothing of them is ever logged or shown.
 
 Imports the MCP SDK, which does the protocol: import this module only where a remote server is called.
 """
@@ -11,13 +14,12 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import replace
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
-from mcp.client.auth.oauth2 import OAuthContext
 from mcp.client.auth.utils import (
     create_client_registration_request,
     extract_field_from_www_auth,
@@ -32,12 +34,16 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from findspot.catalogue.logins import Login, LoginRequiredError, Logins
+from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.server_registry import LoginRequiredError, ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.transports import RemoteHttp, RemoteServerError, refusal
 from findspot.core.config import is_loopback
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import content_hash, make_private_dir, read_json, write_json
+from findspot.core.locks import writer_lock
 from findspot.core.paths import home_folder
 
 _MAX_BYTES = 1 << 20
@@ -46,10 +52,114 @@ _MAX_BYTES = 1 << 20
 _PATIENCE_S = 30.0
 """For one answer of an authorization server."""
 
+_RENEWAL_S = 60.0
+"""For another process that renews the same login: as long as it waits for the authorization server."""
+
 _BROWSER_S = 10.0
 _SHOWN_CHARS = 300
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+class Login(BaseModel):
+    """What a login at one server gave us: the storage of the SDK's provider, written as a whole."""
+
+    url: str
+    tokens: OAuthToken | None = Field(default=None, repr=False)
+    client: OAuthClientInformationFull | None = Field(default=None, repr=False)
+    """Our registration at the authorization server."""
+    metadata: OAuthMetadata | None = None
+    """What the authorization server says about itself."""
+    resource: ProtectedResourceMetadata | None = None
+    """What the server says about its logins."""
+    wanted_scope: str = ""
+    """What a request lacked: the next login asks for it."""
+
+    @property
+    def access_token(self) -> str:
+        return self.tokens.access_token if self.tokens else ""
+
+    @property
+    def can_be_renewed(self) -> bool:
+        return bool(self.tokens and self.tokens.refresh_token)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info
+
+
+class Logins:
+    """The logins of one home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "logins"
+
+    def read(self, url: str) -> Login | None:
+        """Return the login at a server's address; None if there is no usable one."""
+        try:
+            login = Login.model_validate(read_json(self._path(url)))
+        except (OSError, ValueError):
+            return None
+        return login if login.url == url and login.access_token else None
+
+    def write(self, login: Login, spec: ServerSpec) -> None:
+        """Store a login at a server; a secret that its entry holds stays there."""
+        own_secret = {"client": {"client_secret"}} if "clientSecret" in spec.oauth else None
+        make_private_dir(self._folder)
+        write_json(
+            self._path(login.url), login.model_dump(mode="json", exclude_none=True, exclude=own_secret)
+        )
+
+    def remove(self, url: str) -> bool:
+        """Remove a login; return whether there was one."""
+        try:
+            self._path(url).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    @contextlib.asynccontextmanager
+    async def locked(self, url: str) -> AsyncIterator[None]:
+        """Let one process at a time replace a login: many servers take a refresh token only once."""
+        lock = writer_lock(self._path(url).with_suffix(".lock"), _RENEWAL_S)
+        await anyio.to_thread.run_sync(lock.__enter__)
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _path(self, url: str) -> Path:
+        return self._folder / f"{content_hash(url.encode('utf-8', 'surrogatepass'))[:32]}.json"
+
+
+def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
+    """Return a remote server that the user agreed to, with its variables expanded."""
+    spec = registry.find(name)
+    if spec is None:
+        known = sorted({s.name for index in registry.indexes for s in registry.servers(index) if s.url})
+        hint = f"Known: {', '.join(known)}." if known else "Index it first: findspot tools index FILE"
+        raise InvalidArgumentError(f"There is no remote server '{name}'.", hint=hint)
+    if spec.url is None:
+        raise InvalidArgumentError(f"The server '{name}' is a program on this machine and has no login.")
+    if not registry.agreements.holds(spec):
+        raise InvalidArgumentError(
+            f"You have not agreed to the server '{name}' as it is now.",
+            hint=f"Run: findspot tools index {spec.source}",
+        )
+    if any(header.lower() == "authorization" for header in spec.headers):
+        raise InvalidArgumentError(f"The entry of '{name}' has its own credentials: a login is not used.")
+    try:
+        return spec.expanded()
+    except MissingVariableError as error:
+        raise InvalidArgumentError(f"The server '{name}' cannot be reached: {error}.") from error
 
 
 class LoginError(RemoteServerError):
@@ -104,7 +214,7 @@ class StoredLogin(httpx2.Auth):
             renewed = await _refreshed(login, self._spec) if login and login.can_be_renewed else None
             if renewed is None:
                 raise self._needed("The login has expired.")
-            self._logins.write(renewed)
+            self._logins.write(renewed, self._spec)
             return renewed
 
     async def _want(self, scope: str | None) -> None:
@@ -112,8 +222,8 @@ class StoredLogin(httpx2.Auth):
         async with self._logins.locked(self._url):
             login = self._logins.read(self._url)
             if login is not None:
-                wanted = union_scopes(login.wanted_scope, scope) or ""
-                self._logins.write(replace(login, wanted_scope=wanted))
+                login.wanted_scope = union_scopes(login.wanted_scope, scope) or ""
+                self._logins.write(login, self._spec)
 
 
 def _with_token(request: httpx2.Request, login: Login | None) -> httpx2.Request:
@@ -126,64 +236,14 @@ def _error(response: httpx2.Response) -> str | None:
     return extract_field_from_www_auth(response, "error")
 
 
-class _Memory:
-    """What the SDK reads during a login or a renewal; the whole is written at its end."""
-
-    def __init__(self, client: OAuthClientInformationFull | None, tokens: OAuthToken | None = None) -> None:
-        self._client = client
-        self._tokens = tokens
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return self._tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        pass
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self._client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        pass
-
-
-def _login_of(context: OAuthContext, spec: ServerSpec) -> Login:
-    """Return what a login or a renewal gave us."""
-    tokens, client = context.current_tokens, context.client_info
-    assert tokens is not None
-    assert client is not None
-    own_secret = {"client_secret"} if "clientSecret" in spec.oauth else set[str]()
-    return Login(
-        url=context.server_url,
-        tokens=tokens.model_dump(mode="json", exclude_none=True),
-        client=client.model_dump(mode="json", exclude_none=True, exclude=own_secret),
-        metadata=_dumped(context.oauth_metadata),
-        resource=_dumped(context.protected_resource_metadata),
-    )
-
-
-def _dumped(model: BaseModel | None) -> dict[str, object] | None:
-    return model.model_dump(mode="json", exclude_none=True) if model else None
-
-
-def _restored(login: Login, spec: ServerSpec) -> OAuthClientProvider:
-    """Return the SDK's provider as it was when we logged in."""
-    secret = {"client_secret": spec.oauth["clientSecret"]} if "clientSecret" in spec.oauth else {}
-    client = OAuthClientInformationFull.model_validate({**login.client, **secret})
-    memory = _Memory(client, OAuthToken.model_validate(login.tokens))
-    provider = OAuthClientProvider(login.url, OAuthClientMetadata(redirect_uris=None), memory)
-    context = provider.context
-    context.client_info = client
-    if login.metadata:
-        context.oauth_metadata = OAuthMetadata.model_validate(login.metadata)
-    if login.resource:
-        context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(login.resource)
-    return provider
-
-
 async def _refreshed(login: Login, spec: ServerSpec) -> Login | None:
     """Return a login with new tokens; None if the authorization server refuses the refresh token."""
-    provider = _restored(login, spec)
-    provider.context.token_expiry_time = 1.0  # so that the SDK's flow begins with a renewal
+    if login.client and "clientSecret" in spec.oauth:
+        login.client.client_secret = spec.oauth["clientSecret"]
+    provider = OAuthClientProvider(login.url, OAuthClientMetadata(redirect_uris=None), login)
+    context = provider.context
+    context.oauth_metadata, context.protected_resource_metadata = login.metadata, login.resource
+    context.token_expiry_time = 1.0  # so that the SDK's flow begins with a renewal
     async with contextlib.aclosing(provider.async_auth_flow(httpx2.Request("GET", login.url))) as flow:
         response = await _answer(await anext(flow))
         if response is None:
@@ -194,11 +254,11 @@ async def _refreshed(login: Login, spec: ServerSpec) -> Login | None:
             return None
         if response.status_code == 200:
             await flow.asend(response)
-    if response.status_code != 200 or provider.context.current_tokens is None:
+    if response.status_code != 200 or context.current_tokens is None:
         raise RemoteServerError(
             f"The login could not be renewed: HTTP {response.status_code} from the authorization server."
         )
-    return replace(_login_of(provider.context, spec), wanted_scope=login.wanted_scope)
+    return login
 
 
 async def _answer(request: httpx2.Request) -> httpx2.Response | None:
@@ -230,7 +290,7 @@ async def log_in(spec: ServerSpec, logins: Logins, show: Callable[[str], None]) 
         except httpx2.HTTPError as error:
             raise LoginError(f"The login failed: {error}"[:_SHOWN_CHARS]) from error
     async with logins.locked(url):
-        logins.write(_login_of(flow.context, spec))
+        logins.write(flow.login, spec)
 
 
 class _LoginFlow:
@@ -248,8 +308,8 @@ class _LoginFlow:
         metadata = OAuthClientMetadata.model_validate(
             {"redirect_uris": [redirect.address], "client_name": "Findspot"}
         )
-        memory = _Memory(_known_client(spec))
-        self._provider = OAuthClientProvider(spec.url or "", metadata, memory, self._open, redirect.wait)
+        self.login = Login(url=spec.url or "", client=_known_client(spec))
+        self._provider = OAuthClientProvider(self.login.url, metadata, self.login, self._open, redirect.wait)
         self.context = self._provider.context
 
     async def run(self) -> None:
@@ -263,6 +323,8 @@ class _LoginFlow:
                     self._last_status = response.status_code
                 if (await self._refusal(http, request)).headers:
                     raise LoginError("The server refused the token that it asked for.")
+        self.login.client, self.login.metadata = self.context.client_info, self.context.oauth_metadata
+        self.login.resource = self.context.protected_resource_metadata
 
     async def _refusal(self, http: RemoteHttp, request: httpx2.Request) -> httpx2.Response:
         """Return the server's refusal; one without headers if it did not ask for a login.

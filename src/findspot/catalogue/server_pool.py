@@ -33,7 +33,7 @@ from pydantic_core import to_json
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import Agreements, ServerOffers
 from findspot.catalogue.indexfile import read_definition
-from findspot.catalogue.logins import LoginRequiredError
+from findspot.catalogue.server_registry import LoginRequiredError
 from findspot.catalogue.server_sources import NESTED_VARIABLE, START_TIMEOUT_S, ServerSpec, with_server_name
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.catalogue.transports import (

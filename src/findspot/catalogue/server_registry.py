@@ -8,6 +8,7 @@ wins over one for all projects.
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +43,15 @@ _NAME_CHARS = 60
 
 LOGIN_COMMAND = "findspot tools login"
 """Named in the error of a server that needs a login."""
+
+
+class LoginRequiredError(FindspotError):
+    """A server takes no request without a login."""
+
+    code = "LOGIN_REQUIRED"
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(f"{reason} Run `{LOGIN_COMMAND} {shlex.quote(server)}`.")
 
 
 class Choices:

@@ -17,8 +17,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from findspot.catalogue.consent import Agreements
-from findspot.catalogue.logins import Login, Logins, remote_server
-from findspot.catalogue.oauth import LoginError, _is_safe, log_in
+from findspot.catalogue.oauth import Login, LoginError, Logins, _is_safe, log_in, remote_server
 from findspot.catalogue.server_pool import ServerCallError, ServerPool, ask_servers
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.transports import RemoteServerError
@@ -98,7 +97,9 @@ def test_tokens_are_renewed_after_a_refusal(logins: Logins, server: RemoteServer
     second = logins.read(server.url)
     assert second is not None
     assert second.access_token != first.access_token
-    assert second.tokens["refresh_token"] != first.tokens["refresh_token"]
+    assert second.tokens is not None
+    assert first.tokens is not None
+    assert second.tokens.refresh_token != first.tokens.refresh_token
 
     server.forget()
     server.seen.clear()
@@ -334,8 +335,10 @@ class TestHostile:
 
 
 def test_a_damaged_login_is_none(logins: Logins, tmp_path: Path) -> None:
-    stored = Login("https://x", {"access_token": "a"}, {"client_id": "c"})
-    logins.write(stored)
+    stored = Login.model_validate(
+        {"url": "https://x", "tokens": {"access_token": "a"}, "client": {"client_id": "c"}}
+    )
+    logins.write(stored, ServerSpec("web", url="https://x"))
     assert logins.read("https://x") == stored
     [file] = (tmp_path / "findspot" / "logins").glob("*.json")
     for text in (

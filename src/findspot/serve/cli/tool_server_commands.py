@@ -353,7 +353,7 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
     until you are sent back. If the browser runs on another machine, the page it is sent back to does not
     open there: fetch that address on this machine, for example with curl.
     """
-    from findspot.catalogue.logins import remote_server
+    from findspot.catalogue.oauth import remote_server
 
     with open_catalogue(project) as catalogue:
         spec = remote_server(catalogue.registry, server)
@@ -368,7 +368,7 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
 @common
 def logout(reply: Reply, server: str, *, project: str | None) -> None:
     """Log out of the remote SERVER: delete the tokens here."""
-    from findspot.catalogue.logins import Logins, remote_server
+    from findspot.catalogue.oauth import Logins, remote_server
 
     with open_catalogue(project) as catalogue:
         spec = remote_server(catalogue.registry, server)
@@ -386,8 +386,7 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
     """Run the login, which ends by an answer of the browser, by Ctrl-C or when the time is over."""
     import anyio
 
-    from findspot.catalogue.logins import Logins
-    from findspot.catalogue.oauth import LoginError, log_in
+    from findspot.catalogue.oauth import LoginError, Logins, log_in
 
     def show(address: str) -> None:
         output.note("Open this address to log in:")

@@ -91,7 +91,7 @@ class Bodies:
             return
         first = await receive()  # the whole body, or that the client left before its end
         body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
-        first = first | {"body": body} if body else first
+        first = {**first, "body": body} if body else first
         message = _parsed(body)
         if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
             await refusal(scope, receive, send)

@@ -12,7 +12,7 @@ import anyio
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import description
-from findspot.catalogue.logins import Logins, remote_server
+from findspot.catalogue.oauth import Logins, remote_server
 from findspot.catalogue.server_registry import ServerStatus
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_calls import Confirmation
