@@ -17,9 +17,6 @@ from findspot.graph import Node
 _FIRST_LINE_CHARS = 120
 _MAX_BASES = 4
 """Packages through which a method that is inherited is followed."""
-_MAX_IMPORTS = 50
-"""Of one name from another module, followed to the line that assigns it."""
-_IMPORT = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,5000}\)|[^\n]*)", re.MULTILINE)
 
 _DEFAULT = "default"
 _WHOLE = r"^(?:declare )?(export default\b|export =|module\.exports\s*=)"
@@ -54,8 +51,7 @@ def find_symbol(
             node = files.graph.exported(path, inner)
             if node is not None:
                 return _symbol(files, node)
-        by_text = _constant if files.package.ecosystem == PYPI else _declared
-        found = by_text(files, module, names)
+        found = _declared(files, module, names)
         if found is None and len(names) > 1 and hops < _MAX_BASES:
             found = _inherited(open_packages, files, module, names, hops)
         if found is not None:
@@ -81,73 +77,40 @@ def _symbol(files: PackageFiles, node: Node) -> ExternalSymbol:
     return ExternalSymbol(files.package.label, node.path, node.start_line, "", "")
 
 
-def _constant(
-    files: PackageFiles, module: str, names: Sequence[str], tried: set[tuple[str, str]] | None = None
-) -> ExternalSymbol | None:
-    """Return the line that assigns a name of a Python module or declares its type; stubs first.
-
-    `tried` are the modules and names that led here, each of them once: imports may go in circles.
-    """
-    tried = set() if tried is None else tried
-    for path, inner in sorted(_places(files, module, names), key=lambda each: not each[0].endswith(".pyi")):
-        text = files.text(path) if len(inner) == 1 else ""
-        assigned = re.search(rf"^{re.escape(inner[0])}[ \t]*(?::[^=\n]|=(?!=))[^\n]*", text, re.MULTILINE)
-        if assigned is not None:
-            line, shown = text.count("\n", 0, assigned.start()) + 1, assigned[0].strip()
-            return ExternalSymbol(files.package.label, path, line, shown[:_FIRST_LINE_CHARS], "")
-        for source, listed in _IMPORT.findall(text):
-            for part in listed.strip("()").split(","):
-                original, _, alias = part.partition("#")[0].strip().partition(" as ")
-                if (alias or original).strip() == inner[0]:
-                    target = _absolute(path, source)
-                    if (target, original) in tried or len(tried) >= _MAX_IMPORTS:
-                        continue
-                    tried.add((target, original))
-                    for other in files.module_files(target):
-                        node = files.graph.exported(other, [original.strip()])
-                        if node is not None:
-                            return _symbol(files, node)
-                    found = _constant(files, target, [original.strip()], tried)
-                    if found is not None:
-                        return found
-    return None
-
-
 def _declared(files: PackageFiles, module: str, names: Sequence[str]) -> ExternalSymbol | None:
     """Return the line of a JavaScript or TypeScript module that declares a name, or a member of it."""
     if files.package.ecosystem != NPM or any("(" in name for name in names[:-1]):
         return None
-    of_default = names[0] == _DEFAULT
-    words = [re.escape(name.partition("(")[0]) for name in (names[1:] if of_default else names)]
     for path in files.module_files(module):
         text = files.text(path)
         member = _TYPED_MEMBER if path.endswith(".ts") else _MEMBER
-        start, end = 0, len(text)
-        for number, word in enumerate(words or [""]):
-            patterns = (_NAME, member) if number or of_default else (_NAME,)
-            tried = (pattern.format(word) for pattern in (patterns if words else (_WHOLE,)))
-            places = (re.compile(each, re.MULTILINE).search(text, start, end) for each in tried)
-            found = next(filter(None, places), None)
-            if found is None:
-                break
-            start = found.start(1)
-            line_end = text.find("\n", start)
-            is_whole = text.count("{", start, line_end) == text.count("}", start, line_end)
-            end = line_end if is_whole else text.find("\n}", start)  # of what is declared at the margin
-        else:
+        start = _declaration(text, [name.partition("(")[0] for name in names], member)
+        if start is not None:
             line = text.count("\n", 0, start) + 1
             shown = text.split("\n")[line - 1].strip()[:_FIRST_LINE_CHARS]
             return ExternalSymbol(files.package.label, path, line, shown, "")
     return None
 
 
-def _absolute(path: str, module: str) -> str:
-    """Return the full name of a module that a file of a Python package imports."""
-    dots = len(module) - len(module.lstrip("."))
-    if not dots:
-        return module
-    around = path.split("/")[:-dots]
-    return ".".join([*around, *filter(None, [module.lstrip(".")])])
+def _declaration(text: str, names: Sequence[str], member: str) -> int | None:
+    """Return where a text declares the last of some names, each inside of what the one before declares."""
+    of_default = names[0] == _DEFAULT
+    words = names[1:] if of_default else names
+    if not words:
+        whole = re.search(_WHOLE, text, re.MULTILINE)
+        return whole.start(1) if whole is not None else None
+    start, end = 0, len(text)
+    for number, word in enumerate(words):
+        patterns = (_NAME, member) if number or of_default else (_NAME,)
+        tried = (re.compile(each.format(re.escape(word)), re.MULTILINE) for each in patterns)
+        found = next(filter(None, (pattern.search(text, start, end) for pattern in tried)), None)
+        if found is None:
+            return None
+        start = found.start(1)
+        line_end = text.find("\n", start)
+        is_whole = text.count("{", start, line_end) == text.count("}", start, line_end)
+        end = line_end if is_whole else text.find("\n}", start)  # of what is declared at the margin
+    return start
 
 
 def _inherited(

@@ -8,7 +8,7 @@ through `Memo`, which keeps answers and gives up where a question goes on for to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from findspot.core.facts import (
@@ -564,6 +564,12 @@ class Exports:
             return whole or _given_to_exports(view, name) or found
         return found
 
+    def held(self, path: str, name: str) -> Def | None:
+        """Return the definition of a top-level name of a file, re-exports followed, whatever its value is."""
+        view = self._evaluator.sources.at(path)
+        defined = self._definers_in(name, view) if view is not None else ()
+        return next((each for each in defined if isinstance(each, Def)), None)
+
     def whole(self, view: SourceView) -> Values:
         """Return what a module exports as a whole, other modules apart from itself included."""
         exported = self.exported(view.path, DEFAULT) if view.language.exports_default else None
@@ -656,6 +662,17 @@ class Members:
         if module is not None:
             return [Value(What.MODULE, module, IMPORTED)]
         return [Value(What.FOLDER, below, IMPORTED)] if below else []
+
+    def held(self, receivers: Iterable[Value], name: str) -> Def | None:
+        """Return the constant or field of a value that has a name, where nothing says what that is."""
+        for receiver in receivers:
+            if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
+                return self._evaluator.names.holder(name, receiver.of, None)
+            if receiver.what in _OF_TYPES and isinstance(receiver.of, Def):
+                member = self._evaluator.types.member(receiver.of, name)
+                if member is not None:
+                    return member
+        return None
 
     def _of_parent(self, value: Value, of: Def, name: str) -> Values:
         parents, external = self._evaluator.types.parents(of)

@@ -125,10 +125,13 @@ class Graph:
         evaluator = self._outgoing.evaluator
         first, mark, steps = names[0].partition("(")
         values = evaluator.exports.exported(path, first) or []
-        for name in ([f"{mark}{steps}"] if mark else []) + [f".{name}" for name in names[1:]]:
-            values = evaluator.follow(values, name)
+        held = evaluator.exports.held(path, first)
+        for step in ([f"{mark}{steps}"] if mark else []) + [f".{name}" for name in names[1:]]:
+            held = evaluator.members.held(values, step[1:]) if step[0] == "." else None
+            values = evaluator.follow(values, step)
         found = (value.of for value in values)
-        return next((of.node for of in found if isinstance(of, Def | SourceView)), None)
+        defined = next((of for of in found if isinstance(of, Def | SourceView)), held)
+        return defined.node if defined is not None else None
 
     def supertypes(self, node: Node, *, transitive: bool = False) -> list[Edge]:
         """Return what a type inherits from or conforms to, by its extensions as well."""

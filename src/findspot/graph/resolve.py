@@ -182,12 +182,12 @@ class Resolver:
         if reference.relation == _VALUE and (read := self._properties(receivers, name)):
             return Resolution(tuple(read.items()))
         values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
-        if not values and self._held(receivers, name) is None:
+        if not values and self.evaluator.members.held(receivers, name) is None:
             return _EXTERNAL if view.language.knows_all_members else self._by_name(view, reference)
         found = self._chosen(values, reference)
         if found.targets or reference.relation != _CALL:
             return found
-        held = self._held(receivers, name)
+        held = self.evaluator.members.held(receivers, name)
         return Resolution(((held, IMPORTED),)) if held is not None else found
 
     def _properties(self, receivers: tuple[Value, ...], name: str) -> dict[Target, float]:
@@ -208,17 +208,6 @@ class Resolver:
         fitting = [d for d in self.methods.overloads(method, value.on) if d.takes(arguments, arguments)]
         nearest = (d for d in fitting if d.parent is fitting[0].parent)
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
-
-    def _held(self, receivers: tuple[Value, ...], name: str) -> Def | None:
-        """Return the constant or field that holds what is called, where nothing says what that is."""
-        for receiver in receivers:
-            if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
-                return self.evaluator.names.holder(name, receiver.of, None)
-            if receiver.what in (What.INSTANCE, What.TYPE) and isinstance(receiver.of, Def):
-                member = self.evaluator.types.member(receiver.of, name)
-                if member is not None:
-                    return member
-        return None
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
         """Return what a name without a receiver is."""
