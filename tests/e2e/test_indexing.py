@@ -164,6 +164,11 @@ class TestOthers:
         answer = server.values("search_by_path", pattern="**", limit="1")
         assert (answer["matches"], answer["totalMatches"]) == (["README.md"], len(FILES))
         assert server.values("search_by_path", pattern="*.nothing") == {"matches": [], "totalMatches": 0}
+        pages = [
+            server.values("search_by_path", pattern="src/**/*.py", limit=1, offset=offset)
+            for offset in (0, 1)
+        ]
+        assert [page["matches"] for page in pages] == [["src/auth/login.py"], ["src/auth/session.py"]]
         assert "its maximum of 100" in server.values("search_by_path", pattern="*", limit=101)["warning"]
         assert server.refusal("search_by_path", pattern="*", limit=0)[0] == "INVALID_ARGUMENT"
 

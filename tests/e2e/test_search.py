@@ -121,6 +121,17 @@ class TestFilters:
         assert "searches look only below 'docs'" in answer["warning"]
 
 
+def test_results_are_grouped_by_file_or_definition(server: Connection) -> None:
+    by_file = paths(server.values("search_code", query="user", group_by="file", limit=50))
+    assert len(by_file) == len(set(by_file)) > 1
+    by_symbol = server.values("search_code", query="verify_password", group_by="symbol")["results"]
+    symbols = [hit["symbol"] for hit in by_symbol if "symbol" in hit]
+    assert symbols[0] == "verify_password"
+    assert len(symbols) == len(set(symbols))
+    for tool, group_by in (("search_code", "folder"), ("search_docs", "file")):
+        assert server.refusal(tool, query="user", group_by=group_by)[0] == "INVALID_ARGUMENT"
+
+
 class TestModes:
     def test_regex(self, server: Connection) -> None:
         answer = server.values("search_code", query=r"def verify_\w+\(", mode="regex")
@@ -131,6 +142,8 @@ class TestModes:
         for arguments in ({}, {"query": ""}, {"query": None}):
             answer = server.values("search_code", similar_to="src/auth/login.py:6-8", **arguments)
             assert answer["results"]
+        both = server.values("search_code", query="anything", similar_to="src/auth/login.py:6-8")
+        assert both["warning"] == "query was ignored, since similar_to was given."
         code, _ = server.refusal("search_code", similar_to="src/auth/gone.py:1-2")
         assert code == "FILE_NOT_FOUND"
         code, text = server.refusal("search_code", similar_to="nonsense")

@@ -108,6 +108,18 @@ def test_setup_and_doctor_wait_for_no_clients_file(
     assert "not a regular file" in findspot("doctor", cwd=project, env=environment).out
 
 
+def test_what_is_no_archive_is_said_before_any_question(
+    findspot: Program, make: MakeFolder, tmp_path: Path
+) -> None:
+    """security 10, first-impression B10: `/dev/zero` and a FIFO hung; the question came before the look."""
+    project = make({"a.py": "x = 1\n"})
+    findspot.make_index(project)
+    os.mkfifo(tmp_path / "pipe")
+    for name, *agreed in (("a.py",), (".",), ("/dev/zero", "--yes"), (tmp_path / "pipe", "--yes")):
+        refused = findspot("import", name, "--json", *agreed, cwd=project)
+        assert (refused.code, refused.json["code"]) == (2, "INVALID_ARGUMENT"), name
+
+
 def test_export_does_not_write_through_links(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
     """`security 15`: a predictable temporary name and committed folders led outside."""
     project = make({"a.py": "def f():\n    return 1\n", ".cortex/notes": ""})

@@ -77,6 +77,7 @@ GOLDEN = (
     case("docs_heading", "connection pool", "docs/configuration.md", **DOCS),
     case("docs_question", "how do I go back to the previous version", "docs/deployment.md", **DOCS),
     case("nothing_fits", "quantum chromodynamics on a lattice"),
+    case("docs_nothing_fits", "how do I book a flight to Paris", **DOCS),
 )
 
 MORE = (

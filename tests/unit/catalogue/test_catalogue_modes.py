@@ -118,6 +118,19 @@ def test_tools_whose_name_matches_come_first(open_catalogue: Callable[[], Catalo
     assert found(opened, "zebra", SearchMode.REGEX) == ["t__zebra", "t__aa"]
 
 
+@pytest.mark.parametrize("provider", [None, "local:static"])
+def test_words_of_every_script_and_spelling_are_found(
+    open_catalogue: Callable[[], Catalogue], write: Write, provider: str | None
+) -> None:
+    """documents G: `URLs`, `café` and a Chinese clause could not be found by their words."""
+    texts = {"crawl": "List all URLs of a site.", "book": "Réserver une table au café.", "log": "显示提交历史"}
+    tools = [{"name": name, "description": text, "server": ""} for name, text in texts.items()]
+    opened = open_catalogue()
+    index(opened, write("t.json", tools), provider=provider)
+    for query, name in (("url", "crawl"), ("CAFE", "book"), ("提交", "log")):
+        assert opened.search(query).tools[0].name == name
+
+
 def test_names_of_one_character_match_like_others(
     open_catalogue: Callable[[], Catalogue], write: Write
 ) -> None:
