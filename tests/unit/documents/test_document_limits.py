@@ -23,11 +23,11 @@ def held(indexes: NamedIndexes, name: str = "default") -> int:
 
 class TestMemory:
     def test_a_limit_admits_as_much_as_it_says_and_no_more(self, tmp_path: Path) -> None:
-        indexes = NamedIndexes(tmp_path, 4_000_000)
+        indexes = NamedIndexes(tmp_path, 1_000_000)
         documents = (Document.checked(str(number), words(number * 100, 100)) for number in range(10_000))
         with pytest.raises(InvalidArgumentError, match="Memory limit reached"):
             indexes.add(documents)
-        assert 3_900_000 < held(indexes) <= 4_000_000
+        assert 975_000 < held(indexes) <= 1_000_000
 
     def test_all_indexes_in_memory_share_the_limit(self, tmp_path: Path) -> None:
         indexes = NamedIndexes(tmp_path, 300_000)

@@ -32,19 +32,19 @@ def descriptors(store: SqliteStore) -> int:
 def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> None:
     with store.writer() as writer:
         most = 0
-        for number in range(120):
-            writer.put(record(f"{number % 40}.py", f"text {number}", f"more {number}"))
+        for number in range(60):
+            writer.put(record(f"{number % 20}.py", f"text {number}", f"more {number}"))
             writer.commit()
             most = max(most, len(list((store.folder / "vectors").glob("*.seg"))))
     assert most <= 12
-    assert len(contents(store).files) == 40
+    assert len(contents(store).files) == 20
     held = sum((path.stat().st_size - 64) // BYTES_A_ROW for path in (store.folder / "vectors").glob("*.seg"))
-    assert held <= 80 * 4 / 3 + 12
+    assert held <= 40 * 4 / 3 + 12
     reader = SqliteStore(store.folder, "p")
     with reader.snapshot() as snapshot:
         keywords = snapshot.keywords.get(Corpus.CODE)
         assert keywords is not None
-        assert keywords.size == 80
+        assert keywords.size == 40
 
 
 def test_a_merge_of_keywords_is_not_lost_to_the_file_that_was_saved(store: SqliteStore) -> None:
