@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +24,47 @@ settings.load_profile("patient")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the small modules last: a large one at the end would leave the other processes without work."""
     items.sort(key=lambda item: "tests/unit/" in item.nodeid)
+
+
+LIMIT_S, AGAIN_S = 900, 30
+"""A test that takes longer waits for what never comes; so does one that still waits after it was told."""
+
+
+@contextmanager
+def limited(item: pytest.Item) -> Iterator[None]:
+    """Fail a part of a test that would never end, as one that reads the answer of a process that hangs."""
+
+    def end(_number: int, _frame: Any) -> None:
+        raise TimeoutError(f"{item.nodeid} took longer than {LIMIT_S} s")
+
+    if not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield  # somebody else ends it
+        return
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S, AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with limited(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with limited(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with limited(item):
+        yield
 
 
 @pytest.fixture

@@ -37,7 +37,12 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 class Popen(subprocess.Popen[Any]):
-    """A process like any other, which starts warm where it can."""
+    """A process like any other, which starts warm where it can, and ends with a test that fails beside it."""
+
+    def __exit__(self, kind: type[BaseException] | None, *others: Any) -> None:
+        if kind is not None:
+            self.kill()  # else its end would be waited for
+        super().__exit__(kind, *others)
 
     def _execute_child(self, *options: Any) -> None:
         names = list(inspect.signature(super()._execute_child).parameters)  # type: ignore[misc]
