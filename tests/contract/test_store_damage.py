@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contents import contents, put, record, written_by_newer_version
-from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexFormatError, IndexNotFoundError
+from contents import contents, put, record
+from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexNotFoundError
 from findspot.core.model import Corpus
-from findspot.store.database import FORMAT_VERSION
 from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
@@ -23,15 +22,6 @@ DERIVED = ("keywords", "vectors")
 def fill(store: Store) -> None:
     put(store, record("a.py", "alpha", "beta", names=("Thing",), outline=True), record("b.py", "gone"))
     put(store, record("b.py", "gamma"), record("c.md", "prose", corpus=Corpus.DOCS))
-
-
-def test_what_is_derived_is_made_anew(store: Store, open_at: OpenAt) -> None:
-    fill(store)
-    expected = contents(store)
-    for name in DERIVED:
-        shutil.rmtree(store.folder / name)
-    assert contents(open_at(store.folder)) == expected
-    assert contents(store) == expected
 
 
 def test_what_is_derived_and_damaged_is_repaired(store: Store, open_at: OpenAt) -> None:
@@ -79,18 +69,6 @@ def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, open_at: Ope
         pass
     put(damaged, record("a.py", "anew"))
     assert [row[6] for row in contents(open_at(store.folder)).chunks] == ["anew"]
-
-
-def test_a_newer_format_is_refused_and_left_alone(store: Store, open_at: OpenAt) -> None:
-    fill(store)
-    store.close()
-    written_by_newer_version(store.folder, FORMAT_VERSION + 1)
-    newer = open_at(store.folder)
-    with pytest.raises(IndexFormatError, match="newer version"), newer.snapshot():
-        pass
-    with pytest.raises(IndexFormatError), newer.writer():
-        pass
-    assert newer.exists
 
 
 def test_nobody_deletes_what_is_being_written(store: Store, open_at: OpenAt) -> None:

@@ -91,16 +91,6 @@ def test_every_field_and_no_embedding(server: Connection) -> None:
     assert "embedding" not in text_of(result)
 
 
-def test_both_forms_stay_within_max_tokens(server: Connection) -> None:
-    for most in (200, 400):
-        result = server.call("cortex_search", query="password", min_score=-1, max_tokens=most)
-        assert text_of(result).startswith("1. ")
-        assert token_count(text_of(result)) <= most
-        assert isinstance(result.structured_content, dict)
-        assert result.structured_content["results"]
-        assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
-
-
 def test_settings_of_answers(connect: Connect, folder: Path, service: EmbeddingService) -> None:
     settings = {
         "CORTEX_EMBEDDING_ENDPOINT": f"{service.url}/embed",
@@ -208,25 +198,6 @@ def test_hot_reload_and_a_bad_file(connect: Connect, tmp_path: Path, service: Em
         assert {"tea", "overview"} <= set(ids(search(server)))
 
 
-def test_files_of_our_own_need_no_service(connect: Connect, shop: Path, tmp_path: Path) -> None:
-    from findspot import Engine
-    from findspot.chunkfiles import export_chunks
-
-    engine = Engine()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
-        project = engine.project(shop)
-        project.update()
-        with project.store.snapshot() as snapshot:
-            export_chunks(snapshot, tmp_path / "chunks")
-        engine.close()
-    settings = {"CORTEX_CHUNKS_DIR": str(tmp_path / "chunks")}
-    with connect(tmp_path, home=tmp_path / "other-home", env=settings) as server:
-        answer = search(server, "how is a failed payment retried", include_stats=True)
-        assert answer["results"][0]["chunk"]["metadata"]["file_path"] == "src/billing/retry.go"
-        assert answer["stats"]["model"].startswith("local:static@")
-
-
 def test_without_files_the_index_answers(connect: Connect, fresh: Path, tmp_path: Path) -> None:
     (fresh / "src" / "limits.py").write_text("MAX_RETRIES = 3\nRETRY_AFTER_S = 9\n")
     (fresh / "docs").mkdir(exist_ok=True)
@@ -306,15 +277,6 @@ def test_malformed_files_are_left_out_at_the_start(
         assert "limits" not in ids(answer)
         assert answer["stats"]["skipped_files"][0].startswith("code-data.json: ")
     assert "code-data.json" in (tmp_path / "home" / "logs" / "findspot.log").read_text()
-
-
-def test_a_repository_cannot_send_questions_away(connect: Connect, tmp_path: Path) -> None:
-    write_samples(tmp_path / ".cortex" / "chunks")
-    (tmp_path / ".cortex" / "config.yml").write_text("embedding:\n  endpoint: http://192.0.2.1/embed\n")
-    with connect(tmp_path, home=tmp_path / "home") as server:
-        _, message = refused(server, query="x")
-        assert "192.0.2.1" not in message
-        assert "localhost:8121" in message
 
 
 @pytest.mark.parametrize("of_project", [False, True])

@@ -75,12 +75,6 @@ def test_a_day_of_edits_ends_in_the_index_of_a_rebuild(project: Project, tmp_pat
     until(lambda: contents(project.store) == fresh_contents(project, tmp_path / "fresh"))
 
 
-def test_what_changed_while_nobody_watched_is_found_at_the_start(project: Project) -> None:
-    write_files(project.root, {"pkg/mod0.py": "def meanwhile():\n    return 0\n"})
-    project.watch()
-    until(lambda: holds(project, "pkg/mod0.py", "meanwhile"))
-
-
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_one_watches_and_another_takes_over(project: Project) -> None:
     other = subprocess.Popen(

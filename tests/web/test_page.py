@@ -7,7 +7,6 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
@@ -333,12 +332,6 @@ class TestSafety:
             "() => { try { document.body.innerHTML = '<b>x</b>'; return ''; } catch (e) { return e.name; } }"
         )
         assert refused == "TypeError"
-
-    def test_without_the_token_the_page_is_refused(self, visit: Visit, page: Served) -> None:
-        window = visit(expect_errors=True)
-        assert urlsplit(window.url).query == ""
-        answer = visit(f"{page.origin}/", expect_errors=True)
-        assert "Access refused" in answer.inner_text("body")
 
     def test_an_old_page_says_what_to_do(self, visit: Visit) -> None:
         window = visit(expect_errors=True)

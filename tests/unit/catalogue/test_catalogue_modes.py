@@ -123,7 +123,7 @@ def test_words_of_every_script_and_spelling_are_found(
     open_catalogue: Callable[[], Catalogue], write: Write, provider: str | None
 ) -> None:
     """documents G: `URLs`, `café` and a Chinese clause could not be found by their words."""
-    texts = {"crawl": "List all URLs of a site.", "book": "Réserver une table au café.", "log": "显示提交历史"}
+    texts = {"crawl": "List URLs of a site.", "book": "Réserver une table au café.", "log": "显示提交历史"}
     tools = [{"name": name, "description": text, "server": ""} for name, text in texts.items()]
     opened = open_catalogue()
     index(opened, write("t.json", tools), provider=provider)

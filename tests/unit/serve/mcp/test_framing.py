@@ -99,15 +99,3 @@ def test_batches() -> None:
     assert sorted(answers(batch), key=str) == [("two", REQUEST), (1, REQUEST), (None, REQUEST)]
     assert answers(json.dumps([ping]).encode()) == [(None, REQUEST)]
     assert read_frame(batch, batches=False).messages == ()
-
-
-@pytest.mark.parametrize("batches", [True, False])
-def test_what_is_not_an_object_is_answered_by_itself_and_in_a_batch(batches: bool) -> None:
-    for line in (b"1", b"null", b'"x"', b"true", b"2.5"):
-        (error,) = read_frame(line, batches=batches).errors
-        assert (error.id, error.error.code) == (None, -32600)
-    frame = read_frame(b'[1, "x", null, [], {"jsonrpc": "2.0", "id": 5, "method": "ping"}]', batches=batches)
-    answered = [error.id for error in frame.errors]
-    assert {error.error.code for error in frame.errors} == {-32600}
-    assert answered == ([None] * 4 if batches else [5, *[None] * 4])
-    assert len(frame.messages) == batches
