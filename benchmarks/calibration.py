@@ -162,19 +162,19 @@ def fit(answers: Sequence[Answer]) -> Recipe:
             first + [Evidence(*answer.evidence[0]) for answer in strange],
             [1.0] * len(own) + [0.0] * len(strange),
             [1.0] * len(own) + [share] * len(strange),
-            (meaning, True, True, names, mode != Mode.HYBRID, False),
+            (meaning, True, True, names, mode != Mode.HYBRID, False, False),
         ),
         first=_logistic(
             first,
             [float(answer.right[0]) for answer in own],
             [1.0] * len(own),
-            (False, True, True, names, False, True),
+            (False, True, True, names, False, True, names and mode == Mode.HYBRID),
         ),
         later=_logistic(
             [evidence for evidence, _ in later],
             [float(right) for _, right in later],
             [1 / DEPTH] * len(later),
-            (meaning, mode != Mode.SEMANTIC, True, False, False, True),
+            (meaning, mode != Mode.SEMANTIC, True, False, False, True, names and mode == Mode.HYBRID),
         ),
     )
 

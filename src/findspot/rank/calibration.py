@@ -42,12 +42,14 @@ class Evidence(NamedTuple):
     """How many different words the question has."""
     lead: float
     """How far it ranks ahead of the next hit; below zero, how far behind the first. A share of the best."""
+    file_chance: float = 0.0
+    """The logarithm of what a fitted model gives its file beside others; 0 where none says so."""
     wording: float = 0.0
     """The share of the question's words that it holds in their order, where that is a pasted message."""
 
     def why(self) -> dict[str, float]:
         """Return what the ranking's own signals do not show, rounded for people."""
-        shown = {"cosine": self.cosine, "words": self.words, "terms": self.terms, "lead": self.lead}
+        shown = {name: getattr(self, name) for name in ("cosine", "words", "terms", "lead", "file_chance")}
         return {name: round(value, 4) for name, value in shown.items()}
 
     @property
@@ -61,7 +63,7 @@ class Evidence(NamedTuple):
     def features(self) -> tuple[float, ...]:
         """Return the values that are weighed."""
         likeness, length = math.log(max(self.cosine, _LEAST_COSINE)), math.log(1 + self.terms)
-        return likeness, self.words, self.definition, self.path, length, self.lead
+        return likeness, self.words, self.definition, self.path, length, self.lead, self.file_chance
 
 
 class Weights(NamedTuple):
@@ -74,18 +76,12 @@ class Weights(NamedTuple):
     path: float
     terms: float
     lead: float
+    file_chance: float = 0.0
 
     def probability(self, evidence: Evidence) -> float:
         """Return the value of the function, from 0 to 1."""
-        cosine, words, definition, path, terms, lead = evidence.features()
-        z = self.bias + (
-            self.cosine * cosine
-            + self.words * words
-            + self.definition * definition
-            + self.path * path
-            + self.terms * terms
-            + self.lead * lead
-        )
+        bias, *weights = self
+        z = bias + sum(weight * value for weight, value in zip(weights, evidence.features(), strict=True))
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
 
 

@@ -109,6 +109,8 @@ class Pool:
         self.words: Column
         self.cosine: Column
         self.words, self.cosine = scores or np.full((2, size), np.nan)
+        self.file_chance = np.zeros(size)
+        """The logarithm of how likely the file answers, beside the other files; 0 where no model says so."""
         self.places_chosen = False
         """Whether a fitted model says which passage of a file answers."""
         self.chances: Sequence[float] = ()

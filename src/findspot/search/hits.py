@@ -368,8 +368,8 @@ def _evidence(
 ) -> Iterator[Evidence]:
     """Yield what speaks for each of the first passages; `held` is the share of words that the first has."""
     weight = sum(question.term_weights.values()) or 1.0
-    signals = ranking.signals(ranks, "cosine", "words", "defines", "path_match", "wording")
-    for place, (cosine, words, definition, path, wording) in enumerate(signals):
+    signals = ranking.signals(ranks, "cosine", "words", "defines", "path_match", "file_chance", "wording")
+    for place, (cosine, words, definition, path, file_chance, wording) in enumerate(signals):
         worded = _known(words) / weight
         if place:
             lead = _share(ranking, found[place], found[0]) - 1
@@ -377,7 +377,8 @@ def _evidence(
             lead = 1 - _share(ranking, found[1], found[0]) if len(found) > 1 else 1.0
             worded = worded if held is None else held
         terms = len(question.term_weights)
-        yield Evidence(_known(cosine), worded, definition, path, terms, lead, wording / WORDING)
+        share = wording / WORDING
+        yield Evidence(_known(cosine), worded, definition, path, terms, lead, file_chance, share)
 
 
 def _known(value: float) -> float:

@@ -48,6 +48,10 @@ COMMITS = 60
 EVENNESS = 0.08
 """Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
 
+FILE_EVENNESS = 0.1
+"""The same for the chances of whole files, beside what rules say of them."""
+_LEAST_SHARE = 1e-4
+
 NAMED = 4.0
 """How much likelier a passage is whose definition is named with all words of a short question. The questions
 that weights are fitted on avoid such names, so it is set by hand."""
@@ -109,7 +113,8 @@ def choose_places(
 ) -> None:
     """Let each passage count like the best one of its file, and less if another is likelier to answer.
 
-    The names and paths in a short question tell its file, and little of the place in it.
+    The names and paths in a short question tell its file, and little of the place in it. What a model finds
+    in the passages of a file together speaks for the file, too.
     """
     own = pool.score
     if not own.size:
@@ -119,8 +124,16 @@ def choose_places(
     rows = np.flatnonzero(np.isin(pool.homes, first))
     _, names, signals = question_signals(snapshot, question, candidates, commits, rows)
     scores = load_weights().scores(signals) + NAMED * _named(question, names)
-    shares = np.full(own.size, np.exp(EVENNESS * (scores.min() - scores.max())))
-    shares[rows] = np.exp(EVENNESS * (scores - scores.max()))
+    homes = pool.homes[rows]
+    mass = np.bincount(homes, np.exp(scores - scores.max()), best.size)
+    chances = np.maximum(mass / mass.sum(), _LEAST_SHARE)
+    pool.file_chance[:] = np.log(chances)[pool.homes]
+    best *= (chances / chances.max()) ** FILE_EVENNESS
+    top = np.full(best.size, -np.inf)
+    np.maximum.at(top, homes, scores)
+    behind = np.full(own.size, (scores - top[homes]).min())
+    behind[rows] = scores - top[homes]
+    shares = np.exp(EVENNESS * behind)
     pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
     pool.places_chosen = True
 
