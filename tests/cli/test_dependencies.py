@@ -35,7 +35,8 @@ def test_what_is_missing_is_said_with_its_reason(
     shown = findspot("deps", "--project", str(root))
     assert "no-such-package" in shown.out
     assert "not installed" in shown.out
-    assert findspot("deps", "--project", str(root), "--missing", "--json").json["total"] == 1
+    (listed,) = findspot("deps", "--project", str(root), "--json").json["dependencies"]
+    assert listed["missing"]
     empty = make_project("empty")
     assert findspot("deps", "--project", str(empty)).out == "No dependencies were found.\n"
 

@@ -51,7 +51,7 @@ _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
 
 
-_COLUMNS = "time, client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline"
+_COLUMNS = "client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline, time"
 _RECORDS = SharedRecords(
     FILE_NAME,
     "questions",
@@ -129,7 +129,7 @@ def note(entry: Entry) -> None:
     question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(read))[:_QUESTION_CHARS]
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
     figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens, entry.baseline
-    row = (entry.time, *cut, question, answers, *figures)
+    row = (*cut, question, answers, *figures, entry.time)
     _RECORDS.add(_ADD, row, tidy=_TIDY, every=_TIDY_EVERY)
 
 
@@ -160,18 +160,13 @@ def entries(
         "ORDER BY id DESC LIMIT ?",
         (project, client, since, limit),
     )
-    return [_entry(row) for row in rows]
+    named = [dict(zip(_COLUMNS.split(", "), row, strict=True)) for row in rows]
+    return [Entry(**each | {"answers": tuple(json.loads(each["answers"]))}) for each in named]
 
 
 def last_uses() -> dict[str, str]:
     """Return when each project was asked last, as far as that is recorded."""
     return dict(_RECORDS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    time, client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline = row
-    about = client, project, tool, question
-    return Entry(*about, tuple(json.loads(answers)), found, outcome, duration_ms, tokens, baseline, time)
 
 
 def summary(of: Iterable[Entry]) -> Summary:

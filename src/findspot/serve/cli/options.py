@@ -59,6 +59,31 @@ class Reply:
         return not self.json and bool(value[rows])
 
 
+_REPLACED = {
+    "deps --direct": "deps",
+    "deps --missing": "deps",
+    "documents add-set": "documents add",
+    "index --store": "store use ADDRESS",
+    "map": "research --focus architecture",
+    "outline": "research --focus architecture",
+    "publish --remove": "publish --keep N",
+    "setup --gateway": "tools index FILE",
+    "setup --index": "index",
+    "setup --project": "setup",
+    "setup --published": "config set publishedAt ADDRESS --project",
+    "stats --clear": "activity --clear",
+    "store convert": "reindex",
+    "tools index --exclude": "tools disable",
+}
+"""Commands and options of earlier versions, and what does the same now."""
+
+
+def replacement(used: str) -> str:
+    """Return what does now what a command or option did that is gone; empty if there was none."""
+    now = _REPLACED.get(used.removeprefix("findspot "))
+    return f" Use `findspot {now}`." if now else ""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names what resembles a misspelt name; empty if nothing does."""
     close = get_close_matches(name, list(known))
@@ -101,7 +126,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            suggestion = did_you_mean(name, self.list_commands(ctx))
+            gone = replacement(f"{ctx.command_path} {name}")
+            suggestion = gone or did_you_mean(name, self.list_commands(ctx))
             raise click.UsageError(f"No such command '{name}'.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -241,25 +241,19 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
 
 @click.command()
 @project_option
-@click.option("--direct", is_flag=True, help="List only what the project names itself.")
-@click.option("--missing", is_flag=True, help="List only what is not on this machine, and why.")
 @common
-def deps(reply: Reply, project: str | None, *, direct: bool, missing: bool) -> None:
-    """List what a project depends on: names, versions and folders.
+def deps(reply: Reply, project: str | None) -> None:
+    """List what a project depends on: names, versions and folders, and why one is not on this machine.
 
     Manifests, lock files and installed packages are read; nothing is run, and nothing is downloaded.
     """
     with open_project(project) as opened:
-        root = opened.root
-        found = list_dependencies(root)
-    shown = [each for each in found if (each.direct or not direct) and (each.missing or not missing)]
-    listed = [each.as_dict() for each in shown]
-    value = {"projectPath": str(root), "dependencies": listed, "total": len(listed)}
-    nothing = "No dependency is missing." if missing and found else "No dependencies were found."
-    if reply.table(value, "dependencies", "package=name ecosystem version direct folder missing", nothing):
-        named = sum(each.direct for each in shown)
-        absent = sum(bool(each.missing) for each in shown)
-        output.note(f"{named:,} direct, {len(shown) - named:,} indirect, {absent:,} not on this machine")
+        listed = [each.as_dict() for each in list_dependencies(opened.root)]
+        value = {"projectPath": str(opened.root), "dependencies": listed, "total": len(listed)}
+    columns = "package=name ecosystem version direct folder missing"
+    if reply.table(value, "dependencies", columns, "No dependencies were found."):
+        direct, absent = (sum(bool(each[name]) for each in listed) for name in ("direct", "missing"))
+        output.note(f"{direct:,} direct, {len(listed) - direct:,} indirect, {absent:,} not on this machine")
 
 
 _FOLDER = click.option("--path", metavar="PATH", help="The workspace's folder. Default: the one you are in.")

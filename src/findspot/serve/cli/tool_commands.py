@@ -13,8 +13,7 @@ import click
 
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import parse_json, read_named, reason
-from findspot.core.paths import expanded
+from findspot.core.files import parse_json
 from findspot.serve.activity import COMMAND_LINE
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
@@ -274,7 +273,7 @@ _MAX_ARGUMENT_BYTES = 16 * 1024 * 1024
 @tools.command("call")
 @click.argument("name")
 @click.option(
-    "--args", "given", metavar="JSON", default="{}", help="Arguments: a JSON object, @FILE, or - to read it."
+    "--args", "given", metavar="JSON", default="{}", help="Arguments: a JSON object, or - to read it."
 )
 @click.option(
     "--timeout",
@@ -296,7 +295,7 @@ def call(
 
     \b
     findspot tools call time__get_current_time --args '{"timezone": "Europe/Paris"}'
-    findspot tools call filesystem__read_file --args @arguments.json
+    findspot tools call filesystem__read_file --args - < arguments.json
     """
     import anyio
 
@@ -322,18 +321,9 @@ def call(
 
 
 def _arguments(given: str) -> dict[str, Any]:
-    """Read the arguments from the command line, a file or standard input."""
-    try:
-        if given == "-":
-            text = sys.stdin.buffer.read(_MAX_ARGUMENT_BYTES)
-        elif given.startswith("@"):
-            text = read_named(expanded(given[1:]), _MAX_ARGUMENT_BYTES)
-        else:
-            text = given.encode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise InvalidArgumentError(
-            f"The arguments cannot be read: {given[1:]} is {reason(error)}."
-        ) from error
+    """Read the arguments from the command line or standard input."""
+    is_read = given == "-"
+    text = sys.stdin.buffer.read(_MAX_ARGUMENT_BYTES) if is_read else given.encode("utf-8", "surrogateescape")
     try:
         value = parse_json(text)
     except ValueError as error:

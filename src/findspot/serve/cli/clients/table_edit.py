@@ -11,7 +11,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -148,42 +148,26 @@ def _patched(text: str, rewritten: str, changed: str, comments: list[tuple[int, 
             patched += lines[start:end]
             continue
         written = new[first:last]
-        below = list(_pop_below(patched, _indent(written[0]))) if kind == "insert" else []
-        gone = [(line, remarks.get(start + place, [])) for place, line in enumerate(lines[start:end])]
-        _add_what_stays(patched, gone, written)
+        gone = lines[start:end]
+        while gone and not _is_statement(gone[-1]):
+            gone.pop()
+        for number, line in enumerate(gone, start):
+            lost = [each for each in remarks.get(number, []) if not any(f"{each}\n" in w for w in written)]
+            is_comment = bool(lost) and line.lstrip() == f"{lost[0]}\n"
+            patched += [line] if is_comment else [f"{_indent(gone[0])}{comment}\n" for comment in lost]
+        after = lines[start + len(gone) : end]
+        patched += after if patched and patched[-1].strip() else [line for line in after if line.strip()]
+        below: list[str] = []
+        while kind == "insert" and patched and not _is_statement(patched[-1]):  # it is about what follows
+            if patched[-1].strip() and len(_indent(patched[-1])) >= len(_indent(written[0])):
+                break
+            below.append(patched.pop())
         patched += written + below[::-1]
     return "".join(patched)
 
 
-def _add_what_stays(patched: list[str], gone: list[tuple[str, list[str]]], written: list[str]) -> None:
-    """Add the comments of lines that go, each on a line of its own, and the blank line after them.
-
-    `written` is what comes instead, with some of the comments.
-    """
-    if gone and gone[0][0].startswith("[") and patched and not patched[-1].strip():
-        patched.pop()  # the blank line before a table of TOML
-    for place, (line, comments) in enumerate(gone):
-        lost = [each for each in comments if not any(new.endswith(f"{each}\n") for new in written)]
-        if lost and line.lstrip() == f"{lost[0]}\n":
-            patched.append(line)
-        elif lost:
-            patched += [f"{_indent(gone[0][0])}{comment}\n" for comment in lost]
-        elif patched and patched[-1].strip() and not any(_is_statement(after) for after, _ in gone[place:]):
-            patched.append(line)
-
-
 def _is_statement(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
-
-
-def _pop_below(lines: list[str], indent: str) -> Iterator[str]:
-    """Take off blank lines and comments at the end that are about what follows: those less indented."""
-    while (
-        lines
-        and not _is_statement(lines[-1])
-        and (not lines[-1].strip() or len(_indent(lines[-1])) < len(indent))
-    ):
-        yield lines.pop()
 
 
 def _indent(line: str) -> str:
