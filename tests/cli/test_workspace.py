@@ -47,6 +47,14 @@ def test_it_is_listed_asked_about_once_and_indexed(
     assert "late/late_only.py" in findspot("search", "late_entry", "-n", "1", cwd=folder).out
 
 
+def test_a_first_question_indexes_all_of_it_and_gets_one_answer(
+    findspot: Program, make_project: Make, tmp_path: Path
+) -> None:
+    folder = make_workspace(tmp_path, make_project, "shop", "web")
+    found = findspot("search", "web_entry", "--json", "-n", "1", cwd=folder)
+    assert [hit["path"] for hit in json.loads(found.out)["results"]] == ["web/web_only.py"]
+
+
 def test_members_that_lie_elsewhere(findspot: Program, make_project: Make, tmp_path: Path) -> None:
     folder = make_workspace(tmp_path, make_project, "shop")
     other = make_project("other")
@@ -106,4 +114,4 @@ def test_what_is_added_are_projects(findspot: Program, make_project: Make, tmp_p
         refused = findspot("workspace", "add", wide, cwd=alone)
         assert (refused.code, "holds your home folder" in refused.err) == (2, True)
     last = findspot("workspace", "remove", "shop", "web", cwd=alone)
-    assert (last.code, "is no workspace" in last.err) == (0, True)
+    assert (last.code, "is no workspace" in last.out) == (0, True)

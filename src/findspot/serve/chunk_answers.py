@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from findspot.core.model import Hit, Span
 from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, fit
-from findspot.serve.search_answers import cut, indented, one_line
+from findspot.serve.search_answers import cut, encoded, indented, one_line
 from findspot.text.snippet import best_column, best_line
 from findspot.text.tokens import tokens
 
@@ -61,7 +60,7 @@ def context_values(found: FoundContext, max_tokens: int, *, slim: bool = False) 
         warning = " ".join(filter(None, (about.warning, note)))
         return values | stats | ({"warning": warning} if warning else {})
 
-    return _fitted(found, max_tokens, render, lambda item: len(_json(shape(item))) + 2, _json)
+    return _fitted(found, max_tokens, render, lambda item: len(encoded(shape(item))) + 2, encoded)
 
 
 def context_text(found: FoundContext, max_tokens: int) -> str:
@@ -95,10 +94,6 @@ def _head(chunk: Mapping[str, Any]) -> str:
     lines = f":{start}-{end}" if isinstance(start, int) and isinstance(end, int) else ""
     rest = "" if title == path else title.removeprefix(f"{path} ")
     return f"{one_line(path)}{lines}  {rest}".rstrip()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _fitted(
@@ -139,7 +134,7 @@ def _shown(whole: Sequence[Item], hit: Hit) -> Item:
 def _with_short_rest(found: FoundContext, max_chars: int) -> FoundContext:
     """Return what was found with a warning and with figures that leave room for results."""
     stats = found.stats
-    if stats is not None and len(_json(stats)) > max_chars // _WARNING_SHARE:
+    if stats is not None and len(encoded(stats)) > max_chars // _WARNING_SHARE:
         stats = {name: value for name, value in stats.items() if not isinstance(value, list | dict)}
     warning = cut(found.warning, max_chars // _WARNING_SHARE) if found.warning else None
     return replace(found, warning=warning, stats=stats)

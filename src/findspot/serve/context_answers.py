@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 
 from findspot.research.findings import LINE, Context, Reason, Region
 from findspot.search.token_budget import CHARS_PER_TOKEN
-from findspot.serve.search_answers import indented, one_line
+from findspot.serve.search_answers import encoded, indented, one_line
 
 DEFAULT_TOKENS = 2_000
 
@@ -47,7 +46,7 @@ def context_object(context: Context, max_tokens: int) -> dict[str, Any]:
     """Return the structured answer of `code_context`."""
 
     def size(region: Region, code: bool) -> int:
-        return len(_json(_values(region, code))) + 2
+        return len(encoded(_values(region, code))) + 2
 
     values: dict[str, Any] = {
         "signal": context.signal,
@@ -57,14 +56,14 @@ def context_object(context: Context, max_tokens: int) -> dict[str, Any]:
         "leftOut": 0,
         **({"warning": context.warning} if context.warning else {}),
     }
-    shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(_json(values)) - 8, size)
+    shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(encoded(values)) - 8, size)
     regions = [_values(region, bool(region.text)) for region in shown]
     return values | {"regions": regions, "leftOut": context.left_out + len(gone)}
 
 
 def fitted_regions(context: Context, max_chars: int) -> list[Region]:
     """Return the regions that carry code, cut to so many characters together."""
-    return [r for r in _fit(context, max_chars, lambda r, code: len(_json(_values(r, code))))[0] if r.text]
+    return [r for r in _fit(context, max_chars, lambda r, code: len(encoded(_values(r, code))))[0] if r.text]
 
 
 def _fit(
@@ -155,7 +154,3 @@ def _rest(context: Context, gone: Sequence[Region]) -> str:
     counts["less likely"] += context.left_out
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return f"Left out: {told}." if told else ""
-
-
-def _json(values: dict[str, Any]) -> str:
-    return json.dumps(values, ensure_ascii=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from findspot.core.utc_time import day_of
 from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
+from findspot.serve.search_answers import cut, encoded
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -103,7 +103,7 @@ def commits_answer(commits: Commits, max_tokens: int) -> tuple[str, dict[str, An
     count = len(commits.found)
     while True:
         text, values = commits_text(commits, count), commits_object(commits, count)
-        if not count or max(token_count(text), token_count(json.dumps(values))) <= max_tokens:
+        if not count or max(token_count(text), token_count(encoded(values))) <= max_tokens:
             return text, values
         count -= 1
 
@@ -121,7 +121,7 @@ def _lines(found: FoundCommit) -> list[str]:
     owner = f"{found.project}: " if found.project else ""
     lines = [f"{owner}{day_of(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
     if found.sentence:
-        lines.append(f"    {_cut(found.sentence)}")
+        lines.append(f"    {cut(found.sentence, _MOST_SENTENCE_CHARS)}")
     changed = [f"{each.path}{_named(each.names)}" for each in commit.changes[:_MOST_FILES]]
     if changed:
         more = len(commit.changes) - len(changed)
@@ -133,10 +133,6 @@ def _lines(found: FoundCommit) -> list[str]:
 
 def _named(names: Sequence[str]) -> str:
     return f" ({', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''})" if names else ""
-
-
-def _cut(sentence: str) -> str:
-    return sentence if len(sentence) <= _MOST_SENTENCE_CHARS else f"{sentence[:_MOST_SENTENCE_CHARS]}…"
 
 
 def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:
@@ -162,7 +158,7 @@ def _object(found: FoundCommit) -> dict[str, Any]:
         "date": day_of(commit.time),
         "author": commit.author,
         "subject": commit.subject,
-        "sentence": _cut(found.sentence),
+        "sentence": cut(found.sentence, _MOST_SENTENCE_CHARS),
         "changed": changed[:_MOST_FILES],
         "removed": commit.removed[:_MOST_REMOVED],
         "score": found.score,

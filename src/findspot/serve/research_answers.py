@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from bisect import bisect_left
 from collections import Counter
@@ -26,7 +25,7 @@ from findspot.research.findings import (
 from findspot.research.impact import CERTAIN
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.context_answers import context_text, fitted_regions
-from findspot.serve.search_answers import cut
+from findspot.serve.search_answers import cut, encoded
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
@@ -269,20 +268,18 @@ def fitted_findings(
     limit = sys.maxsize if max_tokens is None else max_tokens
     findings = replace(findings, query=cut(findings.query, min(limit * CHARS_PER_TOKEN // _SHARE, 1_000)))
     if findings.context is not None:
-        short = _fitted(findings, max(limit // 2, MIN_TOKENS // 2), lambda part: _json(findings_object(part)))
-        room = (limit - token_count(_json(findings_object(short))) - 10) * CHARS_PER_TOKEN
+        short = _fitted(
+            findings, max(limit // 2, MIN_TOKENS // 2), lambda part: encoded(findings_object(part))
+        )
+        room = (limit - token_count(encoded(findings_object(short))) - 10) * CHARS_PER_TOKEN
         return findings_object(short, fitted_regions(findings.context, min(room, _WHOLE)))
     related = findings.relation not in (None, Aim.PATH) and not full
     whole = findings_object(findings)
-    if token_count(_json(whole)) <= (min(limit, _LEAN_TOKENS) if related else limit):
+    if token_count(encoded(whole)) <= (min(limit, _LEAN_TOKENS) if related else limit):
         return whole
     if not related:
-        return findings_object(_fitted(findings, limit, lambda part: _json(findings_object(part))))
-    return _lean(_fitted(_lines_only(findings), limit, lambda part: _json(_lean(part))))
-
-
-def _json(values: dict[str, Any]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+        return findings_object(_fitted(findings, limit, lambda part: encoded(findings_object(part))))
+    return _lean(_fitted(_lines_only(findings), limit, lambda part: encoded(_lean(part))))
 
 
 def _lines_only(findings: Findings) -> Findings:

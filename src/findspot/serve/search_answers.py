@@ -46,7 +46,7 @@ _ASIDE = "  "
 
 Render = Callable[[Results, Fitted], str]
 
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
+encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _warning(results: Results) -> dict[str, str]:
 
 def _rendered(results: Results, shown: Fitted, corpus: Corpus, form: str) -> str:
     if form == "json":
-        return _encoded(flat_values(results, shown.hits, corpus))
+        return encoded(flat_values(results, shown.hits, corpus))
     if form == "toon":
         import toon_format
 
@@ -243,7 +243,7 @@ def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) ->
 
     def measure(hit: Hit, code: bool) -> int:
         if form in ("json", "toon"):
-            return len(_encoded(_flat_result(hit, corpus))) + 2
+            return len(encoded(_flat_result(hit, corpus))) + 2
         return len(_block(hit, 99, code=code)) + 1
 
     lean = form == COMPACT
@@ -288,11 +288,11 @@ def _fitted_values(
         if slim:
             for result in values["results"]:
                 result.pop("text")
-        return _encoded(values)
+        return encoded(values)
 
     def measure(hit: Hit, code: bool) -> int:
         result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
-        return len(_encoded(result)) + len(", ")
+        return len(encoded(result)) + len(", ")
 
     _fitted(results, max_tokens, render, measure, noted=full, carries_text=not slim)
     return values, *made_of
@@ -344,10 +344,10 @@ def _fitted(
 def _echo(query: str, max_tokens: int) -> str:
     """Return the query as the answer repeats it: a pasted file must not fill the answer."""
     most = min(_SHOWN_QUERY_CHARS, max_tokens)
-    if len(_encoded(query)) <= most + 2:
+    if len(encoded(query)) <= most + 2:
         return query
     shown = query[: most - 1]
-    if len(_encoded(shown)) > most + 2:
+    if len(encoded(shown)) > most + 2:
         shown = query[: most // _MOST_ESCAPED]
     return shown + "…"
 
@@ -435,7 +435,7 @@ def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
 
 
 def _size(synthesis: Synthesis) -> int:
-    return len(json.dumps([_synthesis_object(synthesis), list(synthesis.follow_ups)], ensure_ascii=False))
+    return len(encoded([_synthesis_object(synthesis), list(synthesis.follow_ups)]))
 
 
 def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from findspot.chunkfiles import SearchOptions
+from findspot.chunkfiles.searcher import export_project
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
-from findspot.core.model import ChunkType
+from findspot.core.model import ChunkType, Skip
 from findspot.core.paths import expanded
+from findspot.core.settings import Settings
+from findspot.documents import Document, document_record
 from findspot.serve import shapes
 from findspot.serve.arguments import CHUNKS, count
+from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, FoundContext, context_text, context_values
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
 from findspot.serve.cli.options import (
@@ -28,11 +33,6 @@ from findspot.serve.cli.options import (
     yes_option,
 )
 from findspot.serve.cli.project_choice import open_engine, open_project
-
-if TYPE_CHECKING:
-    from findspot.core.settings import Settings
-    from findspot.documents import Document
-
 
 _UNLIMITED = 1_000_000_000
 """Tokens of an answer that another program reads, unless it says otherwise."""
@@ -55,8 +55,6 @@ def export(reply: Reply, project: str | None, folder: str | None, no_update: boo
 
     The index is brought up to date first, or made. Servers that read the files notice the change.
     """
-    from findspot.chunkfiles.searcher import export_project
-
     with open_project(project, exact=True) as opened, stoppable() as cancel:
         chosen = expanded(folder).absolute() if folder else None
         if not no_update:
@@ -88,9 +86,6 @@ def search_chunks(
     **options: Any,
 ) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
-    from findspot.chunkfiles import SearchOptions
-    from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, FoundContext, context_text, context_values
-
     kinds = _listed(chunk_types)
     if unknown := [kind for kind in kinds if kind not in list(ChunkType)]:
         raise click.UsageError(f"'{unknown[0]}' is no chunk type. There are: {', '.join(ChunkType)}.")
@@ -103,9 +98,7 @@ def search_chunks(
         stats = searched.stats() if include_stats else None
     found = FoundContext(results, query, getattr(results, "warning", None), stats)
     limit = max_tokens or (_UNLIMITED if reply.json else MAX_CONTEXT_TOKENS)
-    if reply.json:
-        output.emit(context_values(found, limit))
-        return
+    reply.answer_program(context_values(found, limit))
     for line in context_text(found, limit).split("\n"):
         output.line(line)
     if stats is not None:
@@ -172,19 +165,15 @@ def add(
     If adding one fails, none is added. Files that are not text, hold credentials or match the folder's ignore
     files are skipped and listed. `secretScan` decides about secrets in others, as in projects.
     """
-    from findspot.documents import Document
-
     left_out: list[tuple[str, str]] = []
     with open_engine() as engine:
         about = _parsed(metadata)
         read = _read(source, doc_id, pattern, engine.settings, left_out)
         documents = (Document.checked(one.doc_id, one.content, about) for one in read)
         added = engine.documents.add(documents, index_name)
-    if reply.json:
-        listed = list(map(shapes.added_document_object, added))
-        skipped = [{"path": path, "reason": reason} for path, reason in left_out]
-        output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
-        return
+    listed = list(map(shapes.added_document_object, added))
+    skipped = [{"path": path, "reason": reason} for path, reason in left_out]
+    reply.answer_program({"documents": listed, "total": len(listed), "skipped": skipped})
     for path, reason in left_out[:_MOST_NAMED]:
         output.warn(f"{path}: {reason}")
     if len(left_out) > _MOST_NAMED:
@@ -202,9 +191,7 @@ def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limi
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
     with open_engine() as engine:
         answer = engine.documents.search(" ".join(words), limit, index_name)
-    if reply.json:
-        output.emit(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
-        return
+    reply.answer_program(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
     output.warn(answer.query.warning)
     for result in answer.results:
         output.line(f"{result.doc_id}  {result.score:.2f}", bold=True)
@@ -267,9 +254,6 @@ def _read(
     source: str, doc_id: str | None, pattern: str, settings: Settings, left_out: list[tuple[str, str]]
 ) -> Iterator[Document]:
     """Yield the documents of a source; add what is left out to `left_out`."""
-    from findspot.core.model import Skip
-    from findspot.documents import document_record
-
     path = expanded(source)
     if source != _STDIN and path.is_dir():
         if doc_id:

@@ -7,37 +7,29 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from findspot.core.config import INDEX_FILE, check_committed, set_value, typed_value, unset_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
+from findspot.embed.survey import Standing, survey
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Command, Group, Reply, common, did_you_mean, project_option
+from findspot.serve.cli.options import Group, Reply, common, did_you_mean, project_option, together
 from findspot.serve.cli.project_choice import open_engine, open_project
-
-if TYPE_CHECKING:
-    from findspot.embed.survey import Standing
 
 HIDDEN = "***"
 _PASSWORD = re.compile(r"(://)[^/@\s]*@")
 
-_SCOPE_HELP = {
-    "global": "Your configuration for every project.",
-    "project": f"The project's {PROJECT_FILE}, which is committed with it.",
-}
-
-
-def _scoped(command: Command) -> Command:
-    """Add `--global` and `--project`; neither means the index's own file."""
-    for scope, meaning in _SCOPE_HELP.items():
-        command = click.option(f"--{scope}", "scope", flag_value=scope, help=meaning)(command)
-    return click.option("--path", metavar="PATH", help="The project's folder. Default: the one you are in.")(
-        command
-    )
+_scoped = together(
+    click.option("--path", metavar="PATH", help="The project's folder. Default: the one you are in."),
+    click.option(
+        "--project", "scope", flag_value="project", help=f"The project's {PROJECT_FILE}, which is committed."
+    ),
+    click.option("--global", "scope", flag_value="global", help="Your configuration for every project."),
+)
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -93,9 +85,9 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
     with _invalid_as_usage():
         set_value(file, key, chosen)
     shown, (in_force, source) = _shown(key, chosen), _in_force(key, path)
-    if reply.json:
-        output.emit({"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source})
-        return
+    reply.answer_program(
+        {"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source}
+    )
     output.line(f"{key} = {_spelled(shown)} in {file}")
     if in_force != shown:
         output.warn(f"{source} overrides it: {key} is {_spelled(in_force)}")
@@ -171,13 +163,11 @@ def _invalid_as_usage() -> Iterator[None]:
 
 def _show(settings: Settings, reply: Reply) -> None:
     sources = {key.name: settings.sources.get(key.name, "default") for key in KEYS}
-    if reply.json:
-        values = {
-            name: {"value": _shown(name, settings.values[name]), "source": source}
-            for name, source in sources.items()
-        }
-        output.emit({"values": values, "warnings": list(settings.warnings)})
-        return
+    values = {
+        name: {"value": _shown(name, settings.values[name]), "source": source}
+        for name, source in sources.items()
+    }
+    reply.answer_program({"values": values, "warnings": list(settings.warnings)})
     rows = [(name, _spelled(_shown(name, settings.values[name])), source) for name, source in sources.items()]
     output.table(rows, ("key", "value", "source"))
 
@@ -202,8 +192,6 @@ def models(reply: Reply, no_speed: bool) -> None:
     Speed is in chunks of 1,000 characters per second, measured for a moment on this machine; services
     elsewhere are not asked. `findspot reindex --provider NAME` changes an index to another one.
     """
-    from findspot.embed.survey import survey
-
     with open_engine() as engine:
         standings = survey(engine.settings.embed, measure=not no_speed)
     value = {"providers": [_model_object(standing) for standing in standings]}

@@ -23,6 +23,7 @@ from findspot.core.paths import home_folder
 from findspot.core.platforms import native, remote_kind
 from findspot.door.address import reason_for_none
 from findspot.door.connection import ask
+from findspot.embed.survey import survey
 from findspot.engine import Engine
 from findspot.index_folders import find_orphans
 from findspot.project import Project
@@ -138,8 +139,6 @@ def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
 
 
 def _model(engine: Engine, project: Project | None) -> Check:
-    from findspot.embed.survey import survey
-
     settings = (project.settings if project else engine.settings).embed
     chosen = next((row for row in survey(settings, measure=False) if row.chosen), None)
     remedy = "`findspot models` lists the providers and what each needs."
@@ -238,18 +237,15 @@ def doctor(reply: Reply, project: str | None) -> None:
         opened, problem = _open_project(engine, project)
         checks = [*machine_checks(opened.root if opened else None), *project_checks(engine, opened)]
         checks += [problem] if problem else []
-    has_error = any(check.state == "error" for check in checks)
-    if reply.json:
-        rows = [shapes.fields_of(check, "name state text remedy") for check in checks]
-        output.emit({"checks": rows, "ok": not has_error})
-    else:
-        for check in checks:
-            mark, colour = _MARKS[check.state]
-            output.line(f"{mark}  {check.name}: {check.text}", fg=colour)
-            if check.remedy:
-                output.line(f"      → {check.remedy}", bold=True)
-    if has_error:
-        raise click.exceptions.Exit(1)
+    exit_code = int(any(check.state == "error" for check in checks))
+    rows = [shapes.fields_of(check, "name state text remedy") for check in checks]
+    reply.answer_program({"checks": rows, "ok": not exit_code}, exit_code)
+    for check in checks:
+        mark, colour = _MARKS[check.state]
+        output.line(f"{mark}  {check.name}: {check.text}", fg=colour)
+        if check.remedy:
+            output.line(f"      → {check.remedy}", bold=True)
+    raise click.exceptions.Exit(exit_code)
 
 
 def _open_project(engine: Engine, given: str | None) -> tuple[Project | None, Check | None]:

@@ -44,24 +44,14 @@ _EXIT_CODES = {
 
 
 class ConfirmationRequiredError(InvalidArgumentError):
-    """A question that nobody is there to answer."""
+    """A question that nobody is there to answer; `agree` says how to answer it beforehand."""
 
-    agree = "Pass --yes."
-
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, agree: str = "Pass --yes.") -> None:
         self.question = question
-        super().__init__(
-            f"This needs confirmation, and there is no terminal to ask on ({question}) {self.agree}"
-        )
+        super().__init__(f"This needs confirmation, and there is no terminal to ask on ({question}) {agree}")
 
 
-class IndexUnaskedError(ConfirmationRequiredError):
-    """The question whether to index a folder, of any command that begins an index."""
-
-    agree = "Pass --yes to `findspot index`."
-
-
-class LargeProjectError(IndexUnaskedError):
+class LargeProjectError(ConfirmationRequiredError):
     """The question whether to index more files than are usual."""
 
     code = FileLimitError.code

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,25 +17,21 @@ from findspot.core.model import Query, Skip, SkipReason
 from findspot.core.paths import absolute
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.named_files import MOST_BYTES, files_at, is_below, unrestricted
-from findspot.graph import Graph
+from findspot.graph import Graph, Outline
+from findspot.project import Project
 from findspot.rank.roles import is_test
 from findspot.search.freshness import Disk, Listed
+from findspot.search.reader import IndexReader
 from findspot.search.regex import Line, PatternSearch
 from findspot.search.ripgrep import check_pattern, listed_paths
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import USAGE, report
 from findspot.serve.cli.index_commands import prepare_index
-from findspot.serve.cli.options import Command, Reply, json_option, project_option
+from findspot.serve.cli.options import Reply, json_option, project_option, together
 from findspot.serve.cli.project_choice import open_asked
 from findspot.serve.cli.terminal import paged
-from findspot.workspace import projects_of
-
-if TYPE_CHECKING:
-    from findspot.graph import Outline
-    from findspot.project import Project
-    from findspot.search.reader import IndexReader
-    from findspot.workspace import Asked
+from findspot.workspace import Asked, projects_of
 
 _MOST_RANKED = 100
 _ALIKE = 5  # places in the order by meaning that say little about which of two is better
@@ -61,10 +57,9 @@ _OPTIONS = (
 )
 
 
-def _ripgrep_options(command: Command) -> Command:
-    for short, name, kind, explanation in reversed(_OPTIONS):
-        command = click.option(short, name, help=explanation, **kind)(command)
-    return command
+_ripgrep_options = together(
+    *(click.option(short, name, help=explanation, **kind) for short, name, kind, explanation in _OPTIONS)
+)
 
 
 def _passed_on(given: dict[str, Any], kind: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -21,10 +21,12 @@ from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import BY_NAME
+from findspot.project import Project
+from findspot.research.suggested_questions import suggest_first
 from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.failure import IndexUnaskedError, LargeProjectError
+from findspot.serve.cli.failure import ConfirmationRequiredError, LargeProjectError
 from findspot.serve.cli.interaction import agreed, can_ask, confirm, shown_progress, stoppable
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
@@ -32,9 +34,6 @@ from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
-
-if TYPE_CHECKING:
-    from findspot.project import Project
 
 T = TypeVar("T")
 
@@ -45,6 +44,7 @@ _FEWEST = 25
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
 _MOST_SECRETS = 3
+_AGREE = "Pass --yes to `findspot index`."
 _INDEXING_FIRST = "{} has no index yet: it is indexed first."
 
 
@@ -106,7 +106,9 @@ def index(reply: Reply, project: str | None, flags: dict[str, object], force: bo
     """
     with open_asked(project, flags, to_index=True) as opened:
         if is_workspace(opened):
-            index_members(opened, reply, force=force, yes=yes)
+            report = _index_members(opened, reply, force=force, yes=yes)
+            reply.answer_program(report_object(report, forced=force) | {"members": list(opened.members)})
+            summarise(report, opened.status(check_disk=False))
         else:
             _index(opened.only(), project, reply, force=force, yes=yes)
 
@@ -127,7 +129,7 @@ def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bo
         _index(opened, project, reply, {"message": "Index rebuilt successfully"}, force=True, yes=yes)
 
 
-def index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool) -> None:
+def _index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
     """Bring the index of each member up to date; ask once, before a workspace is first indexed."""
     known = KnownWorkspaces(home_folder())
     before = workspace.statuses(check_disk=False)
@@ -139,10 +141,7 @@ def index_members(workspace: Workspace, reply: Reply, *, force: bool, yes: bool)
             confirm("Index all of them?", yes, reply)
     report = _run(workspace, reply, force=force, yes=yes)
     known.note(workspace)
-    if reply.json:
-        output.emit(report_object(report, forced=force) | {"members": list(workspace.members)})
-        return
-    summarise(report, workspace.status(check_disk=False))
+    return report
 
 
 def _index(
@@ -182,7 +181,7 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
     if update and not asked.indexed:
         output.note(_INDEXING_FIRST.format(asked.root))
         if is_workspace(asked):
-            index_members(asked, reply, force=False, yes=False)
+            _index_members(asked, reply, force=False, yes=False)
         else:
             update_project(asked.only(), reply, force=False, yes=False, still_wanted=True)
         return None
@@ -325,7 +324,8 @@ def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = 
     root, home = project.root, expanded("~").resolve()
     if not project.store.exists and home.is_relative_to(root):
         what = "is your home folder" if root == home else "holds your home folder"
-        confirm(f"{root} {what}. Index all of it?", yes, reply, unasked=IndexUnaskedError)
+        question = f"{root} {what}. Index all of it?"
+        confirm(question, yes, reply, unasked=ConfirmationRequiredError(question, _AGREE))
         output.note(f"Looking through {root}; that may take a while.")
     if not force:
         offer_published(project)
@@ -348,7 +348,7 @@ def _of_any_size(work: Callable[[bool], T], reply: Reply, *, yes: bool) -> T:
     try:
         return work(yes)
     except FileLimitError as large:
-        confirm(large.user_message, yes, reply, unasked=LargeProjectError)
+        confirm(large.user_message, yes, reply, unasked=LargeProjectError(large.user_message, _AGREE))
         return work(True)
 
 
@@ -383,8 +383,6 @@ def decline_published(project: Project) -> None:
 
 def _questions(project: Project) -> list[str]:
     """Return commands that ask a new index something worth asking; fewer than two if it is small."""
-    from findspot.research.suggested_questions import suggest_first
-
     elsewhere = "" if working_folder() == project.root else f" --project {shlex.quote(str(project.root))}"
     with contextlib.suppress(FindspotError), project.reader() as reader:
         words, name = suggest_first(reader)

@@ -55,7 +55,7 @@ def confirm(
     reply: Reply,
     *,
     about: str = "",
-    unasked: type[ConfirmationRequiredError] = ConfirmationRequiredError,
+    unasked: ConfirmationRequiredError | None = None,
 ) -> None:
     """Continue only with a yes, given by an option or now; a no ends the command.
 
@@ -64,7 +64,7 @@ def confirm(
     if yes:
         return
     if not can_ask():
-        raise unasked(question)
+        raise unasked or ConfirmationRequiredError(question)
     if about:
         output.note(about, bold=True)
     if not agreed(question):

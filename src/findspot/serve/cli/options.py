@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.log import LOGGER_NAME, configure
+from findspot.core.settings import BY_NAME, TOOLSETS, InvalidValueError
 from findspot.serve.cli import output
 from findspot.serve.cli.remote_terminal import remote_terminal
 
@@ -41,6 +43,12 @@ class Reply:
             output.emit(value)
         else:
             output.line(text)
+
+    def answer_program(self, value: Any, exit_code: int = 0) -> None:
+        """Print the value and end the command, if it is a program that asks: what follows is for people."""
+        if self.json:
+            output.emit(value)
+            raise click.exceptions.Exit(exit_code)
 
     def table(self, value: dict[str, Any], rows: str, columns: str, nothing: str) -> bool:
         """Print the value as JSON, or what it lists under `rows` as a table; return whether it is a table.
@@ -147,13 +155,20 @@ def options_of(
 ) -> Callable[[Command], Command]:
     """Add an option for each argument of a tool, of the same name; `short` is another name of the first."""
 
-    def add(command: Command) -> Command:
-        for name, schema in reversed(list(arguments.items())):
-            also = (short,) if short and name == next(iter(arguments)) else ()
-            command = option_of(name, schema, *also, metavar=metavars.get(name))(command)
-        return command
+    first = next(iter(arguments))
+    return together(
+        *(
+            option_of(
+                name, schema, *((short,) if short and name == first else ()), metavar=metavars.get(name)
+            )
+            for name, schema in arguments.items()
+        )
+    )
 
-    return add
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds several options, in this order."""
+    return lambda command: functools.reduce(lambda inner, add: add(inner), reversed(options), command)
 
 
 def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[Command], Command]:
@@ -228,8 +243,6 @@ def toolsets_option(explanation: str) -> Callable[[Command], Command]:
 
 
 def _toolsets(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from findspot.core.settings import BY_NAME, TOOLSETS, InvalidValueError
-
     if value is None or value == ALL_TOOLSETS:
         return TOOLSETS if value else ()
     try:
@@ -257,8 +270,6 @@ class _CleanFormatter(logging.Formatter):
 
 
 def _log_to_terminal(level: str) -> None:
-    from findspot.core.log import LOGGER_NAME, configure
-
     configure(level)
     for handler in logging.getLogger(LOGGER_NAME).handlers:
         handler.setFormatter(_CleanFormatter("findspot: %(levelname)s: %(message)s"))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import Hit, Query
+from findspot.project import Project
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import prompt
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.terminal import open_in_editor
-
-if TYPE_CHECKING:
-    from findspot.project import Project
 
 
 def pick(project: Project) -> None:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from findspot.core.caller import working_folder
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import absolute
+from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root
+from findspot.engine import Engine
+from findspot.project import Project
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
 from findspot.serve.cli.remote_terminal import remote_terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from findspot.catalogue.catalogue import Catalogue
-    from findspot.core.settings import Settings
-    from findspot.engine import Engine
-    from findspot.project import Project
-    from findspot.workspace import Asked
+from findspot.serve.project_files import covers, folder_in, limit_note, package_around
+from findspot.workspace import Asked, is_workspace
 
 
 @contextlib.contextmanager
@@ -30,13 +26,6 @@ def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
     with _engine(flags) as engine:
         _show_warnings(engine.settings)
         yield engine
-
-
-@contextlib.contextmanager
-def open_catalogue(given: str | None) -> Iterator[Catalogue]:
-    """Provide the catalogue of tools of a project."""
-    with open_engine() as engine:
-        yield engine.catalogue(given or ".")
 
 
 @contextlib.contextmanager
@@ -80,8 +69,6 @@ def open_asked(
 
 @contextlib.contextmanager
 def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
-    from findspot.engine import Engine
-
     if not flags and (terminal := remote_terminal()) is not None:
         yield terminal.engine()
         return
@@ -103,8 +90,6 @@ _warned: set[str] = set()
 
 
 def _to_index(engine: Engine, folder: Path) -> Project:
-    from findspot.serve.project_files import covers, folder_in
-
     around = engine.project(engine.indexed_root(folder) or folder)
     under = folder_in(around, folder)
     return engine.project(folder) if under and not covers(around, under) else around
@@ -156,9 +141,6 @@ def folder_inside(asked: Asked, given: str | None) -> str | None:
 
     It is the folder that was named, else the package that the working directory belongs to.
     """
-    from findspot.serve.project_files import folder_in, package_around
-    from findspot.workspace import is_workspace
-
     if is_workspace(asked) and len(asked.members) > 1:
         return None
     project = asked.only()
@@ -169,6 +151,4 @@ def folder_inside(asked: Asked, given: str | None) -> str | None:
 
 def folder_note(project: Asked, under: str | None) -> str | None:
     """Return the note that a command is about one folder only, or None."""
-    from findspot.serve.project_files import limit_note
-
     return limit_note(project, under, f"Use --project {project.root}") if under else None

@@ -75,23 +75,19 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
         if note := folder_note(opened, folder_inside(opened, project)):
             index_status = replace(index_status, notes=(*index_status.notes, note))
         missing = index_status.state is IndexState.NOT_FOUND
-        skips = None
+        skips: list[Skip] = []
         if skipped and not missing:
             skips = opened.only().skipped(None if skipped == _EVERY_REASON else skipped)
-    if reply.json:
-        output.emit(status_object(index_status) | _skipped_files(skips))
+    files = {"skippedFiles": list(map(skip_object, skips))} if skipped and not missing else {}
+    exit_code = NO_INDEX if missing else 0
+    reply.answer_program(status_object(index_status) | files, exit_code)
+    if not files:
+        _show_status(index_status)
     elif skips:
         output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
-    elif skips is not None:
-        output.note("Nothing was left out.")
     else:
-        _show_status(index_status)
-    if missing:
-        raise click.exceptions.Exit(NO_INDEX)
-
-
-def _skipped_files(skips: list[Skip] | None) -> dict[str, list[dict[str, str]]]:
-    return {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
+        output.note("Nothing was left out.")
+    raise click.exceptions.Exit(exit_code)
 
 
 def show_members(workspace: Workspace, reply: Reply, here: str | None = None) -> None:
@@ -125,9 +121,7 @@ def files(
         matching, warning = find_files(index.asked, index.under, pattern)
         warning = index.warning(warning)
     shown = matching[offset:][:limit]
-    if reply.json:
-        output.emit(warned({"matches": shown, "totalMatches": len(matching)}, warning))
-        return
+    reply.answer_program(warned({"matches": shown, "totalMatches": len(matching)}, warning))
     output.warn(warning)
     for path in shown:
         output.line(path)
@@ -305,10 +299,9 @@ def remove(reply: Reply, members: tuple[str, ...], path: str | None) -> None:
         _keep(engine, folder, named)
         if engine.workspace(folder) is not None:
             _show(engine, folder, reply)
-        elif reply.json:
-            output.emit({"workspace": str(folder), "members": []})
         else:
-            output.note(f"{folder} has no members any more, and is no workspace.")
+            told = f"{folder} has no members any more, and is no workspace."
+            reply.give({"workspace": str(folder), "members": []}, told)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,6 +14,7 @@ from findspot.core.git import Checkout, differing, read_checkout, untracked, unw
 from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
+from findspot.project import Project
 from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
@@ -23,9 +24,6 @@ from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
 from findspot.serve.cli.options import Reply, common, option_of, project_option
 from findspot.serve.cli.project_choice import open_project
-
-if TYPE_CHECKING:
-    from findspot.project import Project
 
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
@@ -176,20 +174,18 @@ def _publish(
         publisher.remove(removed)
     left = len(versions) - len(removed)
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
-    if reply.json:
-        output.emit(
-            {
-                "status": "success",
-                "projectPath": str(project.root),
-                "address": published.address,
-                **_as_object(version),
-                "filesSent": sent.files,
-                "bytesSent": sent.bytes,
-                "removed": [_as_object(old) for old in removed],
-                "versions": left,
-            }
-        )
-        return
+    reply.answer_program(
+        {
+            "status": "success",
+            "projectPath": str(project.root),
+            "address": published.address,
+            **_as_object(version),
+            "filesSent": sent.files,
+            "bytesSent": sent.bytes,
+            "removed": [_as_object(old) for old in removed],
+            "versions": left,
+        }
+    )
     output.line(f"{published.address}: {named} published", bold=True)
     output.fields(
         [

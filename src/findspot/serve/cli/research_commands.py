@@ -22,7 +22,7 @@ from findspot.serve.arguments import CONTEXT_TOKENS, DEPTH, FOLLOWED, RESEARCH, 
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Choice, Command, Reply, asking, joined, option_of, options_of
+from findspot.serve.cli.options import Choice, Command, Reply, asking, joined, option_of, options_of, together
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 
@@ -33,12 +33,12 @@ def depth_option(default: int = DEFAULT_DEPTH) -> Callable[[Command], Command]:
     return option_of("depth", DEPTH, default=default)
 
 
-def _limits(command: Command) -> Command:
-    """Add the options that limit which references are followed."""
-    without = click.option(
+_limits = together(
+    options_of(FOLLOWED),
+    click.option(
         "--no-tests", "include_tests", flag_value=IncludeTests.NO.value, help="Same as --include-tests no."
-    )
-    return options_of(FOLLOWED)(without(command))
+    ),
+)
 
 
 @click.command()

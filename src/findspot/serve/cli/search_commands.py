@@ -6,13 +6,15 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, words_of
+from findspot.core.model import Assistance, Corpus, Results, words_of
+from findspot.core.paths import Roots
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.serve import activity
@@ -22,13 +24,13 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
-    Command,
     Reply,
     common,
     joined,
     option_of,
     options_of,
     project_option,
+    together,
     update_option,
 )
 from findspot.serve.cli.terminal import open_in_editor, paged
@@ -36,32 +38,19 @@ from findspot.serve.history_answers import ask_history, commits_object, commits_
 from findspot.serve.project_files import location
 from findspot.serve.query_options import MAX_LIMIT, query_of
 from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
-from findspot.workspace import projects_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from findspot.core.model import Results
-    from findspot.core.paths import Roots
-    from findspot.workspace import Asked
+from findspot.workspace import Asked, projects_of
 
 UNLIMITED = 10**9
 
 
-def _shared_options(command: Command) -> Command:
-    """Add the options of both searches: those of the tools, and how the answer is shown."""
-    add = click.option
-    for option in (
-        add("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
-        add("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
-        add("--full", is_flag=True, help="Show whole passages instead of their best lines."),
-        options_of(SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
-    ):
-        command = option(command)
-    return update_option(command)
-
-
 _OPEN = "Open the first result, or the one with the number N, in your editor at its line."
+_shared_options = together(
+    update_option,
+    options_of(SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
+    click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
+    click.option("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
+    click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
+)
 
 
 def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -195,8 +184,6 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
                 each.history.update_soon()
                 each.history.wait(cancel, progress)
         found = ask_history(index.asked, joined(words), limit)
-    if reply.json:
-        output.emit(commits_object(found))
-        return
+    reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))

@@ -19,7 +19,7 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.config import SERVED, load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
-from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
+from findspot.core.log import LEVELS, at_least, keep_log, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
@@ -27,11 +27,12 @@ from findspot.core.utc_time import age, utc_day
 from findspot.door import pipe
 from findspot.door.address import IN_PROCESS_VARIABLE, reason_for_none, service_folder
 from findspot.door.connection import ask
+from findspot.publishing.published_store import published_address
 from findspot.serve import activity
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
-from findspot.serve.cli.options import Choice, Command, Group, Reply, common, option_of, toolsets_option
+from findspot.serve.cli.options import Choice, Group, Reply, common, option_of, together, toolsets_option
 from findspot.serve.cli.remote_terminal import remote_terminal
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import activity_object, summary_object
@@ -51,13 +52,6 @@ _PAGE = """\
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _SHOWN_PLACES = 3
 _BASELINE = f"{activity.LINES_READ} lines around each place in an answer"
-
-
-def _serving_options(command: Command) -> Command:
-    """Add the options of how a server is reached, for `_serve`."""
-    for option in reversed(_REACHED):
-        command = option(command)
-    return command
 
 
 def _serve(
@@ -87,7 +81,7 @@ def _serve(
     run_http(http, choice, terms, import_module("findspot.resident.host").beside)
 
 
-_REACHED = (
+_serving_options = together(
     click.option(
         "--http",
         metavar="[HOST:PORT]",
@@ -136,8 +130,6 @@ def serve(*, read_only: bool, addresses: tuple[str, ...], toolsets: tuple[str, .
 @contextlib.contextmanager
 def _reading(addresses: tuple[str, ...]) -> Iterator[None]:
     """Serve published indexes: each has an empty folder while it is served, and nothing else on the disk."""
-    from findspot.publishing.published_store import published_address
-
     home = load_settings().home
     here = working_folder()
     for address in addresses:
@@ -177,8 +169,6 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
     It is served on this machine only, to whoever has the address that is printed, until stopped.
     """
-    from findspot.core.config import load_settings
-    from findspot.core.log import keep_log
     from findspot.serve.web.page_server import run
 
     terminal = remote_terminal()
@@ -237,9 +227,7 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
         return
     shown, _ = last_lines(path, lines)
     shown = at_least(level, shown) if level else shown
-    if reply.json:
-        output.emit({"path": str(path), "lines": [record_object(line) for line in shown]})
-        return
+    reply.answer_program({"path": str(path), "lines": [record_object(line) for line in shown]})
     if not shown:
         output.note(f"Nothing is logged yet ({path}).")
     for line in shown:
@@ -283,10 +271,8 @@ def activity_(
     root = str(project_root(project)) if project else ""
     matching = activity.entries(project=root, client=client or "", days=days)
     shown, summed, on = matching[:limit], activity.summary(matching), recording()
-    if reply.json:
-        listed = [activity_object(entry) for entry in shown]
-        output.emit({"recording": on, "summary": summary_object(summed), "activity": listed})
-        return
+    listed = [activity_object(entry) for entry in shown]
+    reply.answer_program({"recording": on, "summary": summary_object(summed), "activity": listed})
     for entry in reversed(shown) if sys.stdout.isatty() else shown:
         _show_entry(entry)
     if shown:
@@ -339,11 +325,9 @@ def service() -> None:
 def status(reply: Reply) -> None:
     """Show whether the resident process runs, and whom it answers."""
     about = ask("status")
-    if reply.json:
-        output.emit(
-            {"running": about is not None, "folder": service_folder(str(home_folder())), **(about or {})}
-        )
-        return
+    reply.answer_program(
+        {"running": about is not None, "folder": service_folder(str(home_folder())), **(about or {})}
+    )
     if about is None:
         why = reason_for_none()
         output.line("The resident process does not run." + (f" Here it is not used: {why}." if why else ""))

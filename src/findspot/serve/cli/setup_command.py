@@ -14,7 +14,7 @@ from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import home_folder
 from findspot.core.settings import PROJECT_TOOLSET, TOOLSETS
-from findspot.serve.cli import output
+from findspot.serve.cli import output, reminder
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
     Change,
@@ -120,13 +120,33 @@ class _Run:
 
     def connect(self, steps: list[Step]) -> None:
         """Write the configurations of the clients on this machine."""
-        done = self._write(steps)
-        if done and not self.reply.json:
-            _tell_more(done)
+        if not steps:
+            raise InvalidArgumentError(
+                "No assistant was found on this machine.",
+                hint="Name one with `findspot setup --client NAME`.",
+            )
+        needed = [step for step in steps if step.change.needed]
+        done = self._agreed(needed, "Write")
+        with self.journal.locked() if done else contextlib.nullcontext():
+            for step in done:
+                self.journal.apply(step.change, step.owner)
         failed = [step.title for step in steps if step.problem]
-        if failed and not self.reply.json:
-            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
+        told = [step for step in steps if self.dry_run or step in done or not step.change.needed]
+        self._answer_program(told, exit_code=int(bool(failed)))
+        for step in steps:
+            if step in done:
+                output.line(f"{step.title}: done. {BY_NAME[step.owner].then}".rstrip(), fg="green")
+            elif step.problem:
+                output.warn(f"{step.title}: {step.problem.user_message}")
+                output.note(f"hint: {step.problem.hint}")
+            elif not step.change.needed:
+                output.line(f"{step.title} is already set up: {step.path}", bold=True)
+        if done:
+            kept = f"Backups are in {self.journal.backups}; `findspot setup --undo` restores the files."
+            output.note(kept, dim=True)
+            _tell_more(done)
         if failed:
+            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
             raise click.exceptions.Exit(1)
 
     def restore(self, names: tuple[str, ...]) -> None:
@@ -143,40 +163,11 @@ class _Run:
             for step in done:
                 step.change.write()
                 self.journal.forget(records[step.path])
-        if self.reply.json:
-            self._emit(steps)
-        elif not steps:
+        self._answer_program(steps)
+        if not steps:
             output.line("There is nothing to undo.")
         elif done:
             output.line(f"Restored {output.count(len(done), 'file')}.")
-
-    def _write(self, steps: list[Step]) -> list[Step]:
-        """Carry out the steps that are needed and agreed to; return those."""
-        if not steps:
-            raise InvalidArgumentError(
-                "No assistant was found on this machine.",
-                hint="Name one with `findspot setup --client NAME`.",
-            )
-        needed = [step for step in steps if step.change.needed]
-        done = self._agreed(needed, "Write")
-        with self.journal.locked() if done else contextlib.nullcontext():
-            for step in done:
-                self.journal.apply(step.change, step.owner)
-        if self.reply.json:
-            self._emit([step for step in steps if self.dry_run or step in done or not step.change.needed])
-            return done
-        for step in steps:
-            if step in done:
-                output.line(f"{step.title}: done. {BY_NAME[step.owner].then}".rstrip(), fg="green")
-            elif step.problem:
-                output.warn(f"{step.title}: {step.problem.user_message}")
-                output.note(f"hint: {step.problem.hint}")
-            elif not step.change.needed:
-                output.line(f"{step.title} is already set up: {step.path}", bold=True)
-        if done:
-            kept = f"Backups are in {self.journal.backups}; `findspot setup --undo` restores the files."
-            output.note(kept, dim=True)
-        return done
 
     def _agreed(self, steps: list[Step], verb: str) -> list[Step]:
         """Show the steps, and return those that the user agrees to; of several, some can be chosen."""
@@ -196,54 +187,37 @@ class _Run:
             steps = []
         return steps or cancel(self.reply)
 
-    def _emit(self, steps: list[Step]) -> None:
-        listed = [step.as_object() for step in steps]
-        output.emit({"status": "dry_run" if self.dry_run else "success", "steps": listed})
+    def _answer_program(self, steps: list[Step], exit_code: int = 0) -> None:
+        value = {"status": "dry_run" if self.dry_run else "success", "steps": [s.as_object() for s in steps]}
+        self.reply.answer_program(value, exit_code)
 
 
 def own_steps(names: tuple[str, ...], toolsets: str) -> list[Step]:
     """Return a step per configuration file of the clients that are installed, or that were named."""
     machine = Machine()
-    default = default_toolsets()
     steps = []
     for client in [BY_NAME[name] for name in names] or CLIENTS:
         for path in client.configs(machine) or (client.locations(machine)[:1] if names else []):
-            offered = toolsets or toolsets_in(client, path) or default
-            steps.append(_step(client, path, offered))
+            try:
+                steps.append(_step(client, path, toolsets))
+            except ConfigUnreadableError as problem:
+                steps.append(Step(client.name, path, Change(path, None, None), problem))
     return steps
 
 
 def _step(client: Client, path: Path, toolsets: str) -> Step:
-    try:
-        return Step(
-            client.name,
-            path,
-            config_files.with_server(client, path, serve_arguments(toolsets)),
-            toolsets=toolsets,
-        )
-    except ConfigUnreadableError as problem:
-        return Step(client.name, path, Change(path, None, None), problem)
+    """Return the step that connects a client; the toolsets that its entry names are kept.
 
-
-def serve_arguments(toolsets: str) -> list[str]:
-    return serve_command(Python()) + ([_TOOLSETS_OPTION, toolsets] if toolsets else [])
-
-
-def toolsets_in(client: Client, path: Path) -> str:
-    """Return the toolsets that a client's entry names: setting up again keeps them."""
-    try:
-        entry = config_files.server_in(client, path) or {}
-    except ConfigUnreadableError:
-        return ""
-    arguments = config_files.command_in(entry)
+    A new entry names none if the user's own settings do.
+    """
+    default = "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
+    arguments = config_files.command_in(config_files.server_in(client, path) or {})
     named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
     is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
-    return named[0] if is_known else ""
-
-
-def default_toolsets() -> str:
-    """Return what to write into a new entry: nothing if the user's own settings name toolsets."""
-    return "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
+    offered = toolsets or (named[0] if is_known else default)
+    command = serve_command(Python()) + ([_TOOLSETS_OPTION, offered] if offered else [])
+    change = config_files.with_server(client, path, command)
+    return Step(client.name, path, change, toolsets=offered)
 
 
 def _tell_more(steps: list[Step]) -> None:
@@ -278,6 +252,4 @@ def remind() -> None:
     The plugins for assistants run it as a hook after each command of an assistant. It reads the hook's JSON
     from standard input and prints a note at most once per conversation.
     """
-    from findspot.serve.cli import reminder
-
     reminder.remind()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from findspot.core.config import INDEX_FILE, load_settings, set_value, unset_value
 from findspot.core.errors import HomeNotWritableError
 from findspot.core.paths import expanded
+from findspot.project import Project
 from findspot.publishing.published_store import published_address
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -19,10 +19,6 @@ from findspot.serve.cli.options import Group, Reply, common, path_or_project, ye
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.index_meta import write_metadata
 from findspot.store.prebuilt import pack, read_manifest
-
-if TYPE_CHECKING:
-    from findspot.project import Project
-
 
 _REPLACE_QUESTION = "This project has an index already. Replace it?"
 
@@ -151,10 +147,10 @@ def import_(reply: Reply, file: Path, project: str | None, no_update: bool, yes:
         imported = opened.index.import_index(expanded(file).absolute())
         report = None if no_update else update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)
-    if reply.json:
-        taken = {"filesImported": imported.files, "chunksImported": imported.chunks}
-        output.emit((shapes.report_object(report, forced=False) if report else {"status": "success"}) | taken)
-        return
+    taken = {"filesImported": imported.files, "chunksImported": imported.chunks}
+    reply.answer_program(
+        (shapes.report_object(report, forced=False) if report else {"status": "success"}) | taken
+    )
     files = f"{imported.files} of {output.count(imported.manifest.files, 'file')}"
     output.line(f"{file}: {files}, {output.count(imported.chunks, 'chunk')} taken over", bold=True)
     if report:

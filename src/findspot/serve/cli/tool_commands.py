@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.call_results import decoded_bytes
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue_build import BuildOptions, Built, Outcome
+from findspot.catalogue.known_clients import Machine
+from findspot.catalogue.server_sources import START_TIMEOUT_S, existing, find_configurations
+from findspot.catalogue.tool_record import SearchMode, ToolReference, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import parse_json
-from findspot.serve.activity import COMMAND_LINE
+from findspot.serve.activity import COMMAND_LINE, clear_calls, recent_calls
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Group, Reply, common, option_of, options_of, project_option, yes_option
-from findspot.serve.cli.project_choice import open_catalogue, open_engine
+from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.tool_server_commands import (
     add,
     allow,
@@ -31,16 +36,16 @@ from findspot.serve.cli.tool_server_commands import (
     list_,
     login,
     logout,
+    open_catalogue,
     remove,
     start_question,
 )
+from findspot.serve.library import call_tool
+from findspot.serve.shapes import call_object, catalogue_object, tool_object, tool_results_object
 
 if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_pool import CallHandlers
     from findspot.catalogue.tool_calls import Confirmation
-    from findspot.catalogue.tool_record import ToolReference
 
 
 _SHOWN_CHARS = 100
@@ -104,9 +109,6 @@ def index(
     configurations that the project holds. You are asked before a server is started that is new or
     changed, and see its command.
     """
-    from findspot.catalogue.catalogue_build import BuildOptions
-    from findspot.catalogue.server_sources import START_TIMEOUT_S
-
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         files = _sources(catalogue, sources, user)
@@ -142,14 +144,10 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     findspot tools search send a message
     findspot tools search 'read.*file' --mode regex
     """
-    from findspot.serve.shapes import tool_results_object
-
     mode = SearchMode(options.pop("mode")) if options["mode"] else None
     with open_catalogue(project) as catalogue:
         results = catalogue.search(" ".join(words), ToolSearchOptions(**options | {"mode": mode}))
-    if reply.json:
-        output.emit(tool_results_object(results))
-        return
+    reply.answer_program(tool_results_object(results))
     output.warn(results.warning)
     for tool in results.tools:
         _show_line(tool)
@@ -168,14 +166,10 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
 @common
 def show(reply: Reply, name: str, project: str | None) -> None:
     """Show the tool NAME in full, with its input schema."""
-    from findspot.serve.shapes import tool_object
-
     with open_catalogue(project) as catalogue:
         tool, warning = catalogue.get(name), catalogue.registry.notice()
         value = tool_object(tool, catalogue.access(tool), warning)
-    if reply.json:
-        output.emit(value)
-        return
+    reply.answer_program(value)
     output.warn(warning)
     output.line(tool.name, bold=True)
     access = value["access"]
@@ -198,9 +192,6 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
 
     The log stays on this machine and holds no arguments and no answers, only their sizes.
     """
-    from findspot.serve.activity import clear_calls, recent_calls
-    from findspot.serve.shapes import call_object
-
     if clear:
         clear_calls()
     value = {"calls": [call_object(call) for call in recent_calls(limit, server)]}
@@ -210,9 +201,6 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
     """Return the files to read: those named, none to read the earlier ones again, else the project's own."""
-    from findspot.catalogue.known_clients import Machine
-    from findspot.catalogue.server_sources import existing, find_configurations
-
     if given:
         return existing(given)
     if catalogue.indexer.remembered(user_wide=user_wide):
@@ -229,9 +217,6 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
 
 
 def _report(reply: Reply, path: Path, built: Built) -> None:
-    from findspot.catalogue.catalogue_build import Outcome
-    from findspot.serve.shapes import catalogue_object
-
     waiting = built.named(Outcome.NOT_AGREED)
     if not built.written and len(waiting) == len(built.servers):
         raise ConfirmationRequiredError(f"{start_question(len(waiting))} {', '.join(waiting)}.")
@@ -299,8 +284,6 @@ def call(
     """
     import anyio
 
-    from findspot.serve.library import call_tool
-
     async def agree(asked: Confirmation) -> bool:
         """Ask about what is destructive or changed: for all else, typing the command is agreement enough."""
         if asked.declared or asked.changed:
@@ -312,12 +295,9 @@ def call(
     called = project or ".", COMMAND_LINE, name, _arguments(given)
     with open_engine() as engine:
         outcome = call_tool(engine, *called, confirm=agree, timeout_s=timeout, handlers=_handlers)
-    if reply.json:
-        output.emit(outcome.result)
-    else:
-        _show(outcome.result)
-    if outcome.is_error:
-        raise click.exceptions.Exit(1)
+    reply.answer_program(outcome.result, int(outcome.is_error))
+    _show(outcome.result)
+    raise click.exceptions.Exit(int(outcome.is_error))
 
 
 def _arguments(given: str) -> dict[str, Any]:
@@ -345,8 +325,6 @@ def _handlers(_server: str) -> CallHandlers:
 
 def _show(result: Mapping[str, Any]) -> None:
     """Print texts as they are, on a terminal without what could move its cursor; name all else."""
-    from findspot.catalogue.call_results import decoded_bytes
-
     for part in result["content"]:
         resource = part.get("resource", {})
         text = part.get("text", resource.get("text"))

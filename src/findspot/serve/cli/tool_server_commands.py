@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.client_configs import name_problem
+from findspot.catalogue.consent import command_line, description
+from findspot.catalogue.known_clients import SERVER
+from findspot.catalogue.server_registry import ServerStatus
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.paths import home_folder
 from findspot.core.progress import CancelToken
@@ -17,21 +25,23 @@ from findspot.serve.arguments import argument
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, stoppable
 from findspot.serve.cli.options import Reply, common, did_you_mean, option_of, project_option
-from findspot.serve.cli.project_choice import open_catalogue, open_engine
+from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.shapes import fields_of
-
-if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.server_registry import ServerStatus
-    from findspot.catalogue.server_sources import ServerSpec
-    from findspot.catalogue.tool_record import ToolDefinition
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PAIRS = {
     "--env": (re.compile(r"\s*([^\s=][^=]*?)\s*=(.*)", re.DOTALL), "NAME=VALUE"),
     "--header": (re.compile(r"([A-Za-z0-9_-]+)\s*[:=]\s*(.*)"), "NAME: VALUE"),
 }
+
+
+@contextlib.contextmanager
+def open_catalogue(given: str | None) -> Iterator[Catalogue]:
+    """Provide the catalogue of tools of a project."""
+    with open_engine() as engine:
+        yield engine.catalogue(given or ".")
+
 
 _user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
 
@@ -68,8 +78,6 @@ def add(
     Options come before NAME; what follows belongs to COMMAND. The server starts in the current folder.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
-    from findspot.catalogue.consent import description
-
     entry = _entry(command, url, sse, env, header)
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
@@ -82,11 +90,9 @@ def add(
         catalogue.registry.choices.forget(index, name)
         built = catalogue.indexer.index_new(index, engine.settings.embed)
         tools, error = next((s.tools, s.error) for s in built.servers if s.name == name)
-    if reply.json:
-        output.emit(
-            {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
-        )
-        return
+    reply.answer_program(
+        {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
+    )
     output.line(f"Added {spec.name}", bold=True)
     for line in description(spec)[1:]:
         output.line(line)
@@ -127,9 +133,6 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 def _require_new(catalogue: Catalogue, name: str) -> None:
     """Raise an error for a name that cannot be used."""
-    from findspot.catalogue.client_configs import name_problem
-    from findspot.catalogue.known_clients import SERVER
-
     if name_problem(name) or not _NAME.fullmatch(name) or name == SERVER:
         raise InvalidArgumentError(
             f"'{name}' cannot be the name of a server.",
@@ -179,8 +182,6 @@ def list_(reply: Reply, project: str | None) -> None:
 
 
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
-    from findspot.catalogue.consent import command_line
-
     value = fields_of(server, "name state tools")
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
@@ -329,8 +330,6 @@ def start_question(servers: int) -> str:
 
 def show_description(spec: ServerSpec) -> None:
     """Show what a server runs, and with what."""
-    from findspot.catalogue.consent import description
-
     name, *lines = description(spec)
     output.note(name, bold=True)
     for line in lines:

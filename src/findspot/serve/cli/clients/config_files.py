@@ -224,8 +224,9 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
     def edit(text: str) -> str:
         text, keys = text or client.template, (*client.keys, SERVER)
         current = value_at(parse_config(text, client.format), keys)
-        entry = new_entry(client, command, current if isinstance(current, dict) else {})
-        return _put(client, text, keys, entry)
+        known = current if isinstance(current, dict) else {}
+        missing = {key: value for key, value in client.defaults.items() if key not in known}
+        return _put(client, text, keys, client.entry(command) | missing)
 
     return _edited(path, edit)
 
@@ -283,12 +284,6 @@ def command_in(entry: Mapping[str, Any]) -> list[str]:
     """Return the command of an entry with its arguments; nothing for what is no command."""
     read = read_entry(dict(entry))
     return [] if isinstance(read, str) or not read.command else [read.command, *read.args]
-
-
-def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values to set in an entry: the command, and defaults that it lacks."""
-    missing = {key: value for key, value in client.defaults.items() if key not in current}
-    return client.entry(command) | missing
 
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
