@@ -57,13 +57,13 @@ class Reply:
         """
         if self.json:
             output.emit(value)
-        elif not value[rows]:
-            output.line(nothing)
-        else:
+        elif value[rows]:
             header, _, fields = zip(*(each.rpartition("=") for each in columns.split()), strict=True)
             names = [(name or field).replace("_", " ") for name, field in zip(header, fields, strict=True)]
             cells = [[output.cell(row.get(field), field) for field in fields] for row in value[rows]]
             output.table(cells, names)
+        elif nothing:
+            output.line(nothing)
         return not self.json and bool(value[rows])
 
 
