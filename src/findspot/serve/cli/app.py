@@ -153,8 +153,8 @@ def _pick() -> bool:
         return False
     from findspot.core.errors import ProjectNotDetectedError
     from findspot.serve.cli.index_commands import prepare_index
-    from findspot.serve.cli.picker import pick
     from findspot.serve.cli.project_choice import open_project
+    from findspot.serve.cli.search_commands import pick
 
     try:
         with open_project(None, ask=False) as project:

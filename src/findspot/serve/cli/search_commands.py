@@ -1,4 +1,4 @@
-"""`findspot search`, `docs` and `history`: search code, documentation and past changes."""
+"""`findspot search`, `docs` and `history`, and the picker: search code, documentation and past changes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 
 import click
 
-from findspot.core.errors import InvalidArgumentError
+from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, Results, words_of
+from findspot.core.model import Assistance, Corpus, Hit, Query, Results, words_of
 from findspot.core.paths import Roots
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
+from findspot.project import Project
 from findspot.serve import activity
 from findspot.serve.arguments import CODE_ONLY, SEARCH, count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
-from findspot.serve.cli.interaction import shown_progress, stoppable
+from findspot.serve.cli.interaction import prompt, shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
     Reply,
@@ -187,3 +188,29 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))
+
+
+def pick(project: Project) -> None:
+    """Answer questions about a project until the user leaves; a number opens that result in the editor."""
+    output.note("Ask a question; a number opens that result; an empty line leaves.", dim=True)
+    hits: tuple[Hit, ...] = ()
+    while asked := _line():
+        if asked.isdecimal() and 0 < int(asked) <= len(hits):
+            hit = hits[int(asked) - 1]
+            open_in_editor(project.roots / hit.path, hit.focus or hit.span.start)
+            continue
+        try:
+            results = project.search(Query(asked))
+        except FindspotError as error:
+            output.note(f"error: {error.statement}", fg="red")
+            continue
+        hits = results.hits
+        show_results(results, {hit.path: project.roots / hit.path for hit in hits})
+        show_notes(results)
+
+
+def _line() -> str:
+    try:
+        return prompt("❯")
+    except click.Abort:
+        return ""
