@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Self
 
-from findspot.catalogue.known_clients import SERVER
+from findspot.catalogue.known_clients import SERVER, TABLES
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import MAX_CONFIG_BYTES
 from findspot.core.files import ContentError, read_named
@@ -109,20 +109,6 @@ def _unquoted(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if quoted else value
 
-
-TABLES: tuple[tuple[str, ...], ...] = (
-    ("mcpServers",),
-    ("servers",),
-    ("mcp", "servers"),
-    ("mcp.servers",),
-    ("context_servers",),
-    ("mcp_servers",),
-    ("amp.mcpServers",),
-    ("extensions",),
-    ("mcp",),
-)
-"""The keys that lead to the servers: most clients, VS Code, its settings in two spellings, Zed, Codex, Amp,
-Goose, opencode and Kilo Code."""
 
 _AMBIGUOUS = (("extensions",), ("mcp",))
 _STARTERS = frozenset(("command", "cmd", "url", "uri"))

@@ -17,28 +17,13 @@ from findspot.core.platforms import find_program
 
 SERVER = "findspot"
 
-PROJECT_FILES = (
-    ".please/mcp.local.json",
-    ".please/mcp.json",
-    ".mcp.json",
-    ".cursor/mcp.json",
-    ".vscode/mcp.json",
-    ".vscode/settings.json",
-    ".gemini/settings.json",
-    ".codex/config.toml",
-    ".zed/settings.json",
-)
+_DATA = tomllib.loads(files(__package__).joinpath("known_clients.toml").read_text("utf-8"))
+
+PROJECT_FILES: tuple[str, ...] = tuple(_DATA["project_files"])
 """Where clients keep the servers of a project."""
 
-USER_FILES = (".please/mcp.local.json", ".please/mcp.json")
-"""Further files in the user's home that name servers."""
-
-_EDITIONS = ("Code", "Code - Insiders", "VSCodium")
-"""VS Code and what is built from it."""
-_FORKS = ("Cursor", "Windsurf")
-"""Other editors that run its extensions."""
-
-_DATA = tomllib.loads(files(__package__).joinpath("known_clients.toml").read_text("utf-8"))
+TABLES = tuple(map(tuple, _DATA["tables"]))
+"""The keys that lead to the servers in a configuration."""
 
 CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in PROJECT_FILES) - {""}
 
@@ -78,7 +63,7 @@ class Machine:
 
     def _bases(self, start: str) -> list[Path]:
         if start in ("editions", "editors"):
-            names = _EDITIONS if start == "editions" else (*_EDITIONS, *_FORKS)
+            names = _DATA["editions"] + (_DATA["forks"] if start == "editors" else [])
             return [self.applications / name / "User" for name in names]
         if start in _DATA["folders"]:
             return [self.folder(start, _DATA["folders"][start])]
@@ -166,7 +151,7 @@ def project_files(root: Path | None) -> list[Path]:
 
 def user_files(machine: Machine) -> list[Path]:
     """Return the configurations that name the user's servers for all projects."""
-    own = [machine.home / name for name in USER_FILES]
+    own = [machine.home / name for name in _DATA["user_files"]]
     of_clients = [client.locations(machine) + machine.places(client.reads) for client in CLIENTS]
     return [path for paths in (own, *of_clients) for path in paths if path.is_file()]
 

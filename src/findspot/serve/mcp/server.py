@@ -55,12 +55,10 @@ def make_server(
     library: Library,
     terms: Terms = OPEN,
     *,
-    state_key: bytes | None = None,
     ending: threading.Event | None = None,
 ) -> Server[Any]:
     """Return a server of these tools; how it is reached is up to the transport.
 
-    `state_key` seals what clients carry from one call to the next; without it, only this process reads that.
     `ending` is set once the server is about to end: work that stops then is interrupted, not cancelled.
     """
     tasks = Tasks()
@@ -96,7 +94,8 @@ def make_server(
         log_requests,
         give_errors_a_code,
         tools.complete_results,
-        _carried_state(state_key),
+        # Seals what clients carry from one call to the next: only this process reads that.
+        RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME),
     ]
     TaskMethods(tasks).register(server)
     Offering(calls.new_call, tools.offered_names).register(server)
@@ -162,12 +161,6 @@ class _ToolHandlers:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
             return f"This token does not allow {tool.name}."
         return None
-
-
-def _carried_state(key: bytes | None) -> RequestStateBoundary:
-    """Return a middleware that seals what clients carry from one call to the next, and opens it again."""
-    state = RequestStateSecurity(keys=[key]) if key else RequestStateSecurity.ephemeral()
-    return RequestStateBoundary(state, default_audience=NAME)
 
 
 async def _set_log_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
