@@ -327,8 +327,8 @@ def find_configurations(project: Path | None, machine: Machine) -> tuple[list[Pa
             continue
         if table is None or (project and path in shared and table.project is None):
             continue
-        read = _read_source(path, MAX_SOURCE_BYTES, project)
-        if read.servers:
+        workspace = workspace_of(path, project)
+        if any(_spec(path, name, table, workspace, []) for name in table.entries):
             found.append(path)
     return found, notes
 

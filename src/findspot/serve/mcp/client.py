@@ -203,9 +203,7 @@ class Client:
     async def request(self, key: str, question: types.InputRequest, result: type[Result]) -> Result | None:
         """Return the answer to a question, in whichever way it travels; None for one of another kind."""
         if self.task is not None and (self.task.kept or self.task.held):
-            assert question.params is not None
-            params = question.params.model_dump(by_alias=True, mode="json", exclude_none=True)
-            return result.model_validate(await self.task.ask(key, question.method, params))
+            return result.model_validate(await self.task.ask(key, question))
         if self.modern:
             answer = self.answer_to(key, question)
             return answer if isinstance(answer, result) else None

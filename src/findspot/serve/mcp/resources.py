@@ -186,11 +186,17 @@ async def read_resource(call: Call, uri: str) -> list[Contents] | None:
     """Return the contents of an address, or None where nothing has it; only a known address asks for
     roots.
     """
+    address, _, fragment = uri.partition("#")
+    lines = _LINES.fullmatch(fragment)
+    if fragment and lines is None:
+        return None
     try:
         if uri.startswith(_FILE):
-            return await _file(call, uri)
+            path = Path(os.path.normpath(url2pathname(urlsplit(address).path)))
+            return await _file(call, uri, path, lines) if path.is_absolute() else None
         if uri.startswith(SCHEME):
-            return await _package_file(call, uri)
+            project = (await find_project(call, None)).project
+            return await call.quick(lambda _: _source(project, uri, unquote(address), lines))
     except ProjectNotDetectedError:
         raise
     except FindspotError:
@@ -202,13 +208,8 @@ def _text(uri: str, text: str, mime_type: str | None = None) -> Contents:
     return types.TextResourceContents(uri=uri, mime_type=mime_type or _PLAIN, text=encodable(text))
 
 
-async def _file(call: Call, uri: str) -> list[Contents] | None:
+async def _file(call: Call, uri: str, path: Path, lines: re.Match[str] | None) -> list[Contents]:
     """Return a file of an index on this machine: of the one around it, else of the call's project."""
-    parts = urlsplit(uri)
-    path = Path(os.path.normpath(url2pathname(parts.path)))
-    lines = _LINES.fullmatch(parts.fragment)
-    if not path.is_absolute() or (parts.fragment and lines is None):
-        return None
 
     def read(project: Project) -> list[Contents]:
         if project.roots.spelled(path) is None:
@@ -220,16 +221,6 @@ async def _file(call: Call, uri: str) -> list[Contents] | None:
     except (PathNotFoundError, ProjectNotDetectedError):  # it may lie in a root outside the project's folder
         project = (await find_project(call, None)).project
         return await call.quick(lambda _: read(project))
-
-
-async def _package_file(call: Call, uri: str) -> list[Contents] | None:
-    """Return a file of an installed package, or some of its lines."""
-    path, _, fragment = unquote(uri).partition("#")
-    lines = _LINES.fullmatch(fragment)
-    if fragment and lines is None:
-        return None
-    project = (await find_project(call, None)).project
-    return await call.quick(lambda _: _source(project, uri, path, lines))
 
 
 def _around(engine: Engine, path: Path) -> Project:

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.methods import serialize_server_result
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 
 from findspot.core.errors import CancelledError
 from findspot.serve.mcp.client import Client
@@ -192,29 +193,21 @@ async def _ask(context: Context, task: Task, key: str) -> None:
     """Ask one question of a task within the request that waits for its result."""
     question: Question = task.questions[key]
     question.claimed = True
-    params = question.params | {"_meta": {RELATED_TASK: {"taskId": task.id}}}
-    request, kind = _request(question.method, params)
+    assert question.request.params is not None
+    params = question.request.params.model_copy(update={"meta": {RELATED_TASK: {"taskId": task.id}}})
+    is_sampling = isinstance(question.request, types.CreateMessageRequest)
     try:
         answer: Any = await context.session.send_request(
-            request,
-            kind,
+            question.request.model_copy(update={"params": params}),
+            types.CreateMessageResult if is_sampling else types.ElicitResult,
             metadata=ServerMessageMetadata(related_request_id=context.request_id),
         )
-        reply = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+        reply = _plain(answer)
     except MCPError:
         reply = {"action": "cancel"}  # also where a model was asked: it is an answer without a text
     finally:
         question.claimed = False
     await task.answer(key, reply)
-
-
-def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a task's question as a request to the client, and what answers it."""
-    if method == "sampling/createMessage":
-        sampling = types.CreateMessageRequestParams.model_validate(params)
-        return types.CreateMessageRequest(params=sampling), types.CreateMessageResult
-    form = types.ElicitRequestFormParams.model_validate(params)
-    return types.ElicitRequest(params=form), types.ElicitResult
 
 
 def _payload(task: Task) -> dict[str, Any]:
@@ -230,18 +223,21 @@ def _detailed(task: Task) -> dict[str, Any]:
     """Return the answer to a poll of the extension: the task, and what belongs to its status."""
     described = extended(task)
     if task.status is Status.INPUT_REQUIRED:
-        asked = {key: {"method": q.method, "params": q.params} for key, q in task.questions.items()}
+        asked = {key: _plain(question.request) for key, question in task.questions.items()}
         return described | {"inputRequests": asked}
     if task.status is Status.COMPLETED:
         return described | {"result": _dumped(task.result, LATEST_MODERN_VERSION)}
     if task.status is Status.FAILED and task.error is not None:
-        error = _protocol_error(task.error).error
-        return described | {"error": error.model_dump(by_alias=True, mode="json", exclude_none=True)}
+        return described | {"error": _plain(_protocol_error(task.error).error)}
     return described
 
 
 def _protocol_error(error: Exception) -> MCPError:
     return error if isinstance(error, MCPError) else MCPError(types.INTERNAL_ERROR, "Internal error")
+
+
+def _plain(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _dumped(result: dict[str, Any], version: str) -> dict[str, Any]:

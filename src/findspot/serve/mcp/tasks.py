@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 import anyio
+import mcp_types as types
 from anyio.abc import TaskGroup
 
 from findspot.core.log import get_logger
@@ -47,8 +48,7 @@ TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 class Question:
     """What a running task asks of the client, and the answer once it came."""
 
-    method: str
-    params: dict[str, Any]
+    request: types.InputRequest
     claimed: bool = False
     """Somebody is asking the client this moment."""
     answer: Any = None
@@ -98,9 +98,9 @@ class Task:
         if not self.finished:
             self.message, self.updated = message, datetime.now(UTC)
 
-    async def ask(self, key: str, method: str, params: dict[str, Any]) -> Any:
+    async def ask(self, key: str, request: types.InputRequest) -> Any:
         """Wait for the client's answer to a question."""
-        question = self.questions[key] = Question(method, params)
+        question = self.questions[key] = Question(request)
         try:
             await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")
             await question.answered.wait()

@@ -17,7 +17,6 @@ import anyio
 import mcp_types as types
 from anyio import to_thread
 from mcp.shared.exceptions import MCPError
-from pydantic import TypeAdapter
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
@@ -58,7 +57,6 @@ _PATIENT_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
 _MAX_HELD = 1_000
-_QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 
 
 class Threads:
@@ -258,12 +256,7 @@ class ToolCalls:
         if task.finished:
             self._held.pop(task.id, None)
             return _result(task)
-        asked = {
-            f"{task.id}:{key}": _QUESTION.validate_python(
-                {"method": question.method, "params": question.params}
-            )
-            for key, question in task.questions.items()
-        }
+        asked = {f"{task.id}:{key}": question.request for key, question in task.questions.items()}
         return types.InputRequiredResult(input_requests=asked, request_state="{}")
 
     def _hold(self, client: Client) -> Task:

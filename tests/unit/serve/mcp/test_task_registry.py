@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+import mcp_types as types
 import pytest
 
 from findspot.serve.mcp.tasks import MAX_PER_CLIENT, Status, Task, Tasks, TooManyTasksError
@@ -54,7 +55,7 @@ def test_a_question_that_nobody_waits_for_any_more_is_taken_back() -> None:
     async def run() -> None:
         task = made("a")
         with anyio.move_on_after(0):
-            await task.ask("key", "sampling/createMessage", {})
+            await task.ask("key", types.ListRootsRequest())
         assert task.questions == {}
         assert task.status is Status.WORKING
 
