@@ -56,9 +56,7 @@ class Page:
 class _Stored:
     owner: str | None
     stored_at: float
-    content: str
-    ends: tuple[int, ...]
-    """Where each page ends."""
+    pages: tuple[str, ...]
 
 
 class StoredResults:
@@ -69,16 +67,13 @@ class StoredResults:
         self._guard = threading.Lock()
         self._stored: dict[str, _Stored] = {}
 
-    def store(self, content: str, owner: str | None, ends: tuple[int, ...]) -> str | None:
-        """Store a text whose pages end there for its owner.
-
-        Return the address without the page, or None if it is too large.
-        """
-        if len(content) > MAX_CHARS:
+    def store(self, pages: tuple[str, ...], owner: str | None) -> str | None:
+        """Store pages for their owner; return the address without the page, or None if they are too large."""
+        if sum(map(len, pages)) > MAX_CHARS:
             return None
         key = secrets.token_urlsafe(16)
         with self._guard:
-            self._stored[key] = _Stored(owner, self._clock(), content, ends)
+            self._stored[key] = _Stored(owner, self._clock(), pages)
             self._drop_old()
             while len(self._stored) > MAX_RESULTS or self._chars() > MAX_CHARS:
                 del self._stored[next(iter(self._stored))]
@@ -92,13 +87,11 @@ class StoredResults:
             stored = self._stored.get(matched[1]) if matched else None
         if matched is None or stored is None or stored.owner != owner:
             return None
-        number, pages = int(matched[2]), len(stored.ends)
+        number, pages = int(matched[2]), len(stored.pages)
         if not 1 <= number <= pages:
             return None
-        start = stored.ends[number - 2] if number > 1 else 0
-        content = stored.content[start : stored.ends[number - 1]]
         following = f"{ADDRESS}{matched[1]}/{number + 1}" if number < pages else None
-        return Page(number, pages, content, following)
+        return Page(number, pages, stored.pages[number - 1], following)
 
     def forget(self, owner: str | None) -> None:
         """Drop everything that belongs to a session, which has ended."""
@@ -111,18 +104,17 @@ class StoredResults:
             del self._stored[key]
 
     def _chars(self) -> int:
-        return sum(len(stored.content) for stored in self._stored.values())
+        return sum(len(page) for stored in self._stored.values() for page in stored.pages)
 
 
-def page_ends(text: str, page_chars: int) -> tuple[int, ...]:
-    """Return where the pages of a text end: after a line, unless a line is longer than half a page."""
-    ends: list[int] = []
-    start = 0
+def pages_of(text: str, page_chars: int) -> tuple[str, ...]:
+    """Return the pages of a text: each ends after a line, unless a line is longer than half a page."""
+    pages, start = list[str](), 0
     while len(text) - start > page_chars:
-        line_end = text.rfind("\n", start + page_chars // 2, start + page_chars)
-        start = line_end + 1 if line_end >= 0 else start + page_chars
-        ends.append(start)
-    return (*ends, len(text))
+        end = text.rfind("\n", start + page_chars // 2, start + page_chars) + 1 or start + page_chars
+        pages.append(text[start:end])
+        start = end
+    return (*pages, text[start:])
 
 
 def written_chars(value: Any) -> int:
@@ -148,13 +140,14 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
             if not whole:
                 whole = written
             elif not _is_same(whole, structured):
-                notes.append(_stored_note("structured content", written, room, results, owner))
+                pages = pages_of(written, room)
+                notes.append(_structured_note(len(pages), results.store(pages, owner)))
     if len(whole) > room or written_chars(texts) - len(whole) > room:
-        ends = page_ends(whole, room)
+        pages = pages_of(whole, room)
         others = [part for part in fitted["content"] if _text_of(part) is None]
-        fitted["content"] = [{"type": "text", "text": whole[: ends[0]]}, *others]
-        if len(ends) > 1:
-            notes.insert(0, _page_note(len(ends), results.store(whole, owner, ends)))
+        fitted["content"] = [{"type": "text", "text": pages[0]}, *others]
+        if len(pages) > 1:
+            notes.insert(0, _page_note(len(pages), results.store(pages, owner)))
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")
@@ -199,12 +192,9 @@ def _page_note(pages: int, address: str | None) -> str:
     )
 
 
-def _stored_note(what: str, text: str, room: int, results: StoredResults, owner: str | None) -> str:
-    ends = page_ends(text, room)
-    address = results.store(text, owner, ends)
-    if address is None:
-        return f"The {what} is too large to store."
-    return f"The {what} has {len(ends)} pages: {address}/1"
+def _structured_note(pages: int, address: str | None) -> str:
+    stored = f"has {pages} pages: {address}/1" if address else "is too large to store."
+    return f"The structured content {stored}"
 
 
 def _text_of(part: Mapping[str, Any]) -> str | None:

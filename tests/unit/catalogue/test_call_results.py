@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from findspot.catalogue import call_results
-from findspot.catalogue.call_results import StoredResults, fit_result, page_ends, written_chars
+from findspot.catalogue.call_results import StoredResults, fit_result, pages_of, written_chars
 
 BLOB = "A" * 4_000
 
@@ -27,13 +27,12 @@ def texts(result: dict[str, Any]) -> list[str]:
 
 def test_pages_end_after_lines_and_together_are_the_text() -> None:
     text = "".join(f"{number}\n" for number in range(1_000)) + "x" * 500
-    ends = page_ends(text, 100)
-    pages = [text[start:end] for start, end in zip((0, *ends), ends, strict=False)]
+    pages = pages_of(text, 100)
     assert "".join(pages) == text
     assert all(len(page) <= 100 for page in pages)
     assert all(page.endswith("\n") for page in pages[:-5])
-    assert page_ends("short", 100) == (5,)
-    assert page_ends("", 100) == (0,)
+    assert pages_of("short", 100) == ("short",)
+    assert pages_of("", 100) == ("",)
 
 
 def test_what_fits_stays_as_it_is() -> None:
@@ -105,20 +104,20 @@ def test_stored_results_are_bounded_and_belong_to_somebody(monkeypatch: pytest.M
         monkeypatch.setattr(call_results, name, limit)
     now = [0.0]
     results = StoredResults(lambda: now[0])
-    first = results.store("a" * 10, "me", (10,))
+    first = results.store(("a" * 10,), "me")
     assert first is not None
     assert joined(results, first) == "a" * 10
     for address, owner in ((f"{first}/1", "you"), (f"{first}/1", None), (f"{first}/2", "me"), (first, "me")):
         assert results.read(address, owner) is None
-    assert results.store("a" * 101, "me", (101,)) is None, "larger than all may be together"
+    assert results.store(("a" * 101,), "me") is None, "larger than all may be together"
     for _ in range(3):
-        results.store("b", "me", (1,))
+        results.store(("b",), "me")
     assert results.read(f"{first}/1", "me") is None, "too many"
-    second = results.store("c" * 100, "me", (100,))
-    third = results.store("d", "me", (1,))
+    second = results.store(("c" * 100,), "me")
+    third = results.store(("d",), "me")
     assert results.read(f"{second}/1", "me") is None, "too large together"
     now[0] = 10.5
     assert results.read(f"{third}/1", "me") is None, "too old"
-    fourth = results.store("e", "me", (1,))
+    fourth = results.store(("e",), "me")
     results.forget("me")
     assert results.read(f"{fourth}/1", "me") is None
