@@ -432,19 +432,15 @@ class LiveConnection:
                 result.cancel()
         raise AssertionError
 
-    @contextlib.asynccontextmanager
-    async def _connected(self) -> AsyncIterator[ClientSession]:
+    def _connected(self) -> contextlib.AbstractAsyncContextManager[ClientSession]:
         """Start the server, or call its address: the only way to do so."""
         # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
-        async with contextlib.AsyncExitStack() as stack:
-            if self.spec.url is not None:
-                from findspot.catalogue.oauth import credentials
+        if self.spec.url is None:
+            return self._new_session(pipe_transport(self.spec, self._environ, self._notes))
+        from findspot.catalogue.oauth import credentials
 
-                yield await connect_remote(stack, self.spec, self._new_session, credentials(self.spec))
-            else:
-                pipes = pipe_transport(self.spec, self._environ, self._notes)
-                yield await stack.enter_async_context(self._new_session(pipes))
+        return connect_remote(self.spec, self._new_session, credentials(self.spec))
 
     @contextlib.asynccontextmanager
     async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -27,7 +26,7 @@ from findspot.catalogue.consent import (
 )
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
-from findspot.catalogue.tool_record import SEPARATOR
+from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import FindspotError
 from findspot.core.files import State, read_json, state_of
 from findspot.core.paths import index_key
@@ -299,48 +298,39 @@ class ServerRegistry:
 
     def statuses(self, tools: ToolSet | None) -> list[ServerStatus]:
         """Return every server with its state, those of the project first."""
-        counts = Counter(tools.servers if tools else ())
+        listed: dict[str, list[ToolDefinition]] = {}
+        if tools is not None:
+            for at, server in enumerate(tools.servers):
+                listed.setdefault(server, []).append(tools.definition(at))
         rows: dict[str, ServerStatus] = {}
         for index in self.indexes:
             record = read_build_record(self.home, index)
-            errors = record.errors
             for spec in self.servers(index):
-                error = errors.get(spec.name)
+                error = record.errors.get(spec.name)
                 row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
                 rows.setdefault(spec.name, row)
             for file, problem in self.problems().items():
                 for name in record.files.get(file, ()):
                     rows.setdefault(name, ServerStatus(name, Availability.FAILED, index=index, error=problem))
-        for name in sorted(counts.keys() - rows.keys()):
+        for name in sorted(listed.keys() - rows.keys()):
             state = Availability.REMOVED if name in self.removed() else Availability.LISTED
             enabled = self.choices.is_enabled(name)
             rows[name] = ServerStatus(name, state if enabled else Availability.DISABLED)
         off = self.choices.disabled()
-        hidden: dict[str, list[str]] = {}
-        for name, server in zip(tools.names, tools.servers, strict=True) if tools else ():
-            if name in off:
-                hidden.setdefault(server, []).append(name)
-        return [
-            replace(
-                row,
-                tools=counts[name],
-                disabled_tools=tuple(hidden.get(name, ())),
-                allowed_tools=self._with_standing(row, tools, Standing.ALWAYS),
-                changed_tools=self._with_standing(row, tools, Standing.CHANGED),
-            )
-            for name, row in rows.items()
-        ]
+        return [self._with_tools(row, listed.get(name, []), off) for name, row in rows.items()]
 
-    def _with_standing(self, row: ServerStatus, tools: ToolSet | None, wanted: Standing) -> tuple[str, ...]:
-        spec = row.spec
-        if (
-            tools is None
-            or spec is None
-            or not (self.agreements.holds(spec) and self.agreements.knows_tools(spec))
-        ):
-            return ()
-        own = (tools.definition(at) for at, server in enumerate(tools.servers) if server == spec.name)
-        return tuple(tool.name for tool in own if self.agreements.standing(spec, tool) is wanted)
+    def _with_tools(self, row: ServerStatus, tools: list[ToolDefinition], off: set[str]) -> ServerStatus:
+        spec, agreements = row.spec, self.agreements
+        standings: dict[str, Standing] = {}
+        if spec is not None and agreements.holds(spec) and agreements.knows_tools(spec):
+            standings = {tool.name: agreements.standing(spec, tool) for tool in tools}
+        return replace(
+            row,
+            tools=len(tools),
+            disabled_tools=tuple(tool.name for tool in tools if tool.name in off),
+            allowed_tools=tuple(name for name, of in standings.items() if of is Standing.ALWAYS),
+            changed_tools=tuple(name for name, of in standings.items() if of is Standing.CHANGED),
+        )
 
     def _availability(self, spec: ServerSpec, error: str | None) -> Availability:
         if not self.choices.is_enabled(spec.name):

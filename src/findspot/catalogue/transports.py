@@ -419,25 +419,26 @@ class _ReadableStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
+@contextlib.asynccontextmanager
 async def connect_remote(
-    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient, auth: httpx2.Auth | None
-) -> ClientSession:
-    """Return a connected client, closed with `stack`, of a server whose variables are expanded.
+    spec: ServerSpec, new_client: NewClient, auth: httpx2.Auth | None
+) -> AsyncIterator[ClientSession]:
+    """Yield a connected client of a server whose variables are expanded.
 
     `auth` adds what a login gave us. A server that does not know streamable HTTP is tried with SSE, as the
     MCP specification describes.
     """
     for transport in (_sse,) if spec.sse else (_streamable, _sse):
         http = RemoteHttp(dict(spec.headers), auth)
-        try:
-            async with contextlib.AsyncExitStack() as attempt:
+        async with contextlib.AsyncExitStack() as attempt:
+            try:
                 client = await attempt.enter_async_context(new_client(transport(spec.url or "", http)))
-                stack.push_async_exit(attempt.pop_all())
-                return client
-        except Exception as error:
-            if transport is _sse or http.first_status not in _NOT_STREAMABLE:
-                raise _explained(error, http) from error
-    raise AssertionError
+            except Exception as error:
+                if transport is _sse or http.first_status not in _NOT_STREAMABLE:
+                    raise _explained(error, http) from error
+                continue
+            yield client
+            return
 
 
 @contextlib.asynccontextmanager
