@@ -466,6 +466,8 @@ class LiveConnection:
                 yield session
 
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        if isinstance(params, types.ElicitRequestURLParams) and not is_web_address(params.url):
+            return types.ElicitResult(action="decline")
         call = self._asked()
         handler = call and call.handlers.on_elicit
         answer = await call.ask(lambda: handler(params)) if call and handler else None
@@ -513,6 +515,11 @@ async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDef
             return tuple(tools.values()), None
         cursor = page.next_cursor
     return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
+
+
+def is_web_address(url: str) -> bool:
+    """Return whether a user may be asked to open an address: no file, and nothing that runs a program."""
+    return url.lower().startswith(("https://", "http://"))
 
 
 def error_line(error: BaseException) -> str:

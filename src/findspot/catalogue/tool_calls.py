@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import anyio
-import mcp_types as types
 
 from findspot.catalogue.catalogue import AccessState, Catalogue, ToolAccess
 from findspot.catalogue.consent import Standing
@@ -28,13 +26,10 @@ from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
 from findspot.core.errors import FindspotError, InvalidArgumentError
 
-OnElicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
-
 _MAX_PROBLEMS = 5
 _SHOWN_CHARS = 200
 _SHOWN_ARGUMENT_CHARS = 600
 _SHOWN_SCHEMA_CHARS = 20_000
-_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 class ToolNotCallableError(FindspotError):
@@ -151,7 +146,7 @@ class ToolCaller:
                 client=self._client,
                 timeout_s=limit_s,
                 spent_s=spent_s,
-                handlers=_checked(handlers(spec.name)) if handlers else None,
+                handlers=handlers(spec.name) if handlers else None,
                 as_task=tool.runs_as_task,
             )
             outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -215,21 +210,6 @@ def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:
     if access.state is not AccessState.READY or access.spec is None:
         raise ToolNotCallableError(f"{tool.name} cannot be called: {access.reason}.", hint=access.hint)
     return access.spec
-
-
-def _checked(handlers: CallHandlers) -> CallHandlers:
-    return replace(handlers, on_elicit=handlers.on_elicit and only_web_addresses(handlers.on_elicit))
-
-
-def only_web_addresses(ask: OnElicit) -> OnElicit:
-    """Return what declines a question to open an address of another kind, such as a file or a program."""
-
-    async def checked(params: types.ElicitRequestParams) -> types.ElicitResult:
-        if isinstance(params, types.ElicitRequestURLParams) and not _WEB_ADDRESS.match(params.url):
-            return types.ElicitResult(action="decline")
-        return await ask(params)
-
-    return checked
 
 
 def is_destructive(tool: ToolDefinition) -> bool | None:

@@ -8,11 +8,12 @@ import anyio
 import mcp_types as types
 import pytest
 
+from findspot.catalogue.server_pool import LiveConnection
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_calls import (
     ToolArgumentsError,
     check_arguments,
     is_destructive,
-    only_web_addresses,
 )
 from findspot.catalogue.tool_record import ToolDefinition
 
@@ -73,19 +74,22 @@ def test_what_a_server_says_about_its_tool(hints: Any, expected: bool | None) ->
 
 
 @pytest.mark.parametrize(
-    ("url", "action"),
+    ("url", "is_one"),
     [
-        ("https://example.com/login", "accept"),
-        ("HTTP://127.0.0.1:1/x", "accept"),
-        ("file:///etc/passwd", "decline"),
-        ("javascript:alert(1)//https://example.com", "decline"),
-        ("vscode://command", "decline"),
-        (" https://example.com", "decline"),
+        ("https://example.com/login", True),
+        ("HTTP://127.0.0.1:1/x", True),
+        ("file:///etc/passwd", False),
+        ("javascript:alert(1)//https://example.com", False),
+        ("vscode://command", False),
+        (" https://example.com", False),
     ],
 )
-def test_a_server_asks_to_open_web_addresses_only(url: str, action: str) -> None:
-    async def accept(_params: types.ElicitRequestParams) -> types.ElicitResult:
-        return types.ElicitResult(action="accept")
-
+def test_a_server_asks_to_open_web_addresses_only(url: str, is_one: bool) -> None:
+    """Nobody is asked about others: without a call that could be asked, the answer would be `cancel`."""
     params = types.ElicitRequestURLParams(message="Open it", url=url, elicitation_id="1")
-    assert anyio.run(only_web_addresses(accept), params).action == action
+    spec = ServerSpec("s", url="https://example.com")
+
+    async def ask() -> types.ElicitResult:
+        return await LiveConnection(spec)._elicit(None, params)
+
+    assert anyio.run(ask).action == ("cancel" if is_one else "decline")
