@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
+from mcp.shared.exceptions import MCPError
 
 from findspot.core.log import get_logger
 
@@ -151,10 +152,6 @@ class Task:
             await self._tell(self)
 
 
-class TooManyTasksError(Exception):
-    """No more tasks of this client can be remembered now."""
-
-
 class Tasks:
     """The tasks of one server, whoever they belong to."""
 
@@ -214,7 +211,8 @@ class Tasks:
         if len(own) >= MAX_PER_CLIENT:
             oldest = next((task for task in own if task.finished), None)
             if oldest is None:
-                raise TooManyTasksError
+                message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
+                raise MCPError(types.INTERNAL_ERROR, message)
             del self._tasks[oldest.id]
 
     def _forget_expired(self) -> None:

@@ -25,7 +25,7 @@ from findspot.core.shared_records import later
 from findspot.engine import Engine
 from findspot.serve import activity
 from findspot.serve.library import Library
-from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
+from findspot.serve.mcp.access import AllowedEngine, Terms
 from findspot.serve.mcp.client import Client, InputNeededError, Reporter
 from findspot.serve.mcp.sdk import Context, notify
 from findspot.serve.mcp.task_methods import (
@@ -36,7 +36,7 @@ from findspot.serve.mcp.task_methods import (
     flat,
     owner_of,
 )
-from findspot.serve.mcp.tasks import Status, Task, Tasks, TooManyTasksError
+from findspot.serve.mcp.tasks import Status, Task, Tasks
 from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
@@ -76,13 +76,13 @@ class Call:
         library: Library,
         threads: Threads,
         client: Client,
-        keep_task: Callable[[Task], None] | None = None,
+        tasks: Tasks,
         *,
-        read_only: bool = False,
-        ending: threading.Event | None = None,
+        read_only: bool,
+        ending: threading.Event,
     ) -> None:
         self.client = client
-        self._ending = ending or library.ending
+        self._ending = ending
         self.warnings: list[str] = []
         """What the answer has to say in addition to what its tool says."""
         self.read_only = read_only
@@ -93,7 +93,7 @@ class Call:
         """What a search found, and below which roots."""
         self.library = library
         self._threads = threads
-        self._keep_task = keep_task
+        self._tasks = tasks
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
@@ -130,8 +130,8 @@ class Call:
     def go_on_as_task(self) -> None:
         """Let the call go on as a task, if its client supports that, so that it need not wait."""
         task = self.client.task
-        if task is not None and not task.kept and self._keep_task is not None:
-            self._keep_task(task)
+        if task is not None and not task.kept:
+            self._tasks.keep(task)
 
     async def _stop_with_call(self, token: CancelToken) -> None:
         try:
@@ -153,11 +153,9 @@ class Call:
 class ToolCalls:
     """Answers calls of tools, each in the way its client asks for."""
 
-    def __init__(
-        self, library: Library, tasks: Tasks, terms: Terms = OPEN, ending: threading.Event | None = None
-    ) -> None:
+    def __init__(self, library: Library, tasks: Tasks, terms: Terms, ending: threading.Event) -> None:
         self._library = library
-        self._ending = ending or library.ending
+        self._ending = ending
         self._terms = terms
         self._tasks = tasks
         self._threads = Threads()
@@ -190,17 +188,10 @@ class ToolCalls:
             self._library,
             self._threads,
             client,
-            self._keep,
+            self._tasks,
             read_only=self._terms.read_only,
             ending=self._ending,
         )
-
-    def _keep(self, task: Task) -> None:
-        try:
-            self._tasks.keep(task)
-        except TooManyTasksError:
-            message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
-            raise MCPError(types.INTERNAL_ERROR, message) from None
 
     async def _start_task(
         self,
@@ -220,7 +211,7 @@ class ToolCalls:
             await notify(context.session, "notifications/tasks/status", flat(task))
 
         task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
-        self._keep(task)
+        self._tasks.keep(task)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=True))
         return created(task, context)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import anyio
 import mcp_types as types
 import pytest
+from mcp.shared.exceptions import MCPError
 
-from findspot.serve.mcp.tasks import MAX_PER_CLIENT, Status, Task, Tasks, TooManyTasksError
+from findspot.serve.mcp.tasks import MAX_PER_CLIENT, Status, Task, Tasks
 
 
 def made(owner: str | None) -> Task:
@@ -43,7 +44,7 @@ def test_tasks_under_way_make_no_room() -> None:
     async def run() -> None:
         tasks = Tasks()
         await full(tasks, "a", finished=False)
-        with pytest.raises(TooManyTasksError):
+        with pytest.raises(MCPError, match="Too many tasks"):
             tasks.keep(made("a"))
 
     anyio.run(run)
