@@ -82,22 +82,9 @@ class Graph:
         view = self._sources.at(node.path)
         if view is None:
             return []
-        wanted = set(relations)
         definition = self._incoming.definition(node)
         place = definition.place if definition is not None else -1
-        edges = [
-            edge
-            for reference in view.references.inside(place)
-            if reference.relation in wanted
-            for edge in self._outgoing.edges(view, reference)
-        ]
-        if Relation.IMPORT in wanted and place == -1:
-            edges += self.imports_of(node.path)
-        if Relation.INHERIT in wanted and definition is not None:
-            edges += self._outgoing.structural(definition)
-        if Relation.OVERRIDE in wanted and definition is not None:
-            edges += self._outgoing.overriding(definition)
-        return in_order(edges)
+        return in_order(self._outgoing.edges(view, place, frozenset(relations)))
 
     def unresolved(self, node: Node) -> list[Unresolved]:
         """Return the references of a node that lead out of the project, or are in doubt."""
@@ -153,12 +140,12 @@ class Graph:
         if definition is None:
             return []
         overriding = self._incoming.to(definition, Relation.OVERRIDE)
-        return in_order([*self._outgoing.overriding(definition), *overriding])
+        return in_order([*self.edges_of(node, (Relation.OVERRIDE,)), *overriding])
 
     def imports_of(self, path: str) -> list[Edge]:
         """Return what a file imports from the project: files, and names where they are known."""
         view = self._sources.at(path)
-        return in_order(self._outgoing.imports(view)) if view is not None else []
+        return self.edges_of(view.node, (Relation.IMPORT,)) if view is not None else []
 
     def importers(self, path: str) -> list[Edge]:
         """Return the files that import a file (or, given a module or a folder, any file of it)."""
@@ -183,8 +170,8 @@ class Graph:
         left_out = (TYPING, PACKAGE, LOCAL) if when_loaded else (TYPING, PACKAGE)
         found: Counter[tuple[str, str]] = Counter()
         for view in self._sources.all_views():
-            edges = (edge for edge in self._outgoing.imports(view) if edge.mark not in left_out)
-            for target in {(edge.target.path, edge.line) for edge in edges}:
+            edges = self._outgoing.edges(view, -1, (Relation.IMPORT,))
+            for target in {(edge.target.path, edge.line) for edge in edges if edge.mark not in left_out}:
                 pair = (_part(view.path, depth), _part(target[0], depth))
                 if pair[0] != pair[1]:
                     found[pair] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -16,6 +16,18 @@ from findspot.graph.sources import Sources
 from findspot.graph.structural_interfaces import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL
 
+_UNWRITTEN = frozenset({Relation.IMPORT, Relation.INHERIT, Relation.OVERRIDE})
+
+
+class Link(NamedTuple):
+    """What an edge leads to, and how: its nodes are not made yet."""
+
+    target: Target
+    relation: Relation
+    line: int
+    confidence: float
+    mark: str = ""
+
 
 class Outgoing:
     """Turns the references of files into edges."""
@@ -27,35 +39,41 @@ class Outgoing:
         self.types = self.evaluator.types
         self.conformance = Structural(sources, self.types, self.evaluator.memo)
 
-    def edges(self, view: SourceView, reference: ReferenceFact) -> Iterator[Edge]:
-        """Yield what a reference refers to."""
-        source, relation = view.node_at(reference.owner), Relation(reference.relation)
-        for target, confidence in self.resolver.resolve(view, reference).targets:
-            yield Edge(source, target.node, relation, view.path, reference.line, confidence)
+    def edges(self, view: SourceView, place: int, relations: Collection[Relation]) -> Iterator[Edge]:
+        """Yield the edges that start at the definition at a place of a file, or in none (-1)."""
+        source = view.node_at(place)
+        for link in self._links(view, place, relations):
+            if link.relation in relations and link.mark != FAR:
+                yield Edge(source, link.target.node, link.relation, view.path, *link[2:])
 
-    def structural(self, of: Def) -> Iterator[Edge]:
-        """Yield the interfaces that a type satisfies without naming them."""
-        for interface in self.conformance.interfaces_of(of):
-            yield Edge(of.node, interface.node, Relation.INHERIT, of.file.path, of.line, STRUCTURAL)
+    def _links(self, view: SourceView, place: int, relations: Collection[Relation]) -> Iterator[Link]:
+        for reference in view.references.inside(place):
+            relation = Relation(reference.relation)
+            if relation in relations:
+                for target, confidence in self.resolver.resolve(view, reference).targets:
+                    yield Link(target, relation, reference.line, confidence)
+        if not _UNWRITTEN.isdisjoint(relations):
+            yield from self.unwritten(view, place)
+
+    def unwritten(self, view: SourceView, place: int) -> Iterator[Link]:
+        """Yield what no reference says: a file's imports, a type's interfaces, what a method overrides."""
+        if place < 0:
+            yield from self._imports(view)
+            return
+        definition = view.definitions[place]
+        for interface in self.conformance.interfaces_of(definition):
+            yield Link(interface, Relation.INHERIT, definition.line, STRUCTURAL)
+        yield from self._overrides(definition)
 
     def inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self.types.satellites(of) if s.kind in SATELLITE_KINDS)):
-            for reference in part.file.references.inherited_by(part.place):
-                yield from self.edges(part.file, reference)
-        yield from self.structural(of)
+            yield from self.edges(part.file, part.place, (Relation.INHERIT,))
 
-    def overriding(self, method: Def) -> Iterator[Edge]:
-        """Yield the edges from a method to the nearest one that it overrides, and to those it implements."""
-        place = Relation.OVERRIDE, method.file.path, method.line
-        for other, confidence, mark in self.overridden(method):
-            if mark != FAR:
-                yield Edge(method.node, other.node, *place, confidence, mark)
+    def _overrides(self, method: Def) -> list[Link]:
+        """Return all that a method overrides, the nearest first."""
+        return self.evaluator.memo.step([], self._find_overrides, method) if is_method(method) else []
 
-    def overridden(self, method: Def) -> list[tuple[Def, float, str]]:
-        """Return all that a method overrides, the nearest first, each with a confidence and a mark."""
-        return self.evaluator.memo.step([], self._overridden, method) if is_method(method) else []
-
-    def _overridden(self, method: Def) -> list[tuple[Def, float, str]]:
+    def _find_overrides(self, method: Def) -> list[Link]:
         around = self.types.around(method)
         if around is None or not (method.scope or self.types.ancestors(around)):
             return []
@@ -63,22 +81,18 @@ class Outgoing:
             return []  # declared here and defined elsewhere: the definition overrides
         overridden = self.resolver.methods.overridden(method)
         declared = self.conformance.declared(method) if method.scope else ()
+        how = Relation.OVERRIDE, method.line
         return [
-            *((other, IMPORTED, FAR if distance else "") for distance, other in enumerate(overridden)),
-            *((other, STRUCTURAL, "") for other in declared),
+            *(Link(other, *how, IMPORTED, FAR if place else "") for place, other in enumerate(overridden)),
+            *(Link(other, *how, STRUCTURAL) for other in declared),
         ]
 
     def dispatching(self, method: Def) -> list[Def]:
         """Return the methods whose calls may reach a method: those it overrides or implements."""
         return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
 
-    def imports(self, view: SourceView) -> Iterator[Edge]:
-        """Yield the edges from a file to what it imports."""
-        for target, line, mark in self.imported(view):
-            yield Edge(view.node, target.node, Relation.IMPORT, view.path, line, IMPORTED, mark)
-
-    def imported(self, view: SourceView) -> Iterator[tuple[Target, int, str]]:
-        """Yield what a file imports, each with the line and a mark."""
+    def _imports(self, view: SourceView) -> Iterator[Link]:
+        """Yield what a file imports."""
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
         for fact in view.facts.imports:
             if fact.local.startswith(LOADED) and (fact.module, fact.line) in named_imports:
@@ -91,7 +105,8 @@ class Outgoing:
                 handing = self.sources.at(path) if path not in paths else None
                 if handing is not None:
                     targets[handing] = fact.mark or (PACKAGE if paths else "")
-            yield from ((target, fact.line, mark) for target, mark in targets.items())
+            for target, mark in targets.items():
+                yield Link(target, Relation.IMPORT, fact.line, IMPORTED, mark)
 
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         """Return what defines that which an import brings in."""

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.evaluate import Evaluator, is_property, is_static
-from findspot.graph.shared_tables import MEMBERS, OWNERS, RECEIVERS, RESOLVED
-from findspot.graph.source_view import (
-    SAME_IN_DEFINITION,
-    SAME_IN_FILE,
-    SAME_IN_TYPE,
-    SATELLITE_KINDS,
-    VALUE_KINDS,
-    Def,
-    SourceView,
-)
+from findspot.graph.evaluate import Evaluator, is_property
+from findspot.graph.shared_tables import RESOLVED
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
@@ -76,60 +68,29 @@ class Resolver:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        table = evaluator.sources.tables.table
-        self._done: dict[tuple[object, ...], Resolution] = table(RESOLVED)
-        self._receivers: dict[tuple[object, ...], tuple[Value, ...]] = table(RECEIVERS)
-        self._members: dict[tuple[object, ...], Resolution] = table(MEMBERS)
-        self._owners: dict[tuple[int, int], Hashable] = table(OWNERS)
         self.methods = Methods(evaluator)
+        self._done: dict[tuple[object, ...], Resolution] = evaluator.sources.tables.table(RESOLVED)
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
+        """Return what a reference refers to."""
         relation, name, on, _, place, arguments = reference  # the line does not matter
-        scope = self.scope(view, self.reach(view, relation, name, on), place)
-        key = (view.id, scope, name, on, relation, arguments)
+        key = (view.id, place, name, on, relation, arguments)
         known = self._done.get(key)
         if known is None:
-            known = self.resolve_at(view, reference, scope)
+            known = self.evaluator.memo.step(_GIVEN_UP, self._resolve, view, reference)
             if known is not _GIVEN_UP:
                 self._done[key] = known
         return known
 
-    def resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
-        """Return what a reference refers to in a scope, as `scope` gives it."""
-        return self.evaluator.memo.step(_GIVEN_UP, self._resolve_at, view, reference, scope)
-
-    def _resolve_at(self, view: SourceView, reference: ReferenceFact, scope: Hashable) -> Resolution:
+    def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         if view.language.calls_by_name and reference.relation in _CALLS:
             return self._only_one(view, reference)
-        owner = view.owner(reference.owner) if scope != -1 else None
+        owner = view.owner(reference.owner)
         if owner is not None and reference.relation in _LOOKED_UP_AROUND:
             owner = owner.parent
         if reference.on and reference.on != FIXTURE:
-            return self._on_receiver(reference, view, owner, scope)
+            return self._on_receiver(reference, view, owner)
         return self._without_receiver(reference, view, owner)
-
-    def reach(self, view: SourceView, relation: str, name: str, on: str) -> int:
-        """Return where in a file the words of a reference mean the same."""
-        if on:
-            found = view.names.reach_of(on)
-            return SAME_IN_DEFINITION if found == SAME_IN_TYPE and relation in _LOOKED_UP_AROUND else found
-        nested = relation in _OF_TYPES and name in view.tops  # a type means itself inside of it
-        return SAME_IN_FILE if not nested and view.names.is_global(name) else SAME_IN_DEFINITION
-
-    def scope(self, view: SourceView, reach: int, place: int) -> Hashable:
-        """Return what the meaning of words depends on at a place: equal where they mean the same."""
-        if place < 0 or reach == SAME_IN_FILE:
-            return -1
-        if reach == SAME_IN_DEFINITION:
-            return place
-        key = (view.id, place)
-        found = self._owners.get(key)
-        if found is None:
-            definition = view.definitions[place]
-            around = self.evaluator.types.around(definition)
-            found = place if around is None else (around, is_static(definition))
-            self._owners[key] = found
-        return found
 
     def _without_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
         if reference.on == FIXTURE:
@@ -150,26 +111,13 @@ class Resolver:
             values = [self._overload(value, reference.arguments) for value in values]
         return self._targets(values)
 
-    def _on_receiver(
-        self, reference: ReferenceFact, view: SourceView, owner: Def | None, scope: Hashable
-    ) -> Resolution:
-        """Return what a member is; the same for all receivers of one value."""
-        relation, name, on, _, _, arguments = reference
-        if scope.__class__ is int:
-            scope = owner.place if owner is not None else -1
-        place = (view.id, on, scope)
-        receivers = self._receivers.get(place)
-        if receivers is None:
-            values = self.evaluator.value_of(on, view, owner)
-            values = self.evaluator.reopened(values) if view.language.reopens else values
-            receivers = self._receivers[place] = tuple(values)
+    def _on_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
+        """Return what a member of an expression is."""
+        values = self.evaluator.value_of(reference.on, view, owner)
+        receivers = tuple(self.evaluator.reopened(values) if view.language.reopens else values)
         if receivers == _OUTSIDE and not view.language.imports_packages:
             return _EXTERNAL
-        key = (view.id, receivers, name, on if receivers == _OUTSIDE else "", relation, arguments)
-        known = self._members.get(key)
-        if known is None:
-            known = self._members[key] = self._member(receivers, reference, view)
-        return known
+        return self._member(receivers, reference, view)
 
     def _member(self, receivers: tuple[Value, ...], reference: ReferenceFact, view: SourceView) -> Resolution:
         name = reference.name

@@ -21,9 +21,8 @@ HANDED_ON = 400
 MOST_ANSWERS = 300_000
 """Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
 
-RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
-OWNERS = "owners of code"
-"""Tables by file."""
+RESOLVED = "resolved references"
+"""The table by file and words."""
 
 OF_PROJECT = "facts of the project"
 """The table of what follows from paths and settings alone: it holds no numbers of files and no facts."""

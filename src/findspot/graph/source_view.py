@@ -18,7 +18,6 @@ from findspot.core.facts import (
     ReferenceFact,
     Relation,
     plain_rows,
-    root_of,
 )
 from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
@@ -251,16 +250,11 @@ class References:
         return _by_owner(self._columns[_OWNER], range(len(self._columns[_OWNER])))
 
 
-SAME_IN_FILE, SAME_IN_TYPE, SAME_IN_DEFINITION = range(3)
-"""Where words mean the same: everywhere in a file, in all code of one type, or in one definition."""
-
-
 class FileNames:
     """What the names of one file mean: nothing, the same everywhere, or something else in a definition."""
 
     def __init__(self, view: SourceView) -> None:
         self._view = view
-        self._chains: dict[str, int] = {}
 
     @cached_property
     def all(self) -> frozenset[str] | None:
@@ -273,19 +267,6 @@ class FileNames:
     def is_global(self, name: str) -> bool:
         """Return whether a name means the same everywhere in the file, inside of definitions too."""
         return self.all is not None and name not in self._inner
-
-    def reach_of(self, chain: str) -> int:
-        """Return where in the file a chain means the same, by the name that it starts with."""
-        known = self._chains.get(chain)
-        if known is None:
-            root, language = root_of(chain), self._view.language
-            known = SAME_IN_FILE if self.is_global(root) else SAME_IN_DEFINITION
-            if root in language.own_names and not language.module_roots(root):
-                known = SAME_IN_TYPE
-            if chain[0] in "@<:" or "|" in chain:  # it does not start with a name
-                known = SAME_IN_DEFINITION
-            self._chains[chain] = known
-        return known
 
     @cached_property
     def _inner(self) -> frozenset[str]:

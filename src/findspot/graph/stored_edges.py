@@ -9,7 +9,7 @@ import json
 import logging
 import zlib
 from array import array
-from collections.abc import Container, Hashable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from struct import Struct
@@ -23,19 +23,10 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.memo import NOT_OURS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
-from findspot.graph.resolve import GIVEN_UP, Target
-from findspot.graph.shared_tables import (
-    MEMBERS,
-    MOST_ANSWERS,
-    OWNERS,
-    RECEIVERS,
-    Tables,
-    hand_on,
-    own_tables,
-)
-from findspot.graph.source_view import SAME_IN_FILE, SourceView
+from findspot.graph.resolve import GIVEN_UP
+from findspot.graph.shared_tables import MOST_ANSWERS, RESOLVED, Tables, hand_on, own_tables
+from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
-from findspot.graph.values import IMPORTED, STRUCTURAL
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -226,78 +217,44 @@ class FileResolver:
         encoder = _Encoder()
         if view is not None:
             doubtful = self._add_references(view, encoder)
-            view = self._sources.view(file_id) or view
-            memo = self._outgoing.evaluator.memo
+            view, memo = self._sources.view(file_id) or view, self._outgoing.evaluator.memo
             given_up = memo.given_up
-            for target, kind, line, confidence, place in self._others(view):
-                encoder.add(target.id_of_node, _CODES[kind], line, round(confidence * 1000), place)
+            for place in range(-1, len(view.definitions)):
+                for link in self._outgoing.unwritten(view, place):
+                    code = _CODES[link.relation, link.mark]
+                    encoder.add(link.target.id_of_node, code, link.line, round(link.confidence * 1000), place)
             if memo.given_up > given_up:
                 encoder.add(_GIVEN_UP, 0, 0, memo.given_up - given_up, -1)
             for edge in doubtful:
                 encoder.add(*edge)
-        for table in (RECEIVERS, MEMBERS, OWNERS):
-            self.tables.table(table).clear()
+        self.tables.table(RESOLVED).clear()
         return encoder.encoded(view)
 
     def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[str, int, int, int, int]]:
         """Add the edges of references; return what the encoder is given of those that lead nowhere known."""
         doubtful = []
-        known: dict[tuple[str, str, str, int], tuple[int, dict[Hashable, _Meaning]]] = {}
-        resolver = self._outgoing.resolver
         for number, row in enumerate(plain_rows(ReferenceFact, view.facts.columns), 1):
             if number % _LOOK == 0 and self._make_room():
                 view = self._sources.view(view.id) or view
-                resolver = self._outgoing.resolver
-                known.clear()
-            relation, name, on, line, place, arguments = row
-            words = (relation, name, on, arguments)
-            same = known.get(words)
-            if same is None:
-                same = known[words] = resolver.reach(view, relation, name, on), {}
-            reach, meanings = same
-            scope = -1 if reach == SAME_IN_FILE else resolver.scope(view, reach, place)
-            meaning = meanings.get(scope)
-            if meaning is None:
-                meaning = meanings[scope] = self._meaning(view, ReferenceFact._make(row), scope, encoder)
-            code, targets, doubt = meaning
-            if targets:
-                encoder.add_to(targets, code, line, place)
-            if doubt:
-                doubtful.append((f"{_DOUBTFUL}{name}", code, line, doubt, place))
+            reference = ReferenceFact._make(row)
+            name, line, place = reference.name, reference.line, reference.owner
+            code = _CODES[reference.relation, ""]
+            resolution = self._outgoing.resolver.resolve(view, reference)
+            for target, confidence in resolution.targets:
+                encoder.add(target.id_of_node, code, line, round(confidence * 1000), place)
+            if resolution.reason == GIVEN_UP:
+                encoder.add(_GIVEN_UP, code, line, 1, place)
+            if not resolution.targets and self._is_defined(name):
+                doubt = doubt_about(self._outgoing, view, reference, resolution) or 0
+                if doubt:
+                    doubtful.append((f"{_DOUBTFUL}{name}", code, line, doubt, place))
         return doubtful
-
-    def _meaning(
-        self, view: SourceView, reference: ReferenceFact, scope: Hashable, encoder: _Encoder
-    ) -> _Meaning:
-        """Return what the words of a reference mean in a scope."""
-        resolution = self._outgoing.resolver.resolve_at(view, reference, scope)
-        code = _CODES[reference.relation, ""]
-        if resolution.targets:
-            found = resolution.targets
-            return code, [(encoder.to(of.id_of_node), round(trust * 1000)) for of, trust in found], 0
-        counted = [(encoder.to(_GIVEN_UP), 1)] if resolution.reason == GIVEN_UP else []
-        if not self._is_defined(reference.name):
-            return code, counted, 0
-        return code, counted, doubt_about(self._outgoing, view, reference, resolution) or 0
 
     def _is_defined(self, name: str) -> bool:
         known = self._defined.get(name)
         if known is None:
             known = self._defined[name] = self._sources.is_defined(name)
         return known
-
-    def _others(self, view: SourceView) -> Iterator[tuple[Target, Kind, int, float, int]]:
-        """Yield the edges that no reference makes: target, kind, line, confidence, and where they start."""
-        outgoing = self._outgoing
-        for target, line, mark in outgoing.imported(view):
-            yield target, (Relation.IMPORT, mark), line, IMPORTED, -1
-        structural = view.language.structural_interfaces
-        for definition in view.definitions:
-            line, place = definition.line, definition.place
-            for interface in outgoing.conformance.interfaces_of(definition) if structural else ():
-                yield interface, (Relation.INHERIT, ""), line, STRUCTURAL, place
-            for other, confidence, mark in outgoing.overridden(definition):
-                yield other, (Relation.OVERRIDE, mark), line, confidence, place
 
 
 def _fields(view: SourceView, place: int) -> tuple[int, int, str, str, str, str]:
@@ -309,10 +266,6 @@ def _fields(view: SourceView, place: int) -> tuple[int, int, str, str, str, str]
     return d.line, d.end_line, d.name, view.qualified[place], d.kind, view.ids[place]
 
 
-_Edges = dict[bytes, None]
-"""The edges to one target, each once."""
-_Meaning = tuple[int, list[tuple[_Edges, int]], int]
-"""Of the words of a reference: the code of its kind, the edges to each target with a confidence, a doubt."""
 _packed = Struct(f"{_COLUMNS}i").pack
 
 
@@ -321,21 +274,13 @@ class _Encoder:
 
     def __init__(self) -> None:
         self._sources: dict[int, int] = {}
-        self._edges: dict[str, _Edges] = {}
-
-    def to(self, target: str) -> _Edges:
-        """Return the edges to a target, to which some are going to be added."""
-        return self._edges.setdefault(target, {})
+        self._edges: dict[str, dict[bytes, None]] = {}
+        """By target, each edge once."""
 
     def add(self, target: str, code: int, line: int, value: int, place: int) -> None:
         """Add an edge that starts at the definition at a place of the file, or in none (-1)."""
-        self.add_to([(self.to(target), value)], code, line, place)
-
-    def add_to(self, targets: list[tuple[_Edges, int]], code: int, line: int, place: int) -> None:
-        """Add an edge to each target."""
         number = self._sources.setdefault(place, len(self._sources))
-        for edges, value in targets:
-            edges[_packed(code, line, value, number)] = None
+        self._edges.setdefault(target, {})[_packed(code, line, value, number)] = None
 
     def encoded(self, view: SourceView | None) -> tuple[bytes, dict[int, bytes]]:
         fields = [_fields(view, place) for place in self._sources] if view is not None else []
