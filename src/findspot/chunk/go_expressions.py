@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from findspot.chunk.symbols import text_of
@@ -31,7 +31,7 @@ _BUILT_IN = re.compile(
 )
 _OF_FS = frozenset({"FileInfo", "FileMode", "DirEntry", "PathError"})
 """Types that `os` only has other names for."""
-_CHANGES_NOTHING = frozenset({"parenthesized_expression", "slice_expression"})
+_TYPED = frozenset({"composite_literal", "type_assertion_expression", "type_conversion_expression"})
 _COUNTS = frozenset({"len", "cap", "copy"})
 
 
@@ -159,25 +159,30 @@ def _chain(node: Node, source: bytes, depth: int) -> str:
         return text_of(node, source)
     if depth > MAX_DEPTH:
         return UNKNOWN
-    if kind in _CHANGES_NOTHING:
-        return _chain(node.named_children[0], source, depth + 1)
-    if kind == "selector_expression":
-        return _member(node, source, depth)
-    if kind == "call_expression":
-        return _call(node, source, depth)
-    if kind == "index_expression":
-        return _then(node.child_by_field_name("operand"), "[]", source, depth)
-    if kind == "unary_expression":
-        return _unary(node, source, depth)
-    if kind in ("composite_literal", "type_assertion_expression", "type_conversion_expression"):
+    if kind in _READERS:
+        return _READERS[kind](node, source, depth)
+    if kind in _TYPED:
         return _typed(node.child_by_field_name("type"), source)
-    if kind == "type_instantiation_expression":  # a generic function or type with its arguments
-        base = node.child_by_field_name("type")
-        return text_of(base, source) if base is not None else UNKNOWN
-    if kind == "func_literal":
-        first = next(results(node, source), UNKNOWN)
-        return f"<:(){first[1:]}>" if first != UNKNOWN else UNKNOWN
     return LITERAL if kind.endswith("_literal") or kind in ("nil", "true", "false", "iota") else UNKNOWN
+
+
+def _inner(node: Node, source: bytes, depth: int) -> str:
+    return _chain(node.named_children[0], source, depth + 1)
+
+
+def _element(node: Node, source: bytes, depth: int) -> str:
+    return _then(node.child_by_field_name("operand"), "[]", source, depth)
+
+
+def _instantiated(node: Node, source: bytes, _depth: int) -> str:
+    """Return a generic function or type that is written with its arguments."""
+    base = node.child_by_field_name("type")
+    return text_of(base, source) if base is not None else UNKNOWN
+
+
+def _function(node: Node, source: bytes, _depth: int) -> str:
+    first = next(results(node, source), UNKNOWN)
+    return f"<:(){first[1:]}>" if first != UNKNOWN else UNKNOWN
 
 
 def _member(node: Node, source: bytes, depth: int) -> str:
@@ -233,3 +238,16 @@ def _unary(node: Node, source: bytes, depth: int) -> str:
     if operator not in ("&", "*", "<-"):
         return LITERAL
     return _then(node.child_by_field_name("operand"), "[]" if operator == "<-" else "", source, depth)
+
+
+_READERS: dict[str, Callable[[Node, bytes, int], str]] = {
+    "parenthesized_expression": _inner,
+    "slice_expression": _inner,
+    "selector_expression": _member,
+    "call_expression": _call,
+    "index_expression": _element,
+    "unary_expression": _unary,
+    "type_instantiation_expression": _instantiated,
+    "func_literal": _function,
+}
+"""How expressions are read, by the types of their nodes."""

@@ -15,6 +15,7 @@ FENCED = ("markdown", "mdx")
 """Languages whose code stands between fences."""
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_SETEXT_MARKS = frozenset("=-")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _BLOCK_START = re.compile(r"^\s*(?:[-*+>|]\s|\d+[.)]\s|#{1,6}\s|<)")
@@ -45,13 +46,22 @@ def notation_of(language: str, lines: SourceLines) -> str:
     """
     if language != PLAIN or "\n#" not in lines.text:
         return language
-    hidden = {row for first, last in find_fences(lines) for row in range(first, last + 1)}
+    hidden = _rows_of(find_fences(lines))
     marks = [(row, _ATX.match(line.rstrip())) for row, line in enumerate(lines.lines) if line[:1] == "#"]
     titles = [(row, len(mark[1])) for row, mark in marks if mark and mark[2] and row not in hidden]
-    begun = all(row == 0 or lines.blank(row - 1) for row, _ in titles)
-    ended = sum(row + 1 == len(lines) or lines.blank(row + 1) for row, _ in titles)
+    begun = all(_is_blank(lines, row - 1) for row, _ in titles)
+    ended = sum(_is_blank(lines, row + 1) for row, _ in titles)
     levels = {level for _, level in titles}
     return "markdown" if begun and 2 * ended >= len(titles) and len(levels) > 1 else language
+
+
+def _is_blank(lines: SourceLines, row: int) -> bool:
+    """Return whether a row is blank, or before the first or after the last one."""
+    return not 0 <= row < len(lines) or lines.blank(row)
+
+
+def _rows_of(fences: list[tuple[int, int]]) -> set[int]:
+    return {row for first, last in fences for row in range(first, last + 1)}
 
 
 def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int]]) -> list[Heading]:
@@ -99,18 +109,17 @@ def frontmatter_end(lines: SourceLines) -> int:
 
 def _markdown(lines: SourceLines, fences: list[tuple[int, int]]) -> list[Heading]:
     headings: list[Heading] = []
-    hidden = {row for first, last in fences for row in range(first, last + 1)}
+    hidden = _rows_of(fences)
     for row in range(frontmatter_end(lines), len(lines)):
-        if row in hidden:
-            continue
-        line = lines.lines[row]
-        if line.lstrip(" ")[:1] == "#" and (atx := _ATX.match(line.rstrip())):
+        line = lines.lines[row] if row not in hidden else ""
+        begins = line.lstrip(" ")[:1]
+        if begins == "#" and (atx := _ATX.match(line.rstrip())):
             headings.append(Heading(row, len(atx[1]), _without_closing_marks(atx[2] or "")))
-        elif line.lstrip(" ")[:1] in ("=", "-") and row and _SETEXT.match(line) and row - 1 not in hidden:
-            title = lines.lines[row - 1]
-            taken = headings and headings[-1].row == row - 1
-            if not taken and not lines.blank(row - 1) and not _BLOCK_START.match(title):
-                headings.append(Heading(row - 1, 1 if "=" in line else 2, title.strip()))
+        elif begins in _SETEXT_MARKS and row and _SETEXT.match(line) and row - 1 not in hidden:
+            title, level = lines.lines[row - 1], 1 if begins == "=" else 2
+            taken = headings[-1:] and headings[-1].row == row - 1
+            if title.strip() and not taken and not _BLOCK_START.match(title):
+                headings.append(Heading(row - 1, level, title.strip()))
     return headings
 
 
@@ -132,7 +141,7 @@ def _underlined(lines: SourceLines) -> list[Heading]:
         if not title or _UNDERLINE.match(title) or len(under) < len(title.strip()):
             continue
         over = row >= 2 and lines.lines[row - 2].rstrip() == under
-        if not over and (title[0].isspace() or (row >= 2 and not lines.blank(row - 2))):
+        if not over and (title[0].isspace() or not _is_blank(lines, row - 2)):
             continue
         style = (under[0], over)
         if style not in styles:

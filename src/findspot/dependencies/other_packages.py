@@ -30,21 +30,11 @@ _PLATFORM_PACKAGE = re.compile(r"^(?:php|hhvm|composer|ext-.*|lib-.*)$")
 
 def go_modules(manifests: Manifests, environ: dict[str, str], home: Path) -> list[Dependency]:
     """Return the modules that `go.mod` requires."""
-    replaced: dict[str, tuple[str, str]] = {}
-    required: dict[str, tuple[str, bool]] = {}
-    for line in manifests.text("go.mod").splitlines():
-        words = line.partition("//")[0].split()[:_MOST_WORDS]
-        words = words[1:] if words[:1] in (["require"], ["replace"]) else words
-        if "=>" in words:
-            at = words.index("=>")
-            if at and len(words) > at + 1:
-                replaced[words[0]] = (words[at + 1], words[at + 2] if len(words) > at + 2 else "")
-        elif len(words) == 2 and "." in words[0] and words[1].startswith("v"):
-            required.setdefault(words[0], (words[1], "// indirect" not in line))
+    required, replaced = _go_requirements(manifests.text("go.mod"))
     paths = [Path(part) / "pkg" / "mod" for part in environ.get("GOPATH", "").split(os.pathsep) if part]
     cache = Path(environ["GOMODCACHE"]) if environ.get("GOMODCACHE") else None
     stores = real_folders(*([cache] if cache else []), *paths, home / "go" / "pkg" / "mod")
-    vendor = [folder for folder in real_folders(manifests.root / "vendor") if _is_inside(folder, manifests)]
+    vendor = _vendored(manifests)
     listed = []
     for name, (version, direct) in required.items():
         source, replacement = replaced.get(name, (name, version))
@@ -56,6 +46,22 @@ def go_modules(manifests: Manifests, environ: dict[str, str], home: Path) -> lis
         wanted = Dependency(GO, name, replacement or version, direct)
         listed.append(located(wanted, candidates, [*vendor, *stores]))
     return listed
+
+
+def _go_requirements(text: str) -> tuple[dict[str, tuple[str, bool]], dict[str, tuple[str, str]]]:
+    """Return the required modules, each with a version and whether it is direct; and the replaced ones."""
+    required: dict[str, tuple[str, bool]] = {}
+    replaced: dict[str, tuple[str, str]] = {}
+    for line in text.splitlines():
+        words = line.partition("//")[0].split()[:_MOST_WORDS]
+        words = words[1:] if words[:1] in (["require"], ["replace"]) else words
+        if "=>" in words:
+            at = words.index("=>")
+            if at and len(words) > at + 1:
+                replaced[words[0]] = (words[at + 1], words[at + 2] if len(words) > at + 2 else "")
+        elif len(words) == 2 and "." in words[0] and words[1].startswith("v"):
+            required.setdefault(words[0], (words[1], "// indirect" not in line))
+    return required, replaced
 
 
 def _escaped_module(path: str) -> str:
@@ -75,7 +81,7 @@ def cargo_crates(manifests: Manifests, environ: dict[str, str], home: Path) -> l
             own.add(str(table(manifests.toml(place).get("package")).get("name", "")))
     cargo = Path(environ.get("CARGO_HOME") or home / ".cargo")
     stores = real_folders(*sorted((cargo / "registry" / "src").glob("*")))
-    vendor = [folder for folder in real_folders(manifests.root / "vendor") if _is_inside(folder, manifests)]
+    vendor = _vendored(manifests)
     listed = []
     for crate in tables(manifests.toml("Cargo.lock").get("package")):
         name, version, source = (str(crate.get(key, "")) for key in ("name", "version", "source"))
@@ -114,7 +120,7 @@ def composer_packages(manifests: Manifests) -> list[Dependency]:
         for section in ("packages", "packages-dev")
         for package in tables(lock.get(section))
     }
-    vendor = [folder for folder in real_folders(manifests.root / "vendor") if _is_inside(folder, manifests)]
+    vendor = _vendored(manifests)
     return [
         located(
             Dependency(COMPOSER, name, locked.get(name, ""), name in direct),
@@ -151,6 +157,11 @@ def ruby_gems(manifests: Manifests, environ: dict[str, str], home: Path) -> list
         )
         for name, version in gems.items()
     ]
+
+
+def _vendored(manifests: Manifests) -> list[Path]:
+    """Return the project's own folder of packages, if it has one."""
+    return [folder for folder in real_folders(manifests.root / "vendor") if _is_inside(folder, manifests)]
 
 
 def _is_inside(folder: Path, manifests: Manifests) -> bool:

@@ -689,16 +689,20 @@ class Members:
         types = self._evaluator.types
         static = static_member(types, of, name) if value.what is What.TYPE else None
         member = static or types.member(of, name)
-        if name == "__enter__" and member is None:  # most objects give themselves
-            member = types.member(of, "__aenter__")
-            if member is None and value.what is What.INSTANCE:
-                return [value.wrapped(RETURNED)]
+        if member is None and name == "__enter__":
+            return self._entered(value, of)
         if member is not None and member.kind not in VALUE_KINDS:
             return self._of_definition(value, of, member)
         fields = self._fields(value, of, name) or self._written_inside(value, of, name)
         if fields or member is not None:
-            return fields + _component_methods(fields) if of.kind == "record" else fields
+            return fields + _component_methods(of, fields)
         return [EXTERNAL] if types.opaque(of) else self._combined(value, of, name)
+
+    def _entered(self, value: Value, of: Def) -> Values:
+        """Return what gives the variable of a `with` statement: most objects give themselves."""
+        if value.what is What.INSTANCE and self._evaluator.types.member(of, "__aenter__") is None:
+            return [value.wrapped(RETURNED)]
+        return self._of_type(value, of, "__aenter__")
 
     def _of_definition(self, value: Value, of: Def, member: Def) -> Values:
         """Return a member that is no variable: a type, a function, or what a property returns."""
@@ -749,18 +753,28 @@ class Members:
             return [EXTERNAL] if what is What.EXTERNAL else [value]
         if what is What.TYPE:
             return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
-        if what is What.MODULE and isinstance(of, SourceView):
-            return self._evaluator.memo.once(("called", value), _NOTHING, self._called_whole, of)
         if what is What.WRAPPED:
             return self._unwrapped(value, RETURNED) if result == RETURNED else []
-        if isinstance(of, Record) and of.mark.startswith(FUNCTION):
-            text = split_outside(of.mark[len(FUNCTION) : -1], ";")[-1]
-            return self._evaluator.value_of(text, of.view, of.view.owner(of.owner))
-        if what is What.FUNCTION and isinstance(of, Def):
-            if of.file.language.functions_make_types and self._evaluator.types.satellites(of):
-                return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
-            return self._returned(of, value, result)
-        return self._called_instance(value, of, result) if isinstance(of, Def) else []
+        if isinstance(of, SourceView):
+            return self._evaluator.memo.once(("called", value), _NOTHING, self._called_whole, of)
+        if isinstance(of, Record):
+            return self._called_record(of)
+        if isinstance(of, Def):
+            call = self._called_function if what is What.FUNCTION else self._called_instance
+            return call(value, of, result)
+        return []
+
+    def _called_record(self, record: Record) -> Values:
+        """Return what a function gives whose type is written out; other structs are not called."""
+        if not record.mark.startswith(FUNCTION):
+            return []
+        text = split_outside(record.mark[len(FUNCTION) : -1], ";")[-1]
+        return self._evaluator.value_of(text, record.view, record.view.owner(record.owner))
+
+    def _called_function(self, value: Value, of: Def, result: str) -> Values:
+        if of.file.language.functions_make_types and self._evaluator.types.satellites(of):
+            return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
+        return self._returned(of, value, result)
 
     def _called_instance(self, value: Value, of: Def, result: str) -> Values:
         if of.file.language.calls_bare:
@@ -897,8 +911,10 @@ def _said_by_language(value: Value, of: Def, name: str) -> Value | None:
     return Value(What.INSTANCE if is_inside else What.PARENT, of, value.trust)
 
 
-def _component_methods(fields: Values) -> Values:
+def _component_methods(of: Def, fields: Values) -> Values:
     """Return the methods that a record has for its components."""
+    if of.kind != "record":
+        return []
     return [v.wrapped(f"(){v.shape}") for v in fields if v.what in (What.INSTANCE, What.WRAPPED)]
 
 

@@ -285,23 +285,25 @@ class Leftovers:
 
     def of(self, gone: Node) -> list[Leftover]:
         """Return the uses of a definition that its file does not have any more, certain ones first."""
-        found = []
         sources = self._sources
         importing = sources.naming(module_name(f"/{gone.path}")) if sources.at(gone.path) is None else ()
-        for view in dict.fromkeys((*sources.naming(gone.name), *importing)):
-            broken = [fact for fact in view.facts.imports if self._is_broken(view, fact, gone)]
-            for fact in broken:
-                name = fact.local if fact.original == DEFAULT else gone.name
-                use = Unresolved(view.node, name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
-                found.append(Leftover(gone, use, certain=True))
-            visible = bool(broken) or self._is_visible(view, gone)
-            for name in {gone.name, *(fact.local for fact in broken)}:
-                for use, reference in self._unresolved(view, name):
-                    certain = self._means(view, reference, gone) if use.receiver else visible
-                    unknown = use.reason not in (EXTERNAL, GUESSED) and name not in COMMON_METHODS
-                    if certain or (use.receiver and unknown):
-                        found.append(Leftover(gone, use, certain))
+        views = dict.fromkeys((*sources.naming(gone.name), *importing))
+        found = [left for view in views for left in self._in_file(view, gone)]
         return sorted(found, key=lambda left: (not left.certain, left.use.path, left.use.line))
+
+    def _in_file(self, view: SourceView, gone: Node) -> Iterator[Leftover]:
+        broken = [fact for fact in view.facts.imports if self._is_broken(view, fact, gone)]
+        for fact in broken:
+            name = fact.local if fact.original == DEFAULT else gone.name
+            use = Unresolved(view.node, name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
+            yield Leftover(gone, use, certain=True)
+        visible = bool(broken) or self._is_visible(view, gone)
+        for name in {gone.name, *(fact.local for fact in broken)}:
+            for use, reference in self._unresolved(view, name):
+                certain = self._means(view, reference, gone) if use.receiver else visible
+                unknown = use.reason not in (EXTERNAL, GUESSED) and name not in COMMON_METHODS
+                if certain or (use.receiver and unknown):
+                    yield Leftover(gone, use, certain)
 
     def imported_name(self, use: Unresolved) -> str | None:
         """Return the full name of what a use takes from another project: `package.module.function`."""

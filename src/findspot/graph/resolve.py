@@ -115,16 +115,16 @@ class Resolver:
         """Return what a member of an expression is."""
         values = self.evaluator.value_of(reference.on, view, owner)
         receivers = tuple(self.evaluator.reopened(values) if view.language.reopens else values)
-        if receivers == _OUTSIDE and not view.language.imports_packages:
-            return _EXTERNAL
+        if receivers == _OUTSIDE:
+            if not view.language.imports_packages:
+                return _EXTERNAL
+            named = self.evaluator.packages.types(f"{reference.on}.{reference.name}", view)
+            if named:
+                return Resolution(((named[0], IMPORTED),))
         return self._member(receivers, reference, view)
 
     def _member(self, receivers: tuple[Value, ...], reference: ReferenceFact, view: SourceView) -> Resolution:
         name = reference.name
-        if receivers == _OUTSIDE and view.language.imports_packages:
-            named = self.evaluator.packages.types(f"{reference.on}.{name}", view)
-            if named:
-                return Resolution(((named[0], IMPORTED),))
         if not receivers:
             return self._by_name(view, reference)
         if reference.relation == _VALUE and (read := self._properties(receivers, name)):
@@ -159,22 +159,28 @@ class Resolver:
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
         """Return what a name without a receiver is."""
-        name, language = reference.name, view.language
+        name, language, names = reference.name, view.language, self.evaluator.names
         if reference.relation in _OF_TYPES:
             return self.evaluator.named_types(name, view, owner)
-        if name == "this":  # another constructor of the same type
-            around = self.evaluator.types.around(owner)
-            return [Value(What.TYPE, around, MEMBER)] if around is not None else []
-        if name == "super" and not language.super_is_callable:
-            return [NOTHING]  # it calls nothing: the member that follows does
-        names = self.evaluator.names
+        if name in ("this", "super"):
+            return self._own_constructor(name, view, owner)
         if reference.relation == _CALL and language.methods_apart and name not in language.parent_names:
             return names.callee(name, view, owner)
         values = names.root(name, view, owner)
-        if name == "super" and language.super_calls_same_method and owner is not None:
-            return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
         is_short = reference.relation == _DECORATE and language.attribute_suffix and NOTHING in values
         return names.root(f"{name}{language.attribute_suffix}", view, owner) if is_short else values
+
+    def _own_constructor(self, name: str, view: SourceView, owner: Def | None) -> list[Value]:
+        """Return what `this()` and `super()` call: another constructor, or the method of the supertype."""
+        if name == "this":
+            around = self.evaluator.types.around(owner)
+            return [Value(What.TYPE, around, MEMBER)] if around is not None else []
+        if not view.language.super_is_callable:
+            return [NOTHING]  # it calls nothing: the member that follows does
+        values = self.evaluator.names.root(name, view, owner)
+        if owner is None or not view.language.super_calls_same_method:
+            return values
+        return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
 
     def _targets(self, values: list[Value]) -> Resolution:
         if len(values) == 1:

@@ -6,7 +6,7 @@ the file decoded. Summaries are small, so they stay when the tables of decoded f
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from findspot.core.facts import DefinitionFact, Facts, dotted, plain_rows
@@ -70,22 +70,23 @@ def summary_of(facts: Facts | None) -> Summary:
     """Return the summary of a file's facts."""
     if facts is None:
         return _NO_CODE
-    tops, members, declared, extended = [], [], [], []
-    kinds: list[str] = []
+    rows = list(map(DefinitionFact._make, plain_rows(DefinitionFact, facts.defined)))
+    inside = [row for row in rows if row.scope or row.parent >= 0]
+    scopes = {row.scope.rpartition(".")[2] for row in rows} - {""}
+    return Summary(
+        dotted(facts.package),
+        Names(_tops(rows)),
+        Names(row.name for row in inside if row.kind not in _NO_FUNCTIONS),
+        Names(row.name for row in inside if row.parent >= 0 and rows[row.parent].kind == "interface"),
+        Names(scopes.union(row.name for row in rows if row.kind in SATELLITE_KINDS)),
+    )
+
+
+def _tops(rows: Sequence[DefinitionFact]) -> Iterator[str]:
     in_modules: list[bool] = []
     """Of each definition: whether everything around it is a module."""
-    for name, kind, _, _, parent, scope, *_ in plain_rows(DefinitionFact, facts.defined):
-        in_module = parent < 0 or (kinds[parent] == "module" and in_modules[parent])
-        kinds.append(kind)
-        in_modules.append(in_module)
-        if in_module and not scope and kind not in SATELLITE_KINDS:
-            tops.append(name)
-        if (scope or parent >= 0) and kind not in _NO_FUNCTIONS:
-            members.append(name)
-        if parent >= 0 and kinds[parent] == "interface":
-            declared.append(name)
-        if scope:
-            extended.append(scope.rpartition(".")[2])
-        if kind in SATELLITE_KINDS:
-            extended.append(name)
-    return Summary(dotted(facts.package), Names(tops), Names(members), Names(declared), Names(extended))
+    for row in rows:
+        around = row.parent
+        in_modules.append(around < 0 or (rows[around].kind == "module" and in_modules[around]))
+        if in_modules[-1] and not row.scope and row.kind not in SATELLITE_KINDS:
+            yield row.name

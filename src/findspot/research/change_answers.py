@@ -18,7 +18,7 @@ from findspot.research.findings import Aim, Answer, FoundNode, Inquiry, Possible
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
 from findspot.research.related_tests import Candidate, rank_tests
 from findspot.research.relations import answer_by_name, meant, mentions, unknown_symbol, unread
-from findspot.research.research_view import ResearchView, flat
+from findspot.research.research_view import ResearchView
 
 MOST_TESTS = 20
 MOST_FUNCTIONS = 5
@@ -60,14 +60,17 @@ def _asked_about(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> t
         return _below(read_change(graph, roots, inquiry.since), name or view.trail.under or ""), ""
     file = graph.node(name)
     if file is not None and file.kind == FILE_KIND:
-        inside = [node for outline in graph.outline(file.path) for node in flat(outline)]
-        return Change((FileChange(file.path),), (file, *inside)), ""
+        return Change((FileChange(file.path),), (file, *view.definitions(file.path))), ""
     _, starts, note = meant(view, name, aim)
-    if not starts and aim is Aim.TESTS:  # which have more to go by than the graph
-        files = dict.fromkeys(node.path for node in unread(view, name, inquiry))
-        return (Change(tuple(map(FileChange, files))) if files else None), ""
-    files = dict.fromkeys(node.path for node in starts)
-    return (Change(tuple(map(FileChange, files)), tuple(starts)) if starts else None), note
+    if starts or aim is not Aim.TESTS:
+        return _change_of(starts, starts), note
+    return _change_of(unread(view, name, inquiry), ()), ""  # tests have more to go by than the graph
+
+
+def _change_of(places: Sequence[Node], nodes: Sequence[Node]) -> Change | None:
+    """Return a change of definitions, and of the files of some places; None where there is no place."""
+    files = dict.fromkeys(node.path for node in places)
+    return Change(tuple(map(FileChange, files)), tuple(nodes)) if files else None
 
 
 def _below(change: Change, place: str) -> Change:

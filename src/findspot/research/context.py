@@ -75,6 +75,10 @@ def gather(view: ResearchView, request: Request) -> Context:
     return task.context()
 
 
+_Near = tuple[float, Node, Edge]
+"""The value of a neighbour, the neighbour, and the reference that leads to it."""
+
+
 @dataclass
 class _Task:
     """The regions of an answer in the making."""
@@ -237,31 +241,9 @@ class _Task:
 
     def _surround(self, nodes: Sequence[Node]) -> None:
         """Add what the best regions rely on, what relies on them, what changes with them, and their tests."""
-        words = set(tokens(self.signal.text))
         code = [node for node in nodes if role_of(node.path) is Role.SOURCE and node.kind != FILE_KIND]
-        found: dict[Reason, dict[str, tuple[float, Node, Edge]]] = defaultdict(dict)
         functions = [node for node in code if node.kind in _FUNCTIONS] or code
-        further: list[tuple[Node, float]] = [
-            (node, self.values.get(node.id, (node, 1.0))[1] / (1 + 0.3 * place))
-            for place, node in enumerate(functions)
-        ]
-        for step in range(2):
-            reached: dict[str, tuple[Node, float]] = {}
-            for node, own in further:
-                for reason, edge, far in self._next_to(node, only=step):
-                    value = own * edge.confidence + WORD * len(words.intersection(tokens(far.name)))
-                    value += FOUND * self.values.get(far.id, (far, 0.0))[1]
-                    before = found[reason].get(far.id)
-                    found[reason][far.id] = (
-                        value + (before[0] if before else 0),
-                        far,
-                        before[2] if before else edge,
-                    )
-                    if reason is Reason.RELIED:
-                        reached[far.id] = far, max(value, reached.get(far.id, (far, 0.0))[1])
-            ranked = sorted(reached.values(), key=lambda item: (-item[1], item[0].id))
-            further = [(node, value * FURTHER) for node, value in ranked[:FOLLOWED]]
-        for reason, near in found.items():
+        for reason, near in self._neighbours(functions).items():
             best = sorted(near.values(), key=lambda item: (-item[0], item[1].id))
             for _, far, edge in best[:MOST_NEIGHBOURS]:
                 self._related(edge, far, reason)
@@ -272,6 +254,28 @@ class _Task:
             files = dict.fromkeys(node.path for node in functions[:2])
             self._tests(Change(tuple(map(FileChange, files)), tuple(functions[:2])))
         self._last(paths[:1])
+
+    def _neighbours(self, functions: Sequence[Node]) -> dict[Reason, dict[str, _Near]]:
+        """Return what is one or two steps from functions, by its reason, with its value."""
+        words = set(tokens(self.signal.text))
+        found: dict[Reason, dict[str, _Near]] = defaultdict(dict)
+        further: list[tuple[Node, float]] = [
+            (node, self.values.get(node.id, (node, 1.0))[1] / (1 + 0.3 * place))
+            for place, node in enumerate(functions)
+        ]
+        for step in range(2):
+            reached: dict[str, tuple[Node, float]] = {}
+            for node, own in further:
+                for reason, edge, far in self._next_to(node, only=step):
+                    value = own * edge.confidence + WORD * len(words.intersection(tokens(far.name)))
+                    value += FOUND * self.values.get(far.id, (far, 0.0))[1]
+                    before = found[reason].get(far.id, (0.0, far, edge))
+                    found[reason][far.id] = value + before[0], far, before[2]
+                    if reason is Reason.RELIED:
+                        reached[far.id] = far, max(value, reached.get(far.id, (far, 0.0))[1])
+            ranked = sorted(reached.values(), key=lambda item: (-item[1], item[0].id))
+            further = [(node, value * FURTHER) for node, value in ranked[:FOLLOWED]]
+        return found
 
     def _next_to(self, node: Node, only: int) -> Iterator[tuple[Reason, Edge, Node]]:
         graph = self.view.graph

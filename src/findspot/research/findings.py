@@ -92,18 +92,27 @@ class Inquiry:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        if not self.question.strip() and self.relation is None:
-            raise InvalidArgumentError("Query cannot be empty")
-        if self.since is not None and self.relation not in OF_A_CHANGE:
-            raise InvalidArgumentError("'since' is for the relations 'impact' and 'tests'.")
-        if self.relation not in (None, *OF_A_CHANGE) and not self.symbol.strip():
-            raise InvalidArgumentError(f"The relation '{self.relation}' needs a symbol.")
-        if self.relation is Aim.PATH and not self.to.strip():
-            raise InvalidArgumentError("The relation 'path' needs 'to', the symbol where it ends.")
-        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
-            raise InvalidArgumentError("min_confidence must be a number from 0 to 1.")
-        if not MIN_DEPTH <= self.depth <= MAX_DEPTH:
-            raise InvalidArgumentError(f"depth must be a whole number from {MIN_DEPTH} to {MAX_DEPTH}.")
+        if (mistake := self._mistake()) is not None:
+            raise InvalidArgumentError(mistake)
+
+    def _mistake(self) -> str | None:
+        """Return what is wrong with the question; None where nothing is."""
+        needs_symbol = self.relation not in (None, *OF_A_CHANGE)
+        mistakes = {
+            "Query cannot be empty": not self.question.strip() and self.relation is None,
+            "'since' is for the relations 'impact' and 'tests'.": (
+                self.since is not None and self.relation not in OF_A_CHANGE
+            ),
+            f"The relation '{self.relation}' needs a symbol.": needs_symbol and not self.symbol.strip(),
+            "The relation 'path' needs 'to', the symbol where it ends.": (
+                self.relation is Aim.PATH and not self.to.strip()
+            ),
+            "min_confidence must be a number from 0 to 1.": not 0 <= (self.min_confidence or 0) <= 1,
+            f"depth must be a whole number from {MIN_DEPTH} to {MAX_DEPTH}.": (
+                not MIN_DEPTH <= self.depth <= MAX_DEPTH
+            ),
+        }
+        return next((text for text, is_made in mistakes.items() if is_made), None)
 
     @property
     def text(self) -> str:

@@ -154,27 +154,39 @@ def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
     def weight(words: Iterable[str]) -> float:
         return sum(rarity.get(word, unseen) for word in words)
 
-    defined = [node for node in (*change.nodes, *change.gone) if node.kind != FILE_KIND]
-    names = dict.fromkeys(name for node in defined for name in (node.name, node.qualified.split(".")[0]))
+    names = dict.fromkeys(n for node in _defined(change) for n in (node.name, node.qualified.split(".")[0]))
     symbols = {"".join(_words(name)): name for name in names}
     for path, candidate in candidates.items():
         words, _, joined = _path_words(path)
         worth = 1.0 if row(language_of(path)).grammar else _DATA
         for changed in change.paths[:_MOST_PATHS]:
-            others, own, joined_other = _path_words(changed)
+            others = _path_words(changed)[0]
             shared = weight(words & others)
             likeness = worth * shared / weight(words | others) if shared else 0.0
             candidate.add("path", likeness, f"path like {changed}")
-            if _mirrored(path) and changed.rpartition("/")[0].endswith(_mirrored(path)):
-                candidate.add("path", MIRRORED * worth, f"its folder mirrors that of {changed}")
-            if joined and joined == joined_other:
-                candidate.add("name", worth, f"named like {changed}")
-            elif own and own <= words:
-                candidate.add("name", 0.6 * worth, f"named like {changed}")
-            elif joined and joined in others:
-                candidate.add("name", 0.5 * worth, f"named like a folder of {changed}")
-        if joined in symbols and joined:
+            _compare_paths(candidate, changed, worth)
+        if joined and joined in symbols:
             candidate.add("symbol", worth, f"named like {symbols[joined]}")
+
+
+def _defined(change: Change) -> list[Node]:
+    """Return the changed definitions, and those that are gone."""
+    return [node for node in (*change.nodes, *change.gone) if node.kind != FILE_KIND]
+
+
+def _compare_paths(candidate: Candidate, changed: str, worth: float) -> None:
+    """Compare the path of a test with that of a changed file."""
+    words, _, joined = _path_words(candidate.path)
+    others, own, joined_other = _path_words(changed)
+    folder = _mirrored(candidate.path)
+    if folder and changed.rpartition("/")[0].endswith(folder):
+        candidate.add("path", MIRRORED * worth, f"its folder mirrors that of {changed}")
+    if joined and joined == joined_other:
+        candidate.add("name", worth, f"named like {changed}")
+    elif own and own <= words:
+        candidate.add("name", 0.6 * worth, f"named like {changed}")
+    elif joined and joined in others:
+        candidate.add("name", 0.5 * worth, f"named like a folder of {changed}")
 
 
 def _follow_graph(
@@ -248,8 +260,7 @@ def _read_history(
 def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change: Change) -> None:
     """Look for tests that mention the changed names, or have words of the changed lines."""
     ids = [snapshot.files.by_path[path] for path in candidates]
-    defined = [node.name for node in (*change.nodes, *change.gone) if node.kind != FILE_KIND]
-    names = list(dict.fromkeys(defined))[:_MOST_NAMES]
+    names = list(dict.fromkeys(node.name for node in _defined(change)))[:_MOST_NAMES]
     words = Counter(tokens("\n".join(file.text for file in change.files)[:_MOST_CHARS]))
     for reader in snapshot.keywords.values() if ids else ():
         mentioned: dict[str, float] = defaultdict(float)
