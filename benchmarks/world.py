@@ -29,11 +29,11 @@ from typing import Any
 
 from benchmarks.large import repositories_in
 from benchmarks.memory import PeakMemory
-from findspot import Corpus, Engine, Findings, FindspotError, Focus, Inquiry, Mode, Query, Results
+from findspot import Corpus, Engine, Findings, FindspotError, Focus, Graph, Inquiry, Mode, Query, Results
 from findspot.core.languages import LANGUAGES, language_of
 from findspot.project import Project
 from findspot.research.findings import Aim
-from findspot.research.module_map import map_project
+from findspot.research.module_map import code_files, imports_between, module_map
 
 ROOT = Path(__file__).parents[1]
 QUESTIONS = 10
@@ -213,7 +213,8 @@ class Library:
 
     def _map(self, depth: int) -> object:
         with self._project.reader() as reader:
-            return map_project(reader.snapshot, depth)
+            graph = Graph(reader.snapshot)
+            return module_map(graph, imports_between(graph, code_files(reader.snapshot)), depth)
 
     def _do(self, what: str, call: Callable[[], object]) -> object:
         started = time.process_time()

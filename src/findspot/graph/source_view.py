@@ -48,7 +48,6 @@ _OWN_TYPES = frozenset({"Self", "self", "static", "this"})
 """What any language may call the type around it."""
 
 _UNBOUND: Scope = {}
-_CHILDLESS: dict[str, list[Def]] = {}
 """Of most definitions, shared; never written to."""
 
 
@@ -74,13 +73,7 @@ class Def:
         self.place = place
         self.parent = parent
         self.name, self.kind, self.line, self.end_line, _, self.scope, self.least, self.most = fact
-        self.children = _CHILDLESS
-
-    def enclose(self, child: Def) -> None:
-        if self.children is _CHILDLESS:
-            self.children = {child.written: [child]}
-        else:
-            self.children.setdefault(child.written, []).append(child)
+        self.children: dict[str, list[Def]] = {}
 
     @property
     def written(self) -> str:
@@ -275,9 +268,7 @@ class FileNames:
         inner = {*language.own_names, *_OWN_TYPES}
         definitions = self._view.definitions
         inner.update(definition.written for definition in definitions if definition.parent is not None)
-        for place, bound in list(self._view.bound.items()):
-            if place >= 0:
-                inner.update(bound if isinstance(bound, dict) else [each[0] for each in bound])
+        inner.update(name for place, bound in self._view.bound.items() if place >= 0 for name in bound)
         parameters = [name[1:-1] for name in inner if name[:1] == "["]
         return frozenset((*inner, *parameters))
 
@@ -308,7 +299,7 @@ class SourceView:
             definition = Def(self, place, parent, fact)
             found.append(definition)
             if parent is not None:
-                parent.enclose(definition)
+                parent.children.setdefault(definition.written, []).append(definition)
         return cast(list[Def], vars(self).setdefault("definitions", found))
 
     @cached_property
@@ -327,18 +318,12 @@ class SourceView:
 
     def scope(self, place: int) -> Scope:
         """Return what is bound in a definition; outside of all of them, by -1."""
-        bound = self.bound.get(place, _UNBOUND)
-        if bound.__class__ is list:
-            scope: Scope = {}
-            for name, owner, value in bound:
-                scope.setdefault(name, []).append((owner, value))
-            bound = self.bound[place] = scope
-        return cast(Scope, bound)
+        return self.bound.get(place, _UNBOUND)
 
     @cached_property
-    def bound(self) -> dict[int, list[tuple[str, int, str]] | Scope]:
-        """By place what is bound there: as it is read at first, from the first question on by name."""
-        found: dict[int, list[tuple[str, int, str]] | Scope] = {}
+    def bound(self) -> dict[int, Scope]:
+        """By place what is bound there."""
+        found: dict[int, Scope] = {}
         holders: dict[int, tuple[str, int] | None] = {}
         for owner, written, value in self.facts.bindings:
             name, place = written, owner
@@ -349,11 +334,7 @@ class SourceView:
                 if holder is None:
                     continue
                 name, place = holder[0] + written.partition(".")[2], holder[1]
-            bound = found.get(place)
-            if bound is None:
-                found[place] = [(name, owner, value)]
-            else:
-                cast(list[tuple[str, int, str]], bound).append((name, owner, value))
+            found.setdefault(place, {}).setdefault(name, []).append((owner, value))
         return found
 
     @property

@@ -50,8 +50,6 @@ _COLUMNS, _VALUE = 4, 2
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
-_YOUNG_OBJECTS = 1_000_000
-"""Made between two collections while references are resolved."""
 _LOOK = 1_000
 """References of one file after which it is checked that the tables are not crowded."""
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
@@ -116,17 +114,6 @@ class StoredEdges:
         return node
 
 
-@contextlib.contextmanager
-def few_collections() -> Iterator[None]:
-    """Let the collector look for cycles less often: what is decoded is kept, so that it finds none."""
-    young, *older = gc.get_threshold()
-    gc.set_threshold(max(young, _YOUNG_OBJECTS), *older)
-    try:
-        yield
-    finally:
-        gc.set_threshold(young, *older)
-
-
 def store_edges(
     store: Store,
     writer: Writer,
@@ -137,7 +124,7 @@ def store_edges(
     """Resolve what an update made pending. Stopping is no failure: the next update goes on."""
     with store.snapshot() as snapshot:
         files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
-    with contextlib.suppress(CancelledError), few_collections(), writer.storing_edges() as edges:
+    with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
         resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit, progress)
 

@@ -82,13 +82,6 @@ class _AllImports:
     counts: Imports | None = None
 
 
-def map_project(snapshot: Snapshot, parts: int, under: str | None = None) -> ModuleMap:
-    """Return the modules of a project, or of a folder of it, and what depends on what."""
-    graph = Graph(snapshot)
-    paths = (path for path in code_files(snapshot) if under is None or path.startswith(f"{under}/"))
-    return module_map(graph, imports_between(graph, paths), parts)
-
-
 def map_folder(snapshot: Snapshot, under: str) -> tuple[str, list[Part]]:
     """Return a folder and its parts, the largest first; a folder of nothing but a folder is passed over."""
     files = snapshot.files.files
