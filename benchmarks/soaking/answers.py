@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,11 @@ QUERIES = (
     "version",
 )
 
-_PATIENCE_S = 60.0
-
 Held = tuple[list[tuple[Any, ...]], list[list[tuple[Any, ...]]]]
 
 
 def held(project: Project) -> Held:
-    """Every file with its chunks, and the answers to a few questions once the keywords are compacted.
-
-    Replaced files count in the keyword index's statistics until it is merged or made anew.
-    """
-    with project.store.writer(_PATIENCE_S):
-        shutil.rmtree(project.store.folder / "keywords", ignore_errors=True)
-    project.store.close()  # what is open is of the old keywords
+    """Every file with its chunks, and the answers to a few questions."""
     with project.store.snapshot() as snapshot:
         files = [
             (

@@ -58,11 +58,11 @@ def test_what_is_not_committed_is_given_up(store: Store) -> None:
 
 
 def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(store: Store) -> None:
-    """The keyword index is committed before SQLite: a crash in between leaves orphans in it."""
+    """Segments are written before SQLite commits: a crash in between leaves orphans in them."""
     put(store, record("a.py", "alpha"))
     with store.writer() as writer:
         writer.put(record("b.md", "orphan", corpus=Corpus.DOCS))
-        writer._keywords.commit()
+        writer._parts.write(writer.files, live=2)
     put(store, record("c.py", "fine"))
     put(store, record("d.md", "good", corpus=Corpus.DOCS))
     with store.snapshot() as snapshot:

@@ -15,7 +15,7 @@ from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
 
-DERIVED = ("keywords", "vectors")
+DERIVED = ("vectors",)
 """What a store can lose without losing anything."""
 
 

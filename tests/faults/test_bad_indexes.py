@@ -90,10 +90,9 @@ def test_a_damaged_database_is_set_aside_and_built_anew(
     assert project.status().last_error is None
 
 
-@pytest.mark.parametrize("name", ["keywords", "vectors"])
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_a_derived_folder_that_is_something_else_is_made_again(
-    make_project: MakeProject, tmp_path: Path, name: str, kind: str
+    make_project: MakeProject, tmp_path: Path, kind: str
 ) -> None:
     project = make_project(FILES)
     project.update()
@@ -101,7 +100,7 @@ def test_a_derived_folder_that_is_something_else_is_made_again(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "kept.txt").write_text("not ours")
-    folder = project.store.folder / name
+    folder = project.store.folder / "vectors"
     shutil.rmtree(folder)
     if kind == "file":
         folder.write_text("x")

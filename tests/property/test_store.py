@@ -25,7 +25,7 @@ change = st.one_of(
 )
 session = st.tuples(
     st.lists(st.tuples(st.lists(change, max_size=4), st.booleans()), min_size=1, max_size=3),
-    st.sampled_from(["go on", "reopen", "lose keywords", "lose vectors"]),
+    st.sampled_from(["go on", "reopen", "lose vectors"]),
 )
 
 

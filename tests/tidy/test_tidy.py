@@ -183,7 +183,7 @@ def loaded_after(statement: str) -> set[str]:
 
 class TestWeight:
     def test_import_findspot_is_light(self) -> None:
-        assert not loaded_after("import findspot") & {"numpy", "mcp", "click", "rich", "tantivy", "sqlite3"}
+        assert not loaded_after("import findspot") & {"numpy", "mcp", "click", "rich", "sqlite3"}
 
     def test_the_engine_needs_no_protocol_nor_parsers(self) -> None:
         loaded = loaded_after("import findspot.engine")
@@ -196,13 +196,13 @@ class TestWeight:
 
     def test_help_is_light(self) -> None:
         statement = "from findspot.serve.cli.app import run\nrun(['--help'])"
-        assert not loaded_after(statement) & {"numpy", "mcp", "tantivy", "tree_sitter", "pydantic"}
+        assert not loaded_after(statement) & {"numpy", "mcp", "tree_sitter", "pydantic"}
 
     def test_a_server_loads_what_few_projects_need_when_one_does(self) -> None:
         loaded = loaded_after("import findspot.resident.in_process")
-        assert not loaded & {"tantivy", "tree_sitter", "lancedb", "onnxruntime", "toon_format"}
+        assert not loaded & {"tree_sitter", "lancedb", "onnxruntime", "toon_format"}
 
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])
     def test_the_inner_layers_need_nothing(self, name: str) -> None:
         importlib.import_module(name)
-        assert not loaded_after(f"import {name}") & {"numpy", "mcp", "click", "tantivy", "tree_sitter"}
+        assert not loaded_after(f"import {name}") & {"numpy", "mcp", "click", "tree_sitter"}

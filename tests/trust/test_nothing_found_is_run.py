@@ -16,7 +16,7 @@ from trust.conftest import MakeFolder, Serve, run_git
 MARK = "ran"
 TRAP = "import os, pathlib; pathlib.Path(os.environ['TRAP_MARK']).write_text(__file__)\nraise SystemExit(3)\n"
 MODULES = ("findspot.py", "findspot/__main__.py", "findspot/__init__.py", "sitecustomize.py",
-           "usercustomize.py", "numpy.py", "json.py", "tantivy.py")  # fmt: skip
+           "usercustomize.py", "numpy.py", "json.py", "mcp.py")  # fmt: skip
 PROGRAMS = ("git", "git.exe", "git.cmd", "less", "rg", "python", "python3", "xdg-open")
 
 

@@ -21,7 +21,7 @@ from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store.damage import check_mark
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
-from findspot.store.derived import KEYWORDS, VECTORS
+from findspot.store.derived import VECTORS
 from findspot.store.index_meta import COMPLETE, INCOMPLETE
 from findspot.store.index_rows import FileRows
 from findspot.store.sqlite_store import SqliteStore
@@ -104,10 +104,9 @@ def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) 
 
 def _copy(sibling: Path, own: Path, root: Path) -> str:
     """Copy all that an index is; the database comes last and at once, and makes it one."""
-    for part in (KEYWORDS, VECTORS):
-        shutil.rmtree(own / part, ignore_errors=True)
-        if (sibling / part).is_dir():
-            shutil.copytree(sibling / part, own / part)
+    shutil.rmtree(own / VECTORS, ignore_errors=True)
+    if (sibling / VECTORS).is_dir():
+        shutil.copytree(sibling / VECTORS, own / VECTORS)
     with (
         contextlib.closing(connect_reader(sibling / FILE_NAME)) as source,
         contextlib.closing(sqlite.connect(own / _FRESH, create=True)) as fresh,

@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from findspot.core.files import make_private_dir, remove_entry
+from findspot.core.files import remove_entry
 from findspot.core.log import get_logger
-from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
-from findspot.store import keywords
 from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
+from findspot.store.keywords import ENDING as POSTINGS_ENDING
+from findspot.store.keywords import KeywordReader, open_postings, write_postings
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
@@ -41,12 +41,9 @@ from findspot.store.word_counts import ENDING, LiveWords, WordCounts, open_count
 
 _log = get_logger("store")
 
-KEYWORDS = "keywords"
 VECTORS = "vectors"
-
-MAX_DEAD_RATIO = 1.5
-_DEAD_ALLOWED = 5_000
-"""Chunks of replaced files that a writer killed before cleaning up may leave behind; more are dropped."""
+OLD_KEYWORDS = "keywords"
+"""The folder in which versions up to 0.3.0 kept an index of words."""
 
 _FEW_FILES = 500
 """Files that are put into a table one by one; for more it is read again."""
@@ -174,7 +171,7 @@ class Derived:
 
     generation: int
     files: FileTable
-    keywords: dict[str, keywords.KeywordReader]
+    keywords: dict[str, KeywordReader]
     vectors: VectorReader
     memos: dict[object, object] = field(default_factory=dict)
     """What readers worked out from this generation and keep for the next reader."""
@@ -192,10 +189,11 @@ def load_derived(
     parts = [open_part(folder / VECTORS, name, checked) for name in names]
     vectors = VectorReader([part.vectors for part in parts], files.in_order)
     counts = [part.words for part in parts]
+    postings = [open_postings(folder / VECTORS / f"{name}{POSTINGS_ENDING}", checked) for name in names]
     readers = {}
     for corpus in sorted({file.corpus for file in files.files if file.chunks}):
         words = LiveWords(counts, files.whole(corpus).mask, files.in_order)
-        readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus, words)
+        readers[corpus] = KeywordReader(words, postings)
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
 
 
@@ -209,30 +207,19 @@ def _files(db: Connection, generation: int, additions: Additions | None, older: 
 
 
 def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
-    """Clean up after a writer that crashed, and rebuild what is missing or damaged."""
+    """Rebuild what is missing or damaged."""
     try:
-        for corpus in Corpus:
-            keywords.drop_files_above(folder / KEYWORDS / corpus, FileRows(db).last_number())
-        derived = load_derived(folder, db, 0, checked)
-        _check(derived)
-        for name, reader in derived.keywords.items():
-            keywords.drop_files(folder / KEYWORDS / name, reader.other_files())
+        _check(load_derived(folder, db, 0, checked))
     except DerivedDamagedError as damage:
-        if _lacks_counts(folder / VECTORS):
-            _log.info("making the keyword statistics, once: the index is of a version that had none")
+        if (folder / OLD_KEYWORDS).is_dir():
+            _log.info("making the keyword index, once: an older version kept another one")
         else:
             _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
         rebuild(folder, db)
 
 
-def _lacks_counts(vectors: Path) -> bool:
-    """Return whether there are segments, and no word counts of any of them."""
-    names = [entry.name for entry in vectors.iterdir()] if vectors.is_dir() else []
-    return bool(names) and not any(name.endswith(ENDING) for name in names)
-
-
 def _check(derived: Derived) -> None:
-    """Whether every live chunk is in the segments, and as many in the keyword indexes."""
+    """Whether every live chunk is in the segments, and its words are counted."""
     files = derived.files.files
     if _count(derived.vectors.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
         raise DerivedDamagedError("vector segments do not hold the chunks of the database")
@@ -241,8 +228,6 @@ def _check(derived: Derived) -> None:
         lines = _count(derived.vectors.segments, mask, only_lines=True)
         if reader.size != lines:
             raise DerivedDamagedError("word counts do not have the chunks of the vector segments")
-        if not lines <= reader.held <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:
-            raise DerivedDamagedError(f"keyword index: {reader.held} chunks in place of {lines}")
 
 
 def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False) -> int:
@@ -252,7 +237,7 @@ def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False)
 
 def rebuild(folder: Path, db: Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
-    _rebuild_keywords(folder, db)
+    remove_entry(folder / OLD_KEYWORDS)
     if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
         remove_entry(folder / VECTORS)
     stored = ChunkRows(db).vectors()
@@ -262,20 +247,6 @@ def rebuild(folder: Path, db: Connection) -> None:
     with transaction(db):
         write_meta(db, {"segments": json.dumps(names), "generation": str(generation_of(db) + 1)})
     remove_unlisted(folder / VECTORS, set(names))
-
-
-def _rebuild_keywords(folder: Path, db: Connection) -> None:
-    """Built aside and put in place whole: a keyword index half full would silently find less."""
-    fresh = folder / f"{KEYWORDS}.new"
-    remove_entry(fresh)
-    make_private_dir(fresh)
-    for corpus in Corpus:
-        writer = keywords.KeywordWriter(fresh / corpus)
-        writer.add(ChunkRows(db).keyword_texts(corpus))
-        writer.commit()
-        writer.close()
-    remove_entry(folder / KEYWORDS)
-    fresh.rename(folder / KEYWORDS)
 
 
 class Part(NamedTuple):
@@ -306,5 +277,7 @@ def write_part(folder: Path, parts: Sequence[Part], live: Mask) -> str | None:
     """Write the chunks of parts whose file revision is live as one, under a name never used before."""
     name = write_segment(folder, [part.vectors for part in parts], live)
     if name is not None:
-        write_counts(folder / f"{name}{ENDING}", [part.words for part in parts], live)
+        counts = folder / f"{name}{ENDING}"
+        write_counts(counts, [part.words for part in parts], live)
+        write_postings(folder / f"{name}{POSTINGS_ENDING}", open_counts(counts, {counts.name}))
     return name

@@ -87,11 +87,6 @@ class FileRows:
         rows = self._db.execute(every) if among is None else _rows_in(self._db, f"{every} WHERE id IN", among)
         return [row[0] for row in rows]
 
-    def last_number(self) -> int:
-        """Return the highest number ever given to a file."""
-        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
-        return int(row[0]) if row else 0
-
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return the numbers of files and chunks by corpus."""
         rows = self._db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
@@ -263,12 +258,6 @@ class ChunkRows:
         while batch := [_embedded_fields(row) for row in self._db.execute(statement, (last, size))]:
             yield batch
             last = batch[-1].number
-
-    def keyword_texts(self, corpus: str) -> Iterator[tuple[int, str]]:
-        """Yield number and tokens of every chunk that keyword search covers."""
-        select = f"SELECT {_TOKEN_COLUMNS} {_WITH_FILE} WHERE corpus = ? AND chunk_type <> ?"
-        for row in self._db.execute(select, (corpus, ChunkType.SYMBOLS)):
-            yield row[0], _tokens(row)
 
 
 class SymbolRows:

@@ -1,124 +1,122 @@
-"""The keyword index: BM25 over pre-split tokens, derived from SQLite; tantivy finds the candidates.
+"""Keyword search: which chunks hold a word, and which hold the words of a question best, by BM25.
 
-The only module that knows tantivy. Additions are committed before SQLite's transaction and
-deletions after it, and readers keep only chunks of live file revisions: so whatever snapshot
-of SQLite a reader has, every chunk of it can be found here.
-
-tantivy's own scores depend on chunks that were deleted. They say which chunks may be among the best;
-the scores that count come from `word_counts`.
+Beside the word counts of each vector segment lies a file that lists the same by word: its postings. A
+question adds up what its words give each chunk. Only live chunks count, so an index that was updated scores
+like one that was rebuilt. The first bytes of the file
+    FSPTTRM1    how many words and postings, checksum; chunks of all words, words, starts, counts
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from findspot.core.files import (
-    NO_ROOM,
-    REFUSALS,
-    TOO_MANY_OPEN,
-    cannot_write,
-    disk_full,
-    make_private_dir,
-    out_of_resources,
+from findspot.core.files import release_pages
+from findspot.store.vector_segments import Mask, Numbers, is_allowed
+from findspot.store.word_counts import (
+    Column,
+    Frequencies,
+    LiveWords,
+    WordCounts,
+    hashes_of,
+    map_parts,
+    places_checked,
+    spans,
+    write_parts,
 )
-from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
-from findspot.store.vector_segments import Mask, Numbers
-from findspot.store.word_counts import Column, Frequencies, LiveWords, distinct
-from findspot.text.bm25 import lucene_idf
 
-if TYPE_CHECKING:
-    import tantivy
-
-_HEAP_BYTES = 48_000_000
+ENDING = ".terms"
+_MAGIC = b"FSPTTRM1"
 _MAX_FREQUENCIES = 20_000
-_MORE = 40
-"""Candidates beyond those wanted: near the last place, tantivy's order may differ a little."""
-_TEXT = "text"
-_CHUNK = "chunk"
-_FILE = "file"
+_MANY_ROWS = 10_000
+"""Chunks that hold a word from which on it is worth finding out whether the word still matters."""
+_ROUNDING = 1 - 1e-9
+"""Sums in another order differ in their last digits."""
+_SORTED_WORDS = 1 << 22
+"""Words that are sorted at a time: their places take some tens of megabytes."""
+
+Hashes = NDArray[np.uint32]
 
 
-def _schema() -> tantivy.Schema:
-    import tantivy
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The chunks that hold each word: of word `i` those from `starts[i]` to `starts[i + 1]`."""
 
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field(_TEXT, stored=False, tokenizer_name="whitespace", index_option="freq")
-    builder.add_unsigned_field(_CHUNK, stored=False, indexed=False, fast=True)
-    builder.add_unsigned_field(_FILE, stored=False, indexed=True, fast=True)
-    return builder.build()
+    rows: NDArray[np.uint32]
+    """The place of a chunk in the file of word counts …"""
+    terms: Hashes
+    starts: NDArray[np.int64]
+    counts: NDArray[np.uint8]
+    """… and how often it holds the word."""
 
-
-_MIN_FREE_BYTES = 1 << 20
-"""tantivy's threads report a full disk as `an error occurred in a thread`: look at the disk itself."""
-
-
-@contextlib.contextmanager
-def _translated(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        if number := _system_error(error, TOO_MANY_OPEN):
-            raise out_of_resources(folder, number) from error
-        if _system_error(error, REFUSALS):
-            raise cannot_write(folder) from error
-        if _system_error(error, NO_ROOM) or _free_bytes(folder) < _MIN_FREE_BYTES:
-            raise disk_full(folder) from error
-        raise DerivedDamagedError(f"keyword index: {error}") from error
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # Rust's panic on data it did not expect
-            raise
-        raise DerivedDamagedError(f"keyword index: {error}") from error
+    def of(self, hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the postings of each of these words begin, and how many it has."""
+        if not self.terms.size:
+            return np.zeros(hashes.size, np.int64), np.zeros(hashes.size, np.int64)
+        at = np.minimum(np.searchsorted(self.terms, hashes), self.terms.size - 1)
+        begins = self.starts[at]
+        return begins, np.where(self.terms[at] == hashes, self.starts[at + 1] - begins, 0)
 
 
-def _system_error(error: Exception, numbers: Sequence[int]) -> int | None:
-    """Return which of these errors of the system tantivy reports in its text."""
-    text = str(error)
-    return next((n for n in numbers if f"os error {n})" in text or f"Os {{ code: {n}," in text), None)
+def write_postings(path: Path, words: WordCounts) -> None:
+    """Write which chunks hold each word of a file of word counts, sorted in parts."""
+    counts: list[NDArray[np.uint8]] = []
+    terms: list[Hashes] = []
+    held: list[NDArray[np.int64]] = []
+
+    def parts() -> Iterator[NDArray[Any]]:
+        for places in _by_word(words.words):
+            found = words.words[places]
+            firsts = np.flatnonzero(np.r_[True, found[1:] != found[:-1]])
+            terms.append(found[firsts])
+            held.append(np.diff(np.r_[firsts, found.size]))
+            counts.append(words.counts[places])
+            yield (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
+            release_pages(words.words)
+        yield from terms
+        yield np.cumsum(np.concatenate([np.zeros(1, np.int64), *held]))
+        yield from counts
+
+    write_parts(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size))
 
 
-def _free_bytes(folder: Path) -> int:
-    there = next(p for p in (folder, *folder.parents) if p.exists())
-    return shutil.disk_usage(there).free
+def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
+    """Yield the places of words in the order of the words; those of one word in their own order."""
+    steps = -(-words.size // _SORTED_WORDS)
+    for low, high in zip(range(steps), range(1, steps + 1), strict=True):
+        least, most = (low << 32) // steps, (high << 32) // steps
+        blocks = range(0, words.size, _SORTED_WORDS)
+        parts = ((first, words[first : first + _SORTED_WORDS]) for first in blocks)
+        places = np.concatenate([np.flatnonzero((part >= least) & (part < most)) + at for at, part in parts])
+        if places.size:
+            yield places[np.argsort(words[places], kind="stable")]
+
+
+def open_postings(path: Path, checked: set[str]) -> Postings:
+    """Map a file of postings; `DerivedDamagedError` when it is missing, cut short or altered."""
+    rows, terms, starts, counts = map_parts(
+        path, _MAGIC, lambda terms, postings: (postings * 4, terms * 4, terms * 8 + 8, postings), checked
+    )
+    return Postings(rows.view(np.uint32), terms.view(np.uint32), starts.view(np.int64), counts)
 
 
 class KeywordReader:
-    """Searches the keyword index as it was when opened; `words` are those of the snapshot's live chunks."""
+    """Searches the live chunks of one corpus by their words."""
 
-    def __init__(self, folder: Path, words: LiveWords) -> None:
-        import tantivy
-
-        self._folder = folder
+    def __init__(self, words: LiveWords, postings: Sequence[Postings]) -> None:
         self._words = words
-        self._links = None if os.access(folder, os.W_OK) or not folder.is_dir() else _linked(folder)
-        with _translated(folder):
-            self._index = tantivy.Index.open(self._links.name if self._links else str(folder))
-            # By hand: the default keeps a thread that watches the folder and touches files in it.
-            self._index.config_reader(reload_policy="manual")
-            self._schema = self._index.schema
-            self._searcher = self._index.searcher()
-        self._frequencies: dict[str, tuple[int, float]] = {}
-        """Term → how many live chunks hold it, and its weight as a multiple of tantivy's."""
-        self._statistics: _Statistics | None = None
+        self._postings = postings
+        self._frequencies: dict[str, int] = {}
 
     @property
     def size(self) -> int:
         """How many live chunks there are."""
         return self._words.size
-
-    @property
-    def held(self) -> int:
-        """How many chunks the index holds; for a moment, or after a crash, more than there are."""
-        return int(self._searcher.num_docs)
 
     def document_frequency(self, term: str) -> int:
         """Return how many live chunks hold a term; looked up once, since one question asks several times."""
@@ -126,49 +124,16 @@ class KeywordReader:
         if known is None:
             if len(self._frequencies) >= _MAX_FREQUENCIES:
                 self._frequencies.clear()
-            with _translated(self._folder):
-                known = self._frequencies[term] = self._count(term)
-        return known[0]
+            known = self._frequencies[term] = self._count(hashes_of([term]))
+        return known
 
-    def _count(self, term: str) -> tuple[int, float]:
-        """Count the live chunks that hold a term; those that were deleted are part of tantivy's own count."""
-        counted = int(self._searcher.doc_freq(_TEXT, term))
-        if not counted:
-            return 0, 1.0
-        query = self._term(term)
-        if self._statistics is None:
-            hits = self._searcher.search(query, limit=1, count=False).hits
-            if not hits:
-                return 0, 1.0
-            self._statistics = _Statistics.of(query.explain(self._searcher, hits[0][1]).to_json())
-        if self._statistics.chunks == self.held == self.size:
-            return counted, 1.0
-        if self._others is not None:
-            query = query.and_must_not_match(self._others)
-        found: Any = self._searcher.search(query, limit=1)
-        weight = lucene_idf(self.size, found.count) / lucene_idf(self._statistics.chunks, counted)
-        return int(found.count), weight
-
-    @cached_property
-    def _others(self) -> tantivy.Query | None:
-        """What finds the chunks that this snapshot does not have; None where there are no such chunks."""
-        import tantivy
-
-        files = self.other_files()
-        return tantivy.Query.term_set_query(self._schema, _FILE, files) if files else None
-
-    def other_files(self) -> list[int]:
-        """Return the file revisions that the index holds, and this snapshot does not have."""
-        import tantivy
-
-        if self.held <= self.size:
-            return []
-        live = tantivy.Query.term_set_query(self._schema, _FILE, np.flatnonzero(self._words.live).tolist())
-        with _translated(self._folder):
-            others = tantivy.Query.all_query().and_must_not_match(live)
-            hits = self._searcher.search(others, limit=self.held, count=False).hits
-            files = self._searcher.fast_field_values(_FILE, [address for _, address in hits])
-        return sorted({int(number or 0) for number in files})
+    def _count(self, word: Hashes) -> int:
+        total = 0
+        with places_checked():
+            for part, alive in zip(self._postings, self._words.alive, strict=True):
+                (begin,), (width,) = part.of(word)
+                total += int(np.count_nonzero(alive[part.rows[begin : begin + width]]))
+        return total
 
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
@@ -181,187 +146,92 @@ class KeywordReader:
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> tuple[Numbers, Column]:
         """Return the same as arrays."""
-        frequencies = {term: count for term in terms if (count := self.document_frequency(term))}
+        frequencies = self._held(terms)
         if not frequencies or top < 1:
             return np.empty(0, np.int64), np.empty(0)
-        weights = {term: terms[term] for term in frequencies}
-        query = self._query(weights, only_files)
-        limit = top + _MORE
-        while True:
-            with _translated(self._folder):
-                hits = self._searcher.search(query, limit=limit, count=False).hits
-                held = self._searcher.fast_field_values(_CHUNK, [address for _, address in hits])
-            numbers, scores = self._words.scores(distinct(np.array(held, np.int64)), weights, frequencies)
-            if len(hits) < limit or self._are_best(scores, top, hits[-1][0]):
-                return self._words.best(numbers, scores, top)
-            limit *= 2
+        gains = self._words.gains(terms, frequencies)
+        with places_checked():
+            found = [self._candidates(at, gains, top, only_files) for at in range(len(self._postings))]
+        return self._words.best(*self._words.scores(np.sort(np.concatenate(found)), gains), top)
+
+    def _candidates(
+        self, at: int, gains: Mapping[str, float], top: int, only_files: Sequence[int] | None
+    ) -> Numbers:
+        """Return the chunks of a part that may be among the best.
+
+        Words that most chunks hold give least, and come last. Once the best chunks have more than these words
+        could give, they bring no other chunk among the best.
+        """
+        postings, numbers, allowed = self._postings[at], self._words.parts[at].numbers, self._words.alive[at]
+        if only_files is not None:
+            allowed = allowed & is_allowed(numbers, _mask(only_files))
+        most = np.array(list(gains.values()))
+        begins, widths = postings.of(hashes_of(gains))
+        rare, common = np.flatnonzero(widths <= _MANY_ROWS), np.flatnonzero(widths > _MANY_ROWS)
+        places = spans(begins[rare], widths[rare])
+        rows = postings.rows[places]
+        given = self._given(at, np.repeat(most[rare], widths[rare]), rows, postings.counts[places])
+        scores = np.bincount(rows, given * allowed[rows], numbers.size).astype(np.float64)
+        left = float(most[common].sum())
+        for term in common[np.argsort(-most[common])].tolist():
+            if _last_of_best(scores, top) > left:
+                break
+            span = slice(begins[term], begins[term] + widths[term])
+            here = np.flatnonzero(allowed[postings.rows[span]])
+            rows = postings.rows[span][here]
+            scores[rows] += self._given(at, most[term], rows, postings.counts[span][here])
+            left -= most[term]
+        least = (_last_of_best(scores, top) - left) * _ROUNDING
+        found: Numbers = numbers[(scores > 0) & (scores >= least)]
+        return found
+
+    def _given(self, at: int, gains: Column, rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Column:
+        """Return what words give chunks of a part that hold them so often."""
+        held = counts.astype(np.float64)
+        given: Column = gains * held / (held + self._words.damped[at][rows])
+        return given
 
     def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
         """Return the scores of those of these chunks that hold a term."""
-        frequencies = {term: count for term in terms if (count := self.document_frequency(term))}
-        weights = {term: terms[term] for term in frequencies}
+        frequencies = self._held(terms)
         if not frequencies:
             return []
-        found, scores = self._words.scores(np.array(sorted(numbers), np.int64), weights, frequencies)
+        wanted = np.array(sorted(numbers), np.int64)
+        words = self._words_of(wanted)
+        found, scores = words.scores(wanted, words.gains(terms, frequencies))
         return list(zip(found.tolist(), scores.tolist(), strict=True))
+
+    def _held(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return how many live chunks hold each of the terms that any holds."""
+        return {term: count for term in terms if (count := self.document_frequency(term))}
 
     def frequencies(self) -> Frequencies:
         """Count the live chunks that hold each word."""
-        return self._words.frequencies()
+        terms, counts = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+        for part, alive in zip(self._postings, self._words.alive, strict=True):
+            if part.terms.size:
+                terms.append(part.terms)
+                counts.append(np.add.reduceat(alive[part.rows], part.starts[:-1], dtype=np.int64))
+        words, places = np.unique(np.concatenate(terms), return_inverse=True)
+        held = np.bincount(places, np.concatenate(counts), words.size).astype(np.int64)
+        return Frequencies(*self._words.totals, words[held > 0], held[held > 0])
 
     def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
         """Return which of these terms each of these sorted chunks holds: a row per chunk."""
-        return self._words.held(terms, numbers)
+        return self._words_of(numbers).held(terms, numbers)
 
-    def _are_best(self, scores: Column, top: int, last: float) -> bool:
-        """Return whether no chunk that tantivy scores like the last one, or lower, belongs to the best.
-
-        Apart from the mean length, which the two know differently, the scores are the same.
-        """
-        statistics = self._statistics
-        if scores.size < top or statistics is None:
-            return False
-        ratio = statistics.mean_length / self._words.mean_length
-        highest = last * max(ratio, 1 / ratio) * _ROUNDING
-        return bool(np.partition(scores, -top)[-top] > highest)
-
-    def _query(self, weights: Mapping[str, float], only_files: Sequence[int] | None) -> tantivy.Query:
-        import tantivy
-
-        query = tantivy.Query.boolean_query(
-            [(tantivy.Occur.Should, self._term(term, weight)) for term, weight in weights.items()]
-        )
-        if only_files is None:
-            return query
-        allowed = tantivy.Query.term_set_query(self._schema, _FILE, list(only_files))
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, query), (tantivy.Occur.Must, tantivy.Query.boost_query(allowed, 0.0))]
-        )
-
-    def _term(self, term: str, weight: float = 1.0) -> tantivy.Query:
-        """Return the query for a term, weighted as if tantivy did not count deleted chunks."""
-        import tantivy
-
-        query = tantivy.Query.term_query(self._schema, _TEXT, term, "freq")
-        weight *= self._frequencies.get(term, _AS_COUNTED)[1]
-        return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
+    def _words_of(self, numbers: Numbers) -> LiveWords:
+        """Return the words of these chunks, with the statistics of all."""
+        return self._words
 
 
-_AS_COUNTED = 0, 1.0
-
-_ROUNDING = 1.0001
-"""tantivy computes in single precision."""
-
-
-class _Statistics(NamedTuple):
-    """What tantivy believes about its chunks, deleted ones included."""
-
-    chunks: int
-    mean_length: float
-
-    @classmethod
-    def of(cls, explanation: str) -> _Statistics:
-        """Read the explanation of a chunk's score for one term."""
-        values: dict[str, float] = {}
-
-        def read(node: dict[str, Any]) -> None:
-            values[node["description"].partition(",")[0]] = node["value"]
-            for detail in node.get("details", ()):
-                read(detail)
-
-        read(json.loads(explanation))
-        return cls(round(values["N"]), values["avgdl"])
+def _mask(files: Sequence[int]) -> Mask:
+    mask = np.zeros(max(files, default=0) + 1, np.bool_)
+    mask[list(files)] = True
+    return mask
 
 
-def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder of links to the files of an index that cannot be written: tantivy makes a lock to open
-    one.
-    """
-    links = tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True)
-    for path in folder.iterdir():
-        if path.suffix == ".json":
-            shutil.copyfile(path, Path(links.name, path.name))
-        elif path.suffix != ".lock":
-            Path(links.name, path.name).symlink_to(path.absolute())
-    return links
-
-
-class KeywordWriter:
-    """Adds and deletes chunks; the caller holds the index's writer lock."""
-
-    def __init__(self, folder: Path) -> None:
-        import tantivy
-
-        self._folder = folder
-        with _translated(folder):
-            make_private_dir(folder)
-            self._index = tantivy.Index(_schema(), str(folder))
-            self._writer: Any = self._index.writer(_HEAP_BYTES, 1)
-        self._dirty = False
-
-    def add(self, chunks: Iterable[tuple[int, str]]) -> None:
-        """Add chunks, each with its number and its tokens."""
-        import tantivy
-
-        with _translated(self._folder):
-            for number, tokens in chunks:
-                document = tantivy.Document()
-                document.add_unsigned(_CHUNK, number)
-                document.add_unsigned(_FILE, number >> ORDINAL_BITS)
-                document.add_text(_TEXT, tokens)
-                self._writer.add_document(document)
-                self._dirty = True
-
-    def delete_files(self, file_ids: Sequence[int]) -> None:
-        """By a query: deleting by a term takes an int for a signed one, and finds nothing."""
-        import tantivy
-
-        with _translated(self._folder):
-            self._writer.delete_documents_by_query(
-                tantivy.Query.term_set_query(self._index.schema, _FILE, list(file_ids))
-            )
-        self._dirty = True
-
-    def commit(self) -> None:
-        if self._dirty:
-            with _translated(self._folder):
-                self._writer.commit()
-            self._dirty = False
-
-    def rollback(self) -> None:
-        if self._dirty:
-            with _translated(self._folder):
-                self._writer.rollback()
-            self._dirty = False
-
-    def close(self) -> None:
-        """Let merges finish, so that nothing works on after the lock is released."""
-        with contextlib.suppress(ValueError, OSError):
-            self._writer.wait_merging_threads()
-
-
-def drop_files_above(folder: Path, last_id: int) -> None:
-    """Drop what a writer that crashed before its commit added: those numbers will be given again."""
-    import tantivy
-
-    if not (folder / "meta.json").is_file():
-        return
-    with _translated(folder):
-        index = tantivy.Index.open(str(folder))
-        orphans = tantivy.Query.range_query(
-            index.schema, _FILE, tantivy.FieldType.Unsigned, last_id + 1, 2**62
-        )
-        if index.searcher().search(orphans, limit=1).hits:
-            writer = index.writer(_HEAP_BYTES, 1)
-            writer.delete_documents_by_query(orphans)
-            writer.commit()
-            writer.wait_merging_threads()
-
-
-def drop_files(folder: Path, file_ids: Sequence[int]) -> None:
-    """Drop what a writer that crashed after its commit did not delete."""
-    if file_ids:
-        writer = KeywordWriter(folder)
-        writer.delete_files(file_ids)
-        writer.commit()
-        writer.close()
+def _last_of_best(scores: Column, top: int) -> float:
+    """Return the lowest of the best scores; nothing where there are fewer."""
+    found = scores[scores > 0]
+    return float(np.partition(found, -top)[-top]) if found.size >= top else 0.0

@@ -1,8 +1,7 @@
-"""The default store: SQLite, tantivy and vector segments in one folder, and the maintenance of the whole.
+"""The default store: SQLite, words and vectors in segments, and the maintenance of the whole.
 
-SQLite's transaction is the commit point. The keyword index and the vector segments are
-derived from it: written so that no committed chunk is ever missing from them, masked by the
-live file revisions, and rebuilt when they are missing or damaged.
+SQLite's transaction is the commit point. The segments are derived from it: written so that no committed chunk
+is ever missing from them, masked by the live file revisions, and rebuilt when they are missing or damaged.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
-from findspot.core.model import Corpus
 from findspot.core.paths import stat_of
 from findspot.core.sqlite import (
     Connection,
@@ -44,7 +42,7 @@ from findspot.store.database import (
     note_journal,
     read_meta,
 )
-from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
+from findspot.store.derived import OLD_KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import FileRows
 from findspot.store.records import DerivedDamagedError
@@ -85,7 +83,7 @@ class SqliteMaintenance:
             store.close()
             shutil.rmtree(backup, ignore_errors=True)
             make_private_dir(backup)
-            for name in (*FILE_NAMES, KEYWORDS, VECTORS, MARK, *_OLD_FILES):
+            for name in (*FILE_NAMES, OLD_KEYWORDS, VECTORS, MARK, *_OLD_FILES):
                 with contextlib.suppress(FileNotFoundError):
                     (store.folder / name).rename(backup / name)
         return backup
@@ -157,10 +155,9 @@ def _drop_local(db: sqlite.Connection) -> None:
 
 def _put_in_place(path: Path, prepared: Path, folder: Path) -> None:
     """Make a prepared copy the index of a folder that has none; the database comes last and makes it one."""
-    for part in (KEYWORDS, VECTORS):
-        shutil.rmtree(folder / part, ignore_errors=True)
-        if (prepared / part).is_dir():
-            (prepared / part).rename(folder / part)
+    shutil.rmtree(folder / VECTORS, ignore_errors=True)
+    if (prepared / VECTORS).is_dir():
+        (prepared / VECTORS).rename(folder / VECTORS)
     path.rename(folder / FILE_NAME)
 
 
@@ -170,7 +167,7 @@ _MAX_IDLE = 4
 
 
 class SqliteStore:
-    """The default store: SQLite, tantivy and vector segments in one folder."""
+    """The default store: a database and the segments derived from it, in one folder."""
 
     kind = "default"
     read_only = False
@@ -239,11 +236,12 @@ class SqliteStore:
     def parts(self) -> dict[str, int]:
         """Return the bytes of the database and of what is derived from it."""
         files = (stat_of(self.folder / name) for name in FILE_NAMES)
+        words = (stat_of(path) for path in (self.folder / VECTORS).glob("*.seg.*"))
         sizes = {
             "text and structure": sum(file.st_size for file in files if file),
-            "keywords": folder_bytes(self.folder / KEYWORDS),
-            "vectors": folder_bytes(self.folder / VECTORS),
+            "keywords": sum(file.st_size for file in words if file),
         }
+        sizes["vectors"] = folder_bytes(self.folder / VECTORS) - sizes["keywords"]
         return {name: size for name, size in sizes.items() if size}
 
     @contextlib.contextmanager
@@ -300,11 +298,9 @@ class SqliteStore:
             pass
 
     def _state(self, db: Connection) -> object:
-        """Return what changes with every commit, and with the keyword indexes."""
-        files = [self.database, *(self.folder / KEYWORDS / corpus / "meta.json" for corpus in Corpus)]
-        found = [stat_of(path) for path in files]
-        database, *lists = [file and (file.st_ino, file.st_mtime_ns) for file in found]
-        return generation_of(db), database and database[0], lists
+        """Return what changes with every commit."""
+        file = stat_of(self.database)
+        return generation_of(db), file and file.st_ino
 
     def _remove_old_files(self, db: Connection) -> None:
         """Remove what older versions kept beside the database."""

@@ -1,8 +1,4 @@
-"""How often each word occurs in each chunk: what scores are computed from.
-
-The engine of the keyword index counts deleted chunks until it merges them away, and estimates lengths when
-it does. So it only finds candidates. Their scores follow from these counts, and from live chunks alone: an
-index that was updated scores like one that was rebuilt.
+"""How often each word occurs in each chunk: what the scores of given chunks are computed from.
 
 Beside each vector segment lies a file with the word counts of the same chunks. Its first bytes
     FSPTWRD1    how many chunks and words, checksum; numbers, starts and lengths of chunks; words, counts
@@ -10,6 +6,7 @@ Beside each vector segment lies a file with the word counts of the same chunks. 
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -128,7 +125,7 @@ class WordCounts:
         return np.concatenate([self.words[begin:end] for begin, end in spans])
 
 
-def _spans(starts: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.int64]:
+def spans(starts: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of several runs, one run after the other."""
     ends = np.cumsum(widths)
     total = int(ends[-1]) if ends.size else 0
@@ -147,15 +144,49 @@ def write_counts(path: Path, parts: Sequence[WordCounts], live: Mask) -> None:
     widths = np.concatenate([part.widths(rows) for part, rows in kept])[order]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
     blocks = (block for field in _FIELDS for block in _blocks(kept, field, order, widths))
+    columns = chain((numbers[order], starts, lengths), blocks)
+    write_parts(path, _MAGIC, columns, lambda: (numbers.size, int(starts[-1])))
+
+
+def write_parts(
+    path: Path, magic: bytes, parts: Iterable[NDArray[Any]], sizes: Callable[[], tuple[int, int]]
+) -> None:
+    """Write arrays after a header with two numbers, which are asked for at the end, and a checksum."""
     with replacing(path) as out:
         out.write(bytes(_HEADER_BYTES))
         checksum = 0
-        for part in chain((numbers[order], starts, lengths), blocks):
+        for part in parts:
             data = np.ascontiguousarray(part).data
             checksum = zlib.crc32(data, checksum)
             out.write(data)
         out.seek(0)
-        out.write(_MAGIC + np.array([numbers.size, starts[-1], checksum], np.int64).tobytes())
+        out.write(magic + np.array([*sizes(), checksum], np.int64).tobytes())
+
+
+def map_parts(
+    path: Path, magic: bytes, lengths: Callable[[int, int], Iterable[int]], checked: set[str]
+) -> list[NDArray[np.uint8]]:
+    """Map such a file; `DerivedDamagedError` when it is missing, cut short or altered.
+
+    `lengths` returns the bytes of each array. `checked` names the files whose checksum need not be computed
+    again: they never change.
+    """
+    try:
+        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
+        if data[: len(magic)].tobytes() != magic or data.size < _HEADER_BYTES:
+            raise ValueError("another kind of file")
+        *sizes, checksum = data[len(magic) : _HEADER_BYTES].view(np.int64).tolist()
+        ends = np.cumsum([_HEADER_BYTES, *lengths(*sizes)]).tolist()
+        if data.size != ends[-1]:
+            raise ValueError("wrong size")
+        if path.name not in checked and file_checksum(path, _HEADER_BYTES) != checksum:
+            raise ValueError("wrong checksum")
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(path, error.errno) from error
+        raise DerivedDamagedError(f"words {path.name}: {error}") from error
+    checked.add(path.name)
+    return [data[begin:end] for begin, end in pairwise(ends)]
 
 
 def _blocks(
@@ -172,37 +203,32 @@ def _blocks(
         first = 0
         for part, rows in kept:
             here = np.flatnonzero((wanted >= first) & (wanted < first + rows.size))
-            taken = _spans(part.starts[rows[wanted[here] - first]], wide[here])
-            block[_spans(places[here], wide[here])] = getattr(part, field)[taken]
+            taken = spans(part.starts[rows[wanted[here] - first]], wide[here])
+            block[spans(places[here], wide[here])] = getattr(part, field)[taken]
             release_pages(part.words)
             first += rows.size
         yield block
 
 
 def open_counts(path: Path, checked: set[str]) -> WordCounts:
-    """Map a file of counts; `DerivedDamagedError` when it is missing, cut short or altered.
+    """Map a file of counts; `DerivedDamagedError` when it is missing, cut short or altered."""
 
-    `checked` names the files whose checksum need not be computed again: they never change.
-    """
-    try:
-        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
-        if data[: len(_MAGIC)].tobytes() != _MAGIC or data.size < _HEADER_BYTES:
-            raise ValueError("no file of word counts")
-        chunks, words, checksum = data[len(_MAGIC) : _HEADER_BYTES].view(np.int64).tolist()
-        ends = np.cumsum([_HEADER_BYTES, chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words]).tolist()
-        if data.size != ends[-1]:
-            raise ValueError("wrong size")
-        if path.name not in checked and file_checksum(path, _HEADER_BYTES) != checksum:
-            raise ValueError("wrong checksum")
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(path, error.errno) from error
-        raise DerivedDamagedError(f"word counts {path.name}: {error}") from error
-    checked.add(path.name)
-    numbers, starts, lengths, hashes, counts = (data[begin:end] for begin, end in pairwise(ends))
+    def lengths_of(chunks: int, words: int) -> tuple[int, ...]:
+        return chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words
+
+    numbers, starts, lengths, hashes, counts = map_parts(path, _MAGIC, lengths_of, checked)
     return WordCounts(
         numbers.view(np.int64), starts.view(np.int64), lengths.view(np.uint32), hashes.view(np.uint32), counts
     )
+
+
+@contextlib.contextmanager
+def places_checked() -> Iterator[None]:
+    """Turn the errors of places that are not there into damage: the files are mapped, and may change."""
+    try:
+        yield
+    except (IndexError, ValueError) as error:
+        raise DerivedDamagedError(f"words: {error}") from error
 
 
 def distinct(numbers: Numbers) -> Numbers:
@@ -211,6 +237,11 @@ def distinct(numbers: Numbers) -> Numbers:
     first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def hashes_of(words: Iterable[str]) -> NDArray[np.uint32]:
+    """Return the numbers by which words are stored."""
+    return np.array([_hashes[word] for word in words], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,33 +280,28 @@ class LiveWords:
 
         `totals` are the chunks and words of all, where these are only some of them.
         """
-        self._parts = parts
-        self.live = live
+        self.parts = parts
+        self._live = live
         self._keys = keys
         if totals:
-            self._totals = totals
-
-    def frequencies(self) -> Frequencies:
-        """Count the chunks that hold each word."""
-        words, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
-        for part in self._parts:
-            rows = np.flatnonzero(is_allowed(part.numbers, self.live) & of_lines(part.numbers))
-            for begin in range(0, rows.size, _BLOCK_CHUNKS):
-                found, held = np.unique(
-                    part.words_of(rows[begin : begin + _BLOCK_CHUNKS]), return_counts=True
-                )
-                words, places = np.unique(np.concatenate((words, found)), return_inverse=True)
-                counts = np.bincount(places, np.concatenate((counts, held))).astype(np.int64)
-        return Frequencies(*self._totals, words, counts)
+            self.totals = totals
 
     @cached_property
-    def _totals(self) -> tuple[int, int]:
-        chunks = tokens = 0
-        for part in self._parts:
-            rows = is_allowed(part.numbers, self.live) & of_lines(part.numbers)
-            chunks += int(np.count_nonzero(rows))
-            tokens += int(part.lengths[rows].sum(dtype=np.int64))
-        return chunks, tokens
+    def alive(self) -> list[Mask]:
+        """Of each part, which of its chunks are of the corpus and hold lines."""
+        return [is_allowed(part.numbers, self._live) & of_lines(part.numbers) for part in self.parts]
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        """How many chunks there are, and how many words they have."""
+        held = list(zip(self.parts, self.alive, strict=True))
+        chunks = sum(int(np.count_nonzero(alive)) for _, alive in held)
+        return chunks, sum(int(part.lengths[alive].sum(dtype=np.int64)) for part, alive in held)
+
+    @cached_property
+    def damped(self) -> list[Column]:
+        """Of each part, how much each of its chunks is damped."""
+        return [self._damping[step_of(part.lengths)] for part in self.parts]
 
     @cached_property
     def _damping(self) -> Column:
@@ -285,35 +311,33 @@ class LiveWords:
     @property
     def size(self) -> int:
         """How many chunks there are."""
-        return self._totals[0]
+        return self.totals[0]
 
     @property
     def mean_length(self) -> float:
         """How many words a chunk has on average."""
-        chunks, tokens = self._totals
+        chunks, tokens = self.totals
         return tokens / chunks if tokens else 1.0
 
-    def scores(
-        self, wanted: Numbers, weights: Mapping[str, float], frequencies: Mapping[str, int]
-    ) -> tuple[Numbers, Column]:
-        """Return the live ones of these sorted chunks that hold a term, and their scores.
-
-        `frequencies` says how many live chunks hold each term.
-        """
-        wanted = wanted[is_allowed(wanted, self.live)]
-        gains = {
-            term: weight * lucene_idf(self.size, frequencies[term]) * (K1 + 1)
-            for term, weight in weights.items()
+    def gains(self, weights: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
+        """Return what each term gives at most; `frequencies` says how many live chunks hold it."""
+        return {
+            term: weights[term] * lucene_idf(self.size, count) * (K1 + 1)
+            for term, count in frequencies.items()
         }
+
+    def scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Numbers, Column]:
+        """Return the live ones of these sorted chunks that hold a term, and their scores."""
+        wanted = wanted[is_allowed(wanted, self._live)]
         scores, holding = self._scores(wanted, gains)
         return wanted[holding], scores[holding]
 
     def held(self, terms: Sequence[str], wanted: Numbers) -> Mask:
         """Return which of these terms each of these sorted chunks holds: a row per chunk."""
         found = np.zeros((wanted.size, len(terms)), np.bool_)
-        hashes = np.array([_hashes[term] for term in terms], np.uint32)
+        hashes = hashes_of(terms)
         asked = np.array(sorted(set(hashes.tolist())), np.uint32)
-        for part in self._parts:
+        for part in self.parts:
             here, rows = _places(part, wanted)
             if here.size and asked.size:
                 found[here] = _counts(part, rows, asked)[:, np.searchsorted(asked, hashes)] > 0
@@ -321,14 +345,11 @@ class LiveWords:
 
     def _scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Column, Mask]:
         scores, holding = np.zeros(wanted.size), np.zeros(wanted.size, np.bool_)
-        hashes = np.array([_hashes[term] for term in gains], np.uint32)
-        terms = hashes, np.array(list(gains.values())), STORED_LENGTHS, self._damping
+        terms = hashes_of(gains), np.array(list(gains.values())), STORED_LENGTHS, self._damping
         score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
-        try:
-            for part in self._parts:
+        with places_checked():
+            for part in self.parts:
                 score(part.columns, terms, wanted, scores, holding)
-        except (IndexError, ValueError) as error:  # places that are not there
-            raise DerivedDamagedError(f"word counts: {error}") from error
         return scores, holding
 
     def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
@@ -383,7 +404,7 @@ def _counts(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]
 
 
 def _stored_lengths() -> Column:
-    """Return the 256 lengths that tantivy stores in a byte: exact up to 24, then eight per doubling."""
+    """Return the 256 lengths that chunks are taken to have: exact up to 24, then eight per doubling."""
     rest = np.arange(256 - _EXACT_LENGTHS)
     steps = np.left_shift(1, np.maximum(0, rest // 8 - 1), dtype=np.int64)
     above = np.where(rest < 8, rest, (rest % 8 + 8) * steps)
@@ -394,5 +415,5 @@ STORED_LENGTHS = _stored_lengths()
 
 
 def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the index of the stored length that each length is rounded down to, as tantivy does."""
+    """Return the index of the stored length that each length is rounded down to."""
     return np.searchsorted(STORED_LENGTHS, lengths, side="right") - 1

@@ -7,18 +7,16 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from findspot.core.errors import CancelledError, FindspotError
+from findspot.core.errors import CancelledError
 from findspot.core.model import Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
-from findspot.store.derived import KEYWORDS, VECTORS, Part, mask_of, open_part, write_part
+from findspot.store.derived import VECTORS, Part, mask_of, open_part, write_part
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, tokens_of
-from findspot.store.keywords import KeywordWriter
 from findspot.store.records import (
     ORDINAL_BITS,
-    OUTLINE_ORDINAL,
     FileRecord,
     KnownFiles,
     StoredFile,
@@ -44,11 +42,8 @@ class Writer:
         self.files = FileRows(db)
         self.chunks = ChunkRows(db)
         self.skips = SkipWriter(db)
-        self._keywords = _KeywordChanges(folder / KEYWORDS)
         self._parts = _PartChanges(folder / VECTORS, db, checked)
         self._meanings = ChangedMeanings(db)
-        self._replaced: list[tuple[str, int]] = []
-        """Corpus and number of file revisions that go with this transaction."""
         self._more_chunks = 0
         self._only_added = True
         """Whether this transaction added or replaced files, and did nothing else to them: see `Additions`."""
@@ -92,13 +87,6 @@ class Writer:
                 for row, words in zip(rows.chunks, rows.keywords, strict=True)
             ],
         )
-        by_words = [
-            (first | row[0], words)
-            for row, words in zip(rows.chunks, rows.keywords, strict=True)
-            if row[0] != OUTLINE_ORDINAL
-        ]
-        if by_words:
-            self._keywords.of(record.file.corpus).add(by_words)
 
     def remove(self, path: str) -> bool:
         """Remove a file and its skip; return False when the index does not have it."""
@@ -141,7 +129,6 @@ class Writer:
         """Make everything since the last commit visible at once."""
         begin(self._db)
         self._meanings.settle()
-        self._keywords.commit()
         meta, only_added = self.meta(), self._only_added and not self.skips.changed
         before = Additions.of(meta)
         chunks = before.chunks + self._more_chunks if before else self.files.totals()[1]
@@ -152,8 +139,6 @@ class Writer:
         )
         self._db.execute("COMMIT")
         self._more_chunks, self._only_added, self.skips.changed = 0, True, False
-        self._keywords.delete(self._replaced)
-        self._replaced = []
         self._parts.remove_replaced()
 
     @contextlib.contextmanager
@@ -176,19 +161,14 @@ class Writer:
         edges.save()
 
     def close(self) -> None:
-        """Roll back what is not committed, and clean up; what fails of that is left to the next writer."""
+        """Roll back what is not committed."""
         with contextlib.suppress(Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-        with contextlib.suppress(FindspotError):
-            self._keywords.roll_back()
-            self._keywords.delete(())
-        self._keywords.close()
 
     def _forget(self, file: StoredFile) -> None:
         self._more_chunks -= file.chunks
         delete_file(self._db, file.id)
-        self._replaced.append((file.corpus, file.id))
         self._parts.drop(file.id)
 
 
@@ -235,48 +215,6 @@ class SkipWriter(SkipRows):
             self.delete(skip.path)
         self.put(skips)
         return True
-
-
-class _KeywordChanges:
-    """The keyword indexes of both corpora, opened when they are first changed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._writers: dict[str, KeywordWriter] = {}
-        self._dead: list[tuple[str, int]] = []
-
-    def of(self, corpus: str) -> KeywordWriter:
-        if corpus not in self._writers:
-            self._writers[corpus] = KeywordWriter(self._folder / corpus)
-        return self._writers[corpus]
-
-    def delete(self, files: Sequence[tuple[str, int]]) -> None:
-        """Delete the chunks of files that no later snapshot can name, given by corpus and number.
-
-        What fails of that is tried again, at last by the next writer. A merge that the last commit began ends
-        first: tantivy throws its result away where all chunks of one of its segments are deleted meanwhile,
-        and each save of the same file would begin it again.
-        """
-        self._dead += files
-        with contextlib.suppress(FindspotError):
-            for corpus in {corpus for corpus, _ in self._dead}:
-                if (merging := self._writers.pop(corpus, None)) is not None:
-                    merging.close()
-                self.of(corpus).delete_files([number for its, number in self._dead if its == corpus])
-            self.commit()
-            self._dead = []
-
-    def commit(self) -> None:
-        for writer in self._writers.values():
-            writer.commit()
-
-    def roll_back(self) -> None:
-        for writer in self._writers.values():
-            writer.rollback()
-
-    def close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
 
 
 class _PartChanges:

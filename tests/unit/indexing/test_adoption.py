@@ -122,7 +122,6 @@ def test_what_a_killed_beginning_left_is_in_nobodys_way(
 ) -> None:
     second = copied()
     folder = second.store.folder
-    shutil.copytree(first.store.folder / "keywords", folder / "keywords")
     shutil.copytree(first.store.folder / "vectors", folder / "vectors")
     (folder / "index.sqlite.new").write_bytes(b"half a copy")
     assert second.status().state is IndexState.NOT_FOUND

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contents import DIMENSIONS, contents, put, record, words_found
+from contents import DIMENSIONS, contents, put, record
 from findspot.core.model import Corpus, Skip, SkipReason
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.writer import Writer
@@ -45,19 +44,6 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> No
         keywords = snapshot.keywords.get(Corpus.CODE)
         assert keywords is not None
         assert keywords.size == 40
-
-
-def test_a_merge_of_keywords_is_not_lost_to_the_file_that_was_saved(store: SqliteStore) -> None:
-    """tantivy merges eight small segments, one of which has only chunks that are deleted next."""
-    put(store, record("saved.py", "first"))
-    for number in range(6):
-        put(store, record(f"{number}.py", f"text {number}"))
-    put(store, record("saved.py", "second"))
-    segments = json.loads((store.folder / "keywords" / "code" / "meta.json").read_bytes())["segments"]
-    assert len(segments) == 1
-    with store.snapshot() as snapshot:
-        assert words_found(snapshot, "second")
-        assert not words_found(snapshot, "first")
 
 
 def test_a_commit_of_nothing_writes_no_vectors(store: SqliteStore) -> None:

@@ -1,4 +1,4 @@
-"""The scores of keyword search: those of the engine on a fresh index, whatever was deleted since."""
+"""The scores of keyword search: those of a fresh index, whatever was deleted since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from contents import put, record
 from findspot.core.model import Corpus
-from findspot.store.records import DerivedDamagedError
+from findspot.store.keywords import write_postings
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.word_counts import (
     STORED_LENGTHS,
@@ -75,19 +76,6 @@ def test_a_large_commit_counts_the_words_of_the_last_revision_alone(
         )
 
 
-def test_a_snapshot_does_not_count_what_a_writer_has_added(store: SqliteStore) -> None:
-    """Words are added before the database's transaction: a reader that opens then sees them."""
-    put(store, record("a.py", *TEXTS[:20]))
-    with store.writer() as writer:
-        before = _answer(store)
-        writer.put(record("b.py", *TEXTS[20:40]))
-        vars(writer)["_keywords"].commit()
-        store.close()  # its next reader opens the keyword index again
-        assert _answer(store) == before
-        with store.snapshot() as snapshot:
-            assert snapshot.keywords[Corpus.CODE].document_frequency("common") == 20
-
-
 def test_ties_at_the_last_place_are_settled_by_path(store: SqliteStore, tmp_path: Path) -> None:
     names = [f"{letter}.py" for letter in "dacbfe"]
     other = SqliteStore(tmp_path / "other", "test")
@@ -99,18 +87,31 @@ def test_ties_at_the_last_place_are_settled_by_path(store: SqliteStore, tmp_path
     assert sorted(_answer(store, 3)) == sorted(_answer(other, 3))
 
 
-def test_scores_are_those_of_the_engine(store: SqliteStore) -> None:
-    put(store, record("a.py", *TEXTS))
+def test_the_best_are_those_of_all_scores(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that many chunks hold are left out of the search for candidates, never out of their scores."""
+    put(store, record("a.py", *TEXTS), record("b.py", *TEXTS[:30]))
+    terms = {"common": 1.0, "rare": 2.0, "filler": 0.5, "word3": 1.0}
     with store.snapshot() as snapshot:
         reader = snapshot.keywords[Corpus.CODE]
-        query = vars(reader)["_searcher"], reader._query({"common": 1.0, "rare": 2.0}, None)
-        engine = sorted((score for score, _ in query[0].search(query[1], limit=100).hits), reverse=True)
-        assert [score for _, score in reader.search({"common": 1.0, "rare": 2.0}, 100)] == pytest.approx(
-            engine, rel=1e-5
-        )
+        numbers = [chunk.number for path in ("a.py", "b.py") for chunk in snapshot.chunks.of_file(path)]
+        every = sorted(reader.scores(terms, numbers), key=lambda found: -found[1])
+        for many in (10_000, 20, 0):
+            monkeypatch.setattr("findspot.store.keywords._MANY_ROWS", many)
+            assert [score for _, score in reader.search(terms, 7)] == [score for _, score in every[:7]]
+            of_b = [found for found in every if snapshot.files.path_of[found[0] >> ORDINAL_BITS] == "b.py"]
+            found = reader.search(terms, 5, [snapshot.files.by_path["b.py"]])
+            assert [score for _, score in found] == [score for _, score in of_b[:5]]
 
 
-def test_lengths_are_rounded_like_in_the_engine() -> None:
+def test_words_are_sorted_in_parts_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = WordCounts.of(enumerate(TEXTS))
+    write_postings(tmp_path / "whole", counts)
+    monkeypatch.setattr("findspot.store.keywords._SORTED_WORDS", 7)
+    write_postings(tmp_path / "parts", counts)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
+
+
+def test_lengths_are_rounded_down() -> None:
     lengths = np.array([0, 23, 39, 40, 41, 55, 56, 59, 87, 95, 96, 199, 200, 255.0])
     assert STORED_LENGTHS[step_of(lengths)].tolist() == [
         0,
@@ -156,4 +157,4 @@ def test_places_that_are_not_there_are_damage(shift: int) -> None:
     moved = WordCounts(part.numbers, part.starts + shift, part.lengths, part.words, part.counts)
     words = LiveWords([moved], np.ones(1, np.bool_), lambda numbers: numbers)
     with pytest.raises(DerivedDamagedError):
-        words.scores(part.numbers, {"cart": 1.0}, {"cart": 2})
+        words.scores(part.numbers, {"cart": 1.0})

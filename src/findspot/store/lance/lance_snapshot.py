@@ -264,25 +264,12 @@ class PublishedKeywords(KeywordReader):
         by_id = self._rows.files.by_id
         allowed = None if only_files is None else self._rows.files.select([by_id[n] for n in only_files])
         found = self._rows.search(CHUNK_TABLES[self._corpus], query, "fts", allowed, int(_MORE * top))
-        numbers, scores = self._scored(distinct(found), weights)
-        return self._words_of([]).best(numbers, scores, top)
+        candidates = distinct(found)
+        words = self._words_of(candidates)
+        return words.best(*words.scores(candidates, words.gains(weights, self._held(weights))), top)
 
-    def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
-        found, scores = self._scored(np.array(sorted(numbers), np.int64), terms)
-        return list(zip(found.tolist(), scores.tolist(), strict=True))
-
-    def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
-        return self._words_of(numbers.tolist()).held(terms, numbers)
-
-    def _scored(self, numbers: Numbers, terms: Mapping[str, float]) -> tuple[Numbers, Column]:
-        known = {term: count for term in terms if (count := self.document_frequency(term))}
-        if not known:
-            return np.empty(0, np.int64), np.empty(0)
-        return self._words_of(numbers.tolist()).scores(numbers, {term: terms[term] for term in known}, known)
-
-    def _words_of(self, numbers: Sequence[int]) -> LiveWords:
-        """Return the words of some chunks, with the statistics of all."""
-        found = sorted(self._rows.chunks(numbers).values(), key=lambda packed: packed.number)
+    def _words_of(self, numbers: Numbers) -> LiveWords:
+        found = sorted(self._rows.chunks(numbers.tolist()).values(), key=lambda packed: packed.number)
         counts = WordCounts(
             np.array([packed.number for packed in found], np.int64),
             np.cumsum([0, *(packed.words.size for packed in found)], dtype=np.int64),
