@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.files import release_pages
+from findspot.store.array_files import map_arrays, write_arrays
 from findspot.store.vector_segments import Mask, Numbers, is_allowed
 from findspot.store.word_counts import (
     Column,
@@ -24,10 +25,8 @@ from findspot.store.word_counts import (
     LiveWords,
     WordCounts,
     hashes_of,
-    map_parts,
     places_checked,
     spans,
-    write_parts,
 )
 
 ENDING = ".terms"
@@ -82,7 +81,7 @@ def write_postings(path: Path, words: WordCounts) -> None:
         yield np.cumsum(np.concatenate([np.zeros(1, np.int64), *held]))
         yield from counts
 
-    write_parts(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size))
+    write_arrays(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size))
 
 
 def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
@@ -99,9 +98,11 @@ def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
 
 def open_postings(path: Path, checked: set[str]) -> Postings:
     """Map a file of postings; `DerivedDamagedError` when it is missing, cut short or altered."""
-    rows, terms, starts, counts = map_parts(
-        path, _MAGIC, lambda terms, postings: (postings * 4, terms * 4, terms * 8 + 8, postings), checked
-    )
+
+    def lengths_of(terms: int, postings: int) -> tuple[int, ...]:
+        return postings * 4, terms * 4, terms * 8 + 8, postings
+
+    rows, terms, starts, counts = map_arrays(path, _MAGIC, 2, lengths_of, checked)
     return Postings(rows.view(np.uint32), terms.view(np.uint32), starts.view(np.int64), counts)
 
 

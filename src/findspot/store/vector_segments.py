@@ -8,14 +8,13 @@ A large segment is written list by list: its rows are grouped around centres. A 
 lists whose centres are nearest to the query. It scores their rows exactly and misses those of other lists.
 
 The first bytes of a file
-    FSPTVEC1    numbers, scales, rows, sorted by number
-    FSPTVEC2    0.2.0   numbers, scales, order by number, starts and centres of lists, rows list by list
+    FSPTVEC3    how many chunks, dimensions and lists, checksum; numbers, scales, order by number, starts and
+                centres of lists, rows list by list, or by number where there are no lists
 """
 
 from __future__ import annotations
 
 import uuid
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,16 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import (
-    TOO_MANY_OPEN,
-    file_checksum,
-    make_private_dir,
-    out_of_resources,
-    release_pages,
-    replacing,
-)
+from findspot.core.files import make_private_dir, release_pages
 from findspot.core.platforms import native
-from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
+from findspot.store.array_files import map_arrays, write_arrays
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL
 
 LISTED_ROWS = 200_000
 """Smaller segments are scanned whole, which takes them less than ten milliseconds."""
@@ -120,9 +113,7 @@ def _units(rows: NDArray[np.int8] | Floats) -> Floats:
     return units
 
 
-_MAGIC = b"FSPTVEC1"
-_MAGIC_LISTED = b"FSPTVEC2"
-_HEADER_BYTES = 64
+_MAGIC = b"FSPTVEC3"
 _ALIGN = 64
 _BLOCK_ROWS = 16_384
 """Rows written at a time: some megabytes."""
@@ -235,73 +226,33 @@ def _arranged(gathered: _Gathered) -> tuple[_Gathered, Lists]:
 def _write(
     folder: Path, numbers: Numbers, scales: NDArray[np.float32], lists: Lists | None, gathered: _Gathered
 ) -> str:
-    counts = [numbers.size, gathered.dimensions]
     index: list[NDArray[Any]] = [numbers.astype(np.int64), scales.astype(np.float32)]
     if lists:
-        counts.append(lists.centres.shape[0])
         index += [lists.by_number, lists.starts, lists.centres]
-    header = np.array(counts, np.int64).tobytes()
-    padding = np.zeros(-sum(part.nbytes for part in index) % _ALIGN, np.uint8)
+    sizes = numbers.size, gathered.dimensions, lists.centres.shape[0] if lists else 0
+    padding = np.zeros(_lengths(*sizes)[-2], np.uint8)
     name = f"{uuid.uuid4().hex}.seg"
     make_private_dir(folder)
-    with replacing(folder / name) as out:
-        out.write(bytes(_HEADER_BYTES))
-        checksum = zlib.crc32(header)
-        for part in chain(index, (padding,), gathered.blocks()):
-            data = np.ascontiguousarray(part).data
-            checksum = zlib.crc32(data, checksum)
-            out.write(data)
-        out.seek(0)
-        out.write((_MAGIC_LISTED if lists else _MAGIC) + header + checksum.to_bytes(4, "little"))
+    write_arrays(folder / name, _MAGIC, chain(index, (padding,), gathered.blocks()), lambda: sizes)
     return name
 
 
+def _lengths(count: int, dimensions: int, lists: int) -> tuple[int, ...]:
+    """Return the bytes of each array; the rows, which come last, begin at a multiple of `_ALIGN`."""
+    listed = (4 * count, 8 * lists + 8, 4 * lists * dimensions) if lists else (0, 0, 0)
+    index = (8 * count, 4 * count, *listed)
+    return *index, -sum(index) % _ALIGN, count * dimensions
+
+
 def open_segment(path: Path, checked: set[str]) -> Segment:
-    """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered.
-
-    `checked` names the files whose checksum need not be computed again: they never change.
-    """
-    try:
-        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
-        header_size = {_MAGIC: 16, _MAGIC_LISTED: 24}.get(data[:8].tobytes())
-        if header_size is None:
-            raise ValueError("not a vector segment")
-        count, dimensions, lists = (*data[8 : 8 + header_size].view(np.int64).tolist(), 0)[:3]
-        fields = [(np.int64, count), (np.float32, count)]
-        if lists:
-            fields += [(np.int32, count), (np.int64, lists + 1), (np.float32, lists * dimensions)]
-        parts, end = _cut(data, fields)
-        if data.size != end + count * dimensions:
-            raise ValueError("wrong size")
-        if path.name not in checked and not _is_whole(path, data, header_size):
-            raise ValueError("wrong checksum")
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(path, error.errno) from error
-        raise DerivedDamagedError(f"vector segment {path.name}: {error}") from error
-    checked.add(path.name)
-    rows = data[end:].view(np.int8).reshape(count, dimensions)
-    if not lists:
-        return Segment(parts[0], parts[1], rows)
-    return Segment(parts[0], parts[1], rows, Lists(parts[4].reshape(lists, dimensions), parts[3], parts[2]))
-
-
-def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[list[NDArray[Any]], int]:
-    """Return the arrays that follow the header, and where the rows begin."""
-    parts = []
-    end = _HEADER_BYTES
-    for kind, count in fields:
-        begin, end = end, end + np.dtype(kind).itemsize * count
-        if end > data.size:
-            raise ValueError("wrong size")
-        parts.append(data[begin:end].view(kind))
-    return parts, end + -end % _ALIGN
-
-
-def _is_whole(path: Path, data: NDArray[np.uint8], header_size: int) -> bool:
-    header, stored = data[8 : 8 + header_size], data[8 + header_size : 12 + header_size]
-    checksum = file_checksum(path, _HEADER_BYTES, zlib.crc32(header.data))
-    return checksum == int.from_bytes(stored.tobytes(), "little")
+    """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered."""
+    numbers, scales, order, starts, centres, _, rows = map_arrays(path, _MAGIC, 3, _lengths, checked)
+    shaped = rows.view(np.int8).reshape(numbers.size // 8, -1)
+    lists = None
+    if starts.size:
+        around = centres.view(np.float32).reshape(starts.size // 8 - 1, -1)
+        lists = Lists(around, starts.view(np.int64), order.view(np.int32))
+    return Segment(numbers.view(np.int64), scales.view(np.float32), shaped, lists)
 
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:

@@ -1,7 +1,7 @@
 """How often each word occurs in each chunk: what the scores of given chunks are computed from.
 
 Beside each vector segment lies a file with the word counts of the same chunks. Its first bytes
-    FSPTWRD1    how many chunks and words, checksum; numbers, starts and lengths of chunks; words, counts
+    FSPTWRD2    how many chunks and words, checksum; numbers, starts and lengths of chunks; words, counts
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, file_checksum, out_of_resources, release_pages, replacing
+from findspot.core.files import release_pages
 from findspot.core.platforms import native
+from findspot.store.array_files import map_arrays, write_arrays
 from findspot.store.records import DerivedDamagedError
 from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
 from findspot.text.bm25 import K1, B, lucene_idf
 
 ENDING = ".words"
-_MAGIC = b"FSPTWRD1"
-_HEADER_BYTES = 32
+_MAGIC = b"FSPTWRD2"
 _BLOCK_CHUNKS = 16_384
 """Chunks written at a time: their words take some megabytes."""
 
@@ -145,48 +145,7 @@ def write_counts(path: Path, parts: Sequence[WordCounts], live: Mask) -> None:
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
     blocks = (block for field in _FIELDS for block in _blocks(kept, field, order, widths))
     columns = chain((numbers[order], starts, lengths), blocks)
-    write_parts(path, _MAGIC, columns, lambda: (numbers.size, int(starts[-1])))
-
-
-def write_parts(
-    path: Path, magic: bytes, parts: Iterable[NDArray[Any]], sizes: Callable[[], tuple[int, int]]
-) -> None:
-    """Write arrays after a header with two numbers, which are asked for at the end, and a checksum."""
-    with replacing(path) as out:
-        out.write(bytes(_HEADER_BYTES))
-        checksum = 0
-        for part in parts:
-            data = np.ascontiguousarray(part).data
-            checksum = zlib.crc32(data, checksum)
-            out.write(data)
-        out.seek(0)
-        out.write(magic + np.array([*sizes(), checksum], np.int64).tobytes())
-
-
-def map_parts(
-    path: Path, magic: bytes, lengths: Callable[[int, int], Iterable[int]], checked: set[str]
-) -> list[NDArray[np.uint8]]:
-    """Map such a file; `DerivedDamagedError` when it is missing, cut short or altered.
-
-    `lengths` returns the bytes of each array. `checked` names the files whose checksum need not be computed
-    again: they never change.
-    """
-    try:
-        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
-        if data[: len(magic)].tobytes() != magic or data.size < _HEADER_BYTES:
-            raise ValueError("another kind of file")
-        *sizes, checksum = data[len(magic) : _HEADER_BYTES].view(np.int64).tolist()
-        ends = np.cumsum([_HEADER_BYTES, *lengths(*sizes)]).tolist()
-        if data.size != ends[-1]:
-            raise ValueError("wrong size")
-        if path.name not in checked and file_checksum(path, _HEADER_BYTES) != checksum:
-            raise ValueError("wrong checksum")
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(path, error.errno) from error
-        raise DerivedDamagedError(f"words {path.name}: {error}") from error
-    checked.add(path.name)
-    return [data[begin:end] for begin, end in pairwise(ends)]
+    write_arrays(path, _MAGIC, columns, lambda: (numbers.size, int(starts[-1])))
 
 
 def _blocks(
@@ -216,7 +175,7 @@ def open_counts(path: Path, checked: set[str]) -> WordCounts:
     def lengths_of(chunks: int, words: int) -> tuple[int, ...]:
         return chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words
 
-    numbers, starts, lengths, hashes, counts = map_parts(path, _MAGIC, lengths_of, checked)
+    numbers, starts, lengths, hashes, counts = map_arrays(path, _MAGIC, 2, lengths_of, checked)
     return WordCounts(
         numbers.view(np.int64), starts.view(np.int64), lengths.view(np.uint32), hashes.view(np.uint32), counts
     )

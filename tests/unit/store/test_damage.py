@@ -108,7 +108,7 @@ def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: C
         pass
     for path in (copy / "vectors").glob("*.terms"):
         with path.open("r+b") as file:
-            file.seek(32)
+            file.seek(64)
             file.write(b"\xff" * 64)
     with pytest.raises(IndexCorruptError), store.snapshot() as snapshot:
         [words_found(snapshot, f"word{number}") for number in range(40)]
