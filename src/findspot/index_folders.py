@@ -93,7 +93,7 @@ def delete_orphans(home: Path) -> list[Orphan]:
     removed = []
     for orphan in find_orphans(home):
         with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-            _store_in(orphan.folder).maintenance.delete()
+            _store_in(orphan.folder).delete()
             removed.append(orphan)
     return removed
 
@@ -111,9 +111,9 @@ def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True)
 
 
 def _store_in(folder: Path) -> Store:
-    from findspot.store.stores import open_store
+    from findspot.store.sqlite_store import SqliteStore
 
-    return open_store(folder, "")
+    return SqliteStore(folder, "")
 
 
 def _project_of(folder: Path) -> Path | None:

@@ -41,8 +41,9 @@ from findspot.graph import resolve_waiting
 from findspot.publishing.published import PROJECT, PublishedIndex
 from findspot.publishing.published_store import PublishedStore, ReadOnlyError
 from findspot.store.index_meta import was_stopped, write_metadata
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
-from findspot.store.stores import drop_old_store, holds_index, open_store
+from findspot.store.stores import drop_old_store, holds_index
 from findspot.sync.changed_paths import read_dirty
 from findspot.sync.strategies import catch_up, run_options, strategy_note
 from findspot.sync.supervisor import MANY
@@ -94,7 +95,7 @@ class Indexer:
         """Why the last update of this process failed: a full disk may have no room for that."""
         folder = folder or index_folder(load_settings(flags=flags).home, root)
         wanted = load_settings(self.configured_at, folder, flags).store
-        self.own = open_store(folder, str(root))
+        self.own = SqliteStore(folder, str(root))
         """The index of the files that are here."""
         published = (wanted.address or "") if self.configured_at else ""
         self.reads_from = published.replace(PROJECT, root.name) or None

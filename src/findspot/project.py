@@ -157,7 +157,7 @@ class Project:
         if not self.store.folder.exists():
             return False
         with _give_way(self._supervisor):
-            self.store.maintenance.delete()
+            self.store.delete()
         return True
 
     def watch(self, *, delay_s: float = 0.0) -> Supervisor:

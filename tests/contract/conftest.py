@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from findspot.store.store_protocol import Store
-from findspot.store.stores import open_store
+from findspot.store.sqlite_store import SqliteStore
 
-OpenAt = Callable[[Path], Store]
+OpenAt = Callable[[Path], SqliteStore]
 
 
 @pytest.fixture
 def open_at() -> OpenAt:
     """Opens the store of a folder as another process would."""
-    return lambda folder: open_store(folder, "/some/project")
+    return lambda folder: SqliteStore(folder, "/some/project")
 
 
 @pytest.fixture
-def store(open_at: OpenAt, tmp_path: Path) -> Store:
+def store(open_at: OpenAt, tmp_path: Path) -> SqliteStore:
     return open_at(tmp_path / "index")

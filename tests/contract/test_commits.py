@@ -227,8 +227,8 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
 READER = """
 import sys
 from pathlib import Path
-from findspot.store.stores import open_store
-store = open_store(Path(sys.argv[1]), "p")
+from findspot.store.sqlite_store import SqliteStore
+store = SqliteStore(Path(sys.argv[1]), "p")
 for _ in range(2):
     with store.snapshot() as snapshot:
         print([f.path for f in snapshot.files.files], flush=True)
@@ -265,7 +265,7 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(
     assert paths(store) == ["a.py"]
     other = open_at(store.folder)
     with store.snapshot() as snapshot:
-        other.maintenance.delete()
+        other.delete()
         put(other, record("b.py", "new"))
         assert [chunk.text for chunk in snapshot.chunks.of_file("a.py")] == ["old"]
         assert paths(store) == ["b.py"]
@@ -276,7 +276,7 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(
 def test_deleting_leaves_nothing_behind(store: Store) -> None:
     put(store, record("a.py", "alpha"))
     assert paths(store) == ["a.py"]
-    store.maintenance.delete()
+    store.delete()
     assert not store.folder.exists()
     with pytest.raises(IndexNotFoundError), store.snapshot():
         pass

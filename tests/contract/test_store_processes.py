@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 HOLD = """
 import sys
 from pathlib import Path
-from findspot.store.stores import open_store
-with open_store(Path(sys.argv[1]), "p").writer():
+from findspot.store.sqlite_store import SqliteStore
+with SqliteStore(Path(sys.argv[1]), "p").writer():
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -31,8 +31,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from contents import record
-from findspot.store.stores import open_store
-with open_store(Path(sys.argv[1]), "p").writer() as writer:
+from findspot.store.sqlite_store import SqliteStore
+with SqliteStore(Path(sys.argv[1]), "p").writer() as writer:
     print("ready", flush=True)
     for turn in range(int(sys.argv[3]), 1_000_000):
         for name in "abc":

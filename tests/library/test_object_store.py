@@ -75,7 +75,7 @@ def fetched(published: PublishedIndex, wanted: Version, folder: Path) -> Content
     path = folder.with_suffix(".sqlite")
     published.fetch(wanted, path)
     store = SqliteStore(folder, "p")
-    store.maintenance.take(path)
+    store.take(path)
     return contents(store)
 
 
@@ -147,7 +147,7 @@ def test_a_reader_without_files_follows_what_is_published(
     assert "commit bbbbbbb of main" in copy.notice
     with pytest.raises(InvalidArgumentError):
         copy.writer()
-    copy.maintenance.delete()
+    copy.delete()
     assert len(on_server.versions()) == 3
 
 

@@ -47,7 +47,7 @@ def fetched(address: Path, version: Version, folder: Path) -> set[str]:
     path = folder.with_suffix(".sqlite")
     PublishedIndex(str(address)).fetch(version, path)
     store = SqliteStore(folder, "p")
-    store.maintenance.take(path)
+    store.take(path)
     return {row[6] for row in contents(store).chunks}
 
 

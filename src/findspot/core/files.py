@@ -332,11 +332,12 @@ def content_hash(data: bytes) -> str:
 _BLOCK_BYTES = 1 << 20
 
 
-def file_checksum(path: Path, begin: int, checksum: int = 0) -> int:
-    """Return the CRC-32 of a file from an offset on, continuing from another checksum.
+def file_checksum(path: Path, begin: int) -> int:
+    """Return the CRC-32 of a file from an offset on.
 
     The file is read, not mapped: the pages of a mapped file count as memory of the process.
     """
+    checksum = 0
     with path.open("rb", buffering=0) as file:
         file.seek(begin)
         while block := file.read(_BLOCK_BYTES):

@@ -58,7 +58,6 @@ from findspot.indexing.workers import (
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.sqlite_store import SqliteStore
-from findspot.store.store_protocol import Store
 from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
@@ -92,7 +91,7 @@ class Run:
     """One indexing run: what was asked, and what has been done so far."""
 
     root: Path
-    store: Store
+    store: SqliteStore
     settings: Settings
     model: str
     embedder: Embedder | None = None
@@ -143,11 +142,11 @@ def apply(run: Run) -> IndexReport:
     except IndexFormatError:
         if not run.force:
             raise
-        run.store.maintenance.set_aside()
+        run.store.set_aside()
     except DerivedDamagedError:
-        run.store.maintenance.repair()
+        run.store.repair()
     except IndexCorruptError as error:
-        backup = run.store.maintenance.set_aside()
+        backup = run.store.set_aside()
         _log.warning("%s; kept as %s and rebuilt", error.developer_message, backup.name)
         return _apply(run.afresh(REBUILT))
     except DiskFullError as error:
@@ -290,11 +289,10 @@ def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files, or from a published one."""
     if not run.asked or run.force:
         return
-    if isinstance(run.store, SqliteStore):
-        made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
-        if whose := adopt(run.store, run.root, made_by, found.files):
-            found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
-            return
+    made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
+    if whose := adopt(run.store, run.root, made_by, found.files):
+        found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
+        return
     if run.seed is not None and (note := run.seed(found.files)):
         found.notes.append(note)
 

@@ -83,10 +83,6 @@ class PublishedStore:
         self._opened: tuple[Entry, PublishedSnapshot] | None = None
 
     @property
-    def maintenance(self) -> PublishedStore:
-        return self
-
-    @property
     def exists(self) -> bool:
         try:
             return self._current() is not None
@@ -191,26 +187,11 @@ class PublishedStore:
             _log.warning("answering from an older version: %s", error.developer_message)
             self._look_at = time.monotonic() + LEAVE_ALONE_S
 
-    repair = close
-    """Opens the version again with the next question."""
-
-    def set_aside(self) -> Path:
-        """Close the version: nothing of it is here."""
-        self.close()
-        return self.folder
-
     def delete(self) -> None:
         """Remove the settings of this reader."""
         self.close()
         remove_folder(self.folder)
 
-    def tidy(self) -> None:
-        """Do nothing: `findspot publish` tidies."""
-
     def copy_to(self, path: Path) -> None:
         """Write everything that the version holds to one database file."""
         write_database(self._current(), path, ignore_progress, CancelToken())
-
-    def take(self, path: Path) -> None:
-        """Refuse: only `findspot publish` changes a published index."""
-        raise ReadOnlyError(self.address)

@@ -43,6 +43,7 @@ from findspot.store.database import (
     write_meta,
 )
 from findspot.store.index_meta import COMPLETE
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 
 ARCHIVE_FORMAT = 1
@@ -92,7 +93,7 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
         )
     with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
         path = Path(folder, _WORKING)
-        store.maintenance.copy_to(path)
+        store.copy_to(path)
         with contextlib.closing(connect(path)) as db:
             db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
         manifest = _describe(path, project)
@@ -130,7 +131,7 @@ def read_manifest(source: Path) -> Manifest:
         return _manifest(archive)
 
 
-def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> Imported:
+def unpack(source: Path, store: SqliteStore, root: Path, check: Callable[[Connection], object]) -> Imported:
     """Make the index in a file the one of a store, after looking at all of it.
 
     `check` drops from the database what the files of the project do not confirm.
@@ -150,14 +151,14 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
     return Imported(manifest, sum(files for files, _ in counts), sum(chunks for _, chunks in counts))
 
 
-def take_checked(path: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> None:
+def take_checked(path: Path, store: SqliteStore, root: Path, check: Callable[[Connection], object]) -> None:
     """Make a database that `check_database` passed the index of a store, without what `check` drops."""
     try:
         with sqlite.translated(path), contextlib.closing(connect(path)) as db:
             sqlite.migrate(db, MIGRATIONS)
             check(db)
             write_meta(db, {"project_path": str(root)})
-        store.maintenance.take(path)
+        store.take(path)
     except IndexFormatError:
         raise
     except IndexCorruptError as error:  # found by reading all of it; what was there before still is

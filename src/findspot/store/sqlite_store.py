@@ -59,72 +59,6 @@ _OLD_FILES = ("checksums.json", "compared.json", "second.sqlite", "second.lock")
 """What older versions kept beside an index, and the row of `meta` that says that they did."""
 
 
-class SqliteMaintenance:
-    """What is done to an index in the default store as a whole."""
-
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
-
-    def repair(self) -> None:
-        """Rebuild the derived parts: what is wrong with them may show only when they are used."""
-        store = self._store
-        store.forget()
-        with (
-            store.lock.hold_for_writer(_REPAIR_WAIT_S, lambda: store.exists, create=False),
-            store.open_for_writing(renew=True),
-        ):
-            pass
-
-    def set_aside(self) -> Path:
-        """Move a damaged index to `index.bak`, so that a fresh one can be built."""
-        store = self._store
-        backup = store.folder / SET_ASIDE
-        with store.lock.hold(make_folder=False):
-            store.close()
-            shutil.rmtree(backup, ignore_errors=True)
-            make_private_dir(backup)
-            for name in (*FILE_NAMES, OLD_KEYWORDS, VECTORS, MARK, *_OLD_FILES):
-                with contextlib.suppress(FileNotFoundError):
-                    (store.folder / name).rename(backup / name)
-        return backup
-
-    def tidy(self) -> None:
-        """Give back the room of deleted rows."""
-        with self._store.lock.hold(), self._store.open_for_writing() as db:
-            db.execute("VACUUM")
-
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the index holds to one database file."""
-        if not self._store.exists:
-            raise self._store.lock.not_found()
-        with self._store.confirming():
-            check_mark(self._store.folder)
-            _copy_database(self._store.database, path)
-
-    def take(self, path: Path) -> None:
-        """Replace the index by what such a file holds."""
-        store = self._store
-        prepared = store.folder / "prepared"
-        try:
-            _prepare_copy(path, prepared)
-            if store.exists:
-                shutil.rmtree(self.set_aside())
-            with store.lock.hold():
-                store.close()
-                _put_in_place(path, prepared, store.folder)
-        finally:
-            shutil.rmtree(prepared, ignore_errors=True)
-
-    def delete(self) -> None:
-        """Remove the whole index folder; the lock is held so that nobody is writing."""
-        with self._store.lock.hold(DELETE_WAIT_S):
-            self._store.close()
-            # The database first: from then on there is no index, whatever happens to the rest.
-            for name in FILE_NAMES:
-                (self._store.folder / name).unlink(missing_ok=True)
-            remove_folder(self._store.folder)
-
-
 def _copy_database(source: Path, target: Path) -> None:
     """Make a consistent copy without what is derived, and without what deleted rows leave in a file."""
     remove_database(target)
@@ -177,7 +111,6 @@ class SqliteStore:
         self.folder = folder
         self.database = folder / FILE_NAME
         self.lock = IndexLock(folder, project_path, str(folder))
-        self.maintenance = SqliteMaintenance(self)
         self._checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
         self._readers = _Readers(self.database, self.lock, self._checked, self._mend)
@@ -208,7 +141,7 @@ class SqliteStore:
         except BaseException as error:
             reader.db.close()
             if isinstance(error, DerivedDamagedError):
-                self.maintenance.repair()  # found only by using it; the next snapshot is whole
+                self.repair()  # found only by using it; the next snapshot is whole
             elif isinstance(error, IndexCorruptError):
                 raise confirmed(self.folder, error) from error
             elif isinstance(error, UNEXPECTED) and (problem := confirm(self.folder, error)):
@@ -308,6 +241,57 @@ class SqliteStore:
             for name in _OLD_FILES:
                 remove_database(self.folder / name)
             db.execute("DELETE FROM meta WHERE key = ?", (_OLD_NOTE,))
+
+    def repair(self) -> None:
+        """Rebuild the derived parts: what is wrong with them may show only when they are used."""
+        self.forget()
+        with (
+            self.lock.hold_for_writer(_REPAIR_WAIT_S, lambda: self.exists, create=False),
+            self.open_for_writing(renew=True),
+        ):
+            pass
+
+    def set_aside(self) -> Path:
+        """Move a damaged index to `index.bak`, so that a fresh one can be built."""
+        backup = self.folder / SET_ASIDE
+        with self.lock.hold(make_folder=False):
+            self.close()
+            shutil.rmtree(backup, ignore_errors=True)
+            make_private_dir(backup)
+            for name in (*FILE_NAMES, OLD_KEYWORDS, VECTORS, MARK, *_OLD_FILES):
+                with contextlib.suppress(FileNotFoundError):
+                    (self.folder / name).rename(backup / name)
+        return backup
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that the index holds to one database file."""
+        if not self.exists:
+            raise self.lock.not_found()
+        with self.confirming():
+            check_mark(self.folder)
+            _copy_database(self.database, path)
+
+    def take(self, path: Path) -> None:
+        """Replace the index by what such a file holds."""
+        prepared = self.folder / "prepared"
+        try:
+            _prepare_copy(path, prepared)
+            if self.exists:
+                shutil.rmtree(self.set_aside())
+            with self.lock.hold():
+                self.close()
+                _put_in_place(path, prepared, self.folder)
+        finally:
+            shutil.rmtree(prepared, ignore_errors=True)
+
+    def delete(self) -> None:
+        """Remove the whole index folder; the lock is held so that nobody is writing."""
+        with self.lock.hold(DELETE_WAIT_S):
+            self.close()
+            # The database first: from then on there is no index, whatever happens to the rest.
+            for name in FILE_NAMES:
+                (self.folder / name).unlink(missing_ok=True)
+            remove_folder(self.folder)
 
     def forget(self) -> None:
         """Check everything again that was found to be whole, and load it again."""

@@ -1,4 +1,4 @@
-"""What every store offers: snapshots for readers, one writer, and the maintenance of the whole index."""
+"""What every store offers: snapshots for readers, one writer, a copy of the whole index, and its end."""
 
 from __future__ import annotations
 
@@ -13,37 +13,11 @@ Figures = tuple[dict[str, str], dict[str, tuple[int, int]]]
 """What an index says about itself, and its files and chunks by corpus."""
 
 
-class Maintenance(Protocol):
-    """What is done to an index as a whole."""
-
-    def repair(self) -> None:
-        """Rebuild what is derived."""
-
-    def set_aside(self) -> Path:
-        """Move a damaged index out of the way, so that a fresh one can be built."""
-
-    def delete(self) -> None:
-        """Remove the index; `IndexBusyError` while someone writes."""
-
-    def tidy(self) -> None:
-        """Give back the room that many small commits and deletions have left."""
-
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the index holds to one database file."""
-
-    def take(self, path: Path) -> None:
-        """Replace the index by what such a file holds."""
-
-
 class Store(Protocol):
     """The index of one project, wherever its truth is stored."""
 
     folder: Path
     """The folder of this machine: settings, locks and logs, and the index itself."""
-
-    @property
-    def maintenance(self) -> Maintenance:
-        """What is done to the index as a whole."""
 
     @property
     def kind(self) -> str:
@@ -87,6 +61,12 @@ class Store(Protocol):
 
     def parts(self) -> dict[str, int]:
         """Return the bytes that the index takes on disk, by what they are for."""
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that the index holds to one database file."""
+
+    def delete(self) -> None:
+        """Remove the index; `IndexBusyError` while someone writes."""
 
     def close(self) -> None:
         """Close what is open; the store can still be used and opens it again."""

@@ -1,4 +1,4 @@
-"""Which store keeps the index of a folder."""
+"""What an index folder holds: an index, settings that name a published one, or what older versions left."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.store.database import FILE_NAME
 from findspot.store.lance.lance_format import CODE_DATABASE, DOCS_DATABASE
-from findspot.store.sqlite_store import SqliteStore
-from findspot.store.store_protocol import Store
 
 _log = get_logger("store")
 
 _OLD_STORE = (CODE_DATABASE, DOCS_DATABASE, "cache", "fingerprints.json", "docs-fingerprints.json")
 """What up to 0.2.0 was the store `lancedb` of a project, or the copy of a published index."""
-
-
-def open_store(folder: Path, project_path: str) -> Store:
-    """Return the store of an index on this machine, with nothing opened yet."""
-    return SqliteStore(folder, project_path)
 
 
 def holds_index(folder: Path) -> bool:

@@ -149,7 +149,7 @@ def test_damage_that_was_found_outlives_the_process(copy: Path) -> None:
         pass
     with pytest.raises(IndexCorruptError), SqliteStore(copy, "p").writer():
         pass
-    SqliteStore(copy, "p").maintenance.set_aside()
+    SqliteStore(copy, "p").set_aside()
     assert not SqliteStore(copy, "p").damaged
 
 
