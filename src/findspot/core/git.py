@@ -115,6 +115,14 @@ def tracked_files(root: Path) -> list[str] | None:
     return None if listed is None else [path for path in listed.split("\0") if path]
 
 
+def configured(file: Path, key: str) -> str | None:
+    """Return the value of a key in a configuration file of the user's; None where git finds none."""
+    with contextlib.suppress(InvalidArgumentError):
+        status, output = _run(file.parent, ("config", "--file", str(file), "--includes", "-z", "--get", key))
+        return output.removesuffix("\0") if status == 0 else None
+    return None
+
+
 def unwatched(root: Path) -> list[str]:
     """Return the tracked files below a folder whose changes git does not report.
 

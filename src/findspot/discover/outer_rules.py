@@ -1,15 +1,14 @@
 """Ignore rules from outside a project's root: the user's, the repository's, and of folders in between.
 
 A package of a repository, a folder named in `roots` or as a path is governed by the same rules as if the
-whole repository were indexed. Git is run for the list of tracked files, which it ignores never. Of git's
-configuration only the user's own is read: what a repository's `.git/config` says about `core.excludesFile`
-would let its author choose what is left out.
+whole repository were indexed. Git is run for the list of tracked files, which it ignores never, and for what
+the user's own configuration says: what a repository's `.git/config` says about `core.excludesFile` would let
+its author choose what is left out.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from findspot.core.config import git_configuration
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason
-from findspot.core.git import tracked_files
+from findspot.core.git import configured, tracked_files
 from findspot.core.paths import GITIGNORE, Roots, expanded, stat_of
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.ignore import (
@@ -30,12 +29,6 @@ from findspot.discover.ignore import (
 )
 from findspot.discover.root_folder import nfc
 
-_MAX_BYTES = 1024 * 1024
-_MAX_INCLUDES = 10
-"""How deep files may include each other, as with git."""
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S)
-_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 Stamp = tuple[str, int, int, int, int]
 """The state of a file: path, modification and change time, size and inode."""
 
@@ -181,21 +174,11 @@ def _shown(path: Path, root: Path) -> str:
 def global_excludes() -> Path | None:
     """Return where the user's global ignore file is, whether or not it exists."""
     files, default = git_configuration()
-    chosen: Path | None = default
-    for file in files:
-        for key, value in _entries_of(file, _MAX_INCLUDES):
-            if key == "core.excludesfile":
-                chosen = expanded(value) if value else None
-    return chosen
-
-
-def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a file, with those of the files that it includes in their places."""
-    stamp = stamp_of(file)
-    for key, value in _git_entries(stamp) if stamp else ():
-        yield key, value
-        if key == "include.path" and includes:
-            yield from _entries_of(file.parent / expanded(value), includes - 1)
+    stamps = filter(None, map(stamp_of, files))
+    named = [value for value in map(_excludes_in, stamps) if value is not None]
+    if not named:
+        return default
+    return expanded(named[-1]) if named[-1] else None
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -207,56 +190,6 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 @lru_cache(maxsize=32)
-def _git_entries(stamp: Stamp) -> tuple[tuple[str, str], ...]:
-    try:
-        text = read_named(Path(stamp[0]), _MAX_BYTES).decode("utf-8", "surrogateescape")
-    except OSError as error:
-        if error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(Path(stamp[0]), error.errno) from error
-        return ()
-    return tuple(parse_git_config(text))
-
-
-def parse_git_config(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a git configuration file as `section.key`, lower-cased, and value.
-
-    Entries of a section with a sub-section are left out: none of them matters here.
-    """
-    section = ""
-    for line in _logical_lines(text):
-        if heading := _SECTION.match(line):
-            section = "" if heading[2] else heading[1].lower()
-        entry = _ENTRY.match(heading[3] if heading else line)
-        if entry and section:
-            yield f"{section}.{entry[1].lower()}", _git_value(entry[2])
-
-
-def _logical_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a file; one that ends in a backslash goes on in the next."""
-    begun = ""
-    for line in text.removeprefix("\ufeff").splitlines():
-        begun += line
-        if begun.lstrip().startswith(("#", ";")):
-            begun = ""
-        elif (len(begun) - len(begun.rstrip("\\"))) % 2:
-            begun = begun[:-1]
-        else:
-            yield begun
-            begun = ""
-
-
-def _git_value(text: str) -> str:
-    """Return a value without its quotes, escapes, comment and outer spaces."""
-    value, quoted, end = "", False, 0
-    chars = iter(text.lstrip())
-    for char in chars:
-        if char == '"':
-            quoted, end = not quoted, len(value)
-        elif char in "#;" and not quoted:
-            break
-        else:
-            escaped = next(chars, "") if char == "\\" else None
-            value += char if escaped is None else _ESCAPES.get(escaped, escaped)
-            if quoted or not value[-1:].isspace():
-                end = len(value)
-    return value[:end]
+def _excludes_in(stamp: Stamp) -> str | None:
+    """Return what a file of the user's configuration, in this state, names as global ignore file."""
+    return configured(Path(stamp[0]), "core.excludesFile")

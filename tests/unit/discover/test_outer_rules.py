@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from contents import files_wanted, write_files
 from findspot.core.model import SkipReason
 from findspot.core.paths import Roots
-from findspot.discover.outer_rules import global_excludes, parse_git_config, state_above
+from findspot.discover.outer_rules import global_excludes, state_above
 from findspot.discover.walk import classify, walk
 from trust.conftest import run_git
 
@@ -240,31 +239,10 @@ def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
     assert state_above(Roots(package)) == states[-1]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("[core]\nexcludesFile=a", "a"),
-        ("[core]\n  excludesFile = a b  ; c", "a b"),
-        ('[core]\nexcludesFile = "a # b" ', "a # b"),
-        ('[core]\nexcludesFile = a\\"b', 'a"b'),
-        ("[core]\nexcludesFile = a\\\nb", "ab"),
-        ("[core]\n# x \\\nexcludesFile = a", "a"),
-        ("[CORE] excludesfile = a", "a"),
-        ("[core]\nexcludesFile =", ""),
-        ('[core "x"]\nexcludesFile = a', None),
-        ("[other]\nexcludesFile = a", None),
-        ("excludesFile = a", None),
-        ("[core]\nexcludesFile", None),
-        ("\0[[", None),
-    ],
-)
-def test_git_configuration(text: str, value: str | None) -> None:
-    assert dict(parse_git_config(text)).get("core.excludesfile") == value
-
-
-def test_files_that_include_each_other_end(user: Path) -> None:
-    write_files(user, {".gitconfig": "[include]\npath = ~/.gitconfig\n[core]\nexcludesFile = ~/mine\n"})
+def test_an_empty_setting_names_no_excludes(user: Path) -> None:
+    write_files(user, {".gitconfig": "[core]\nexcludesFile = ~/mine\n"})
     assert global_excludes() == user / "mine"
     write_files(user, {".gitconfig": "[core]\nexcludesFile =\n"})
-    os.utime(user / ".gitconfig", ns=(1, 1))
     assert global_excludes() is None
+    write_files(user, {".gitconfig": "\0[[ no configuration"})
+    assert global_excludes() == user / ".config" / "git" / "ignore"
