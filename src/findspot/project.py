@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -327,10 +327,8 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
     meta, settings, counts = snapshot.meta(), index.settings, snapshot.files.counts()
     files, chunks = counts.get(Corpus.CODE, (0, 0))
     docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
-    complete, writing = meta.get("build") == COMPLETE, index.store.being_written
-    # Background work on a complete index is no news: it answers as before, and `pending_changes` counts.
-    indexing = writing and (not complete or bool(meta.get("asked")))
-    state = IndexState.INDEXING if indexing else IndexState.READY if complete else IndexState.INCOMPLETE
+    writing = index.store.being_written
+    state = _state(meta, writing=writing)
     done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
     stopped = unfinished(meta, files + docs, being_written=writing) if was_stopped(meta) else None
     rebuilt = REBUILT if (index.store.folder / SET_ASIDE).exists() else None
@@ -362,6 +360,15 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         repository=repository_of(index.root, settings),
         commit=_commit(index),
     )
+
+
+def _state(meta: Mapping[str, str], *, writing: bool) -> IndexState:
+    """Return how far an index is, from what it says of itself."""
+    is_complete = meta.get("build") == COMPLETE
+    # Background work on a complete index is no news: it answers as before, and `pending_changes` counts.
+    if writing and (not is_complete or meta.get("asked")):
+        return IndexState.INDEXING
+    return IndexState.READY if is_complete else IndexState.INCOMPLETE
 
 
 def _pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:

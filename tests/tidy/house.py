@@ -17,7 +17,7 @@ BUDGET = Path(__file__).with_name("budget.txt")
 
 COMPLEX = 15
 MOST_COMPLEX = 56
-MOST_IN_CIRCLES = 4
+MOST_IN_CIRCLES = 0
 """Functions of that cyclomatic complexity or more, and modules that import each other in a circle, for types
 only too. The goals are 30 and none: these numbers only fall."""
 

@@ -128,11 +128,13 @@ class DocsIndexNotFoundError(IndexNotFoundError):
     code = "DOCS_INDEX_NOT_FOUND"
 
     def __init__(self, project_path: str, index_path: str) -> None:
-        super().__init__(project_path, index_path)
-        self.user_message = "No documentation has been indexed yet. Run create_index to index your project."
-        self.developer_message = f"{self.code}: No docs index at {index_path}/docs.lancedb/"
-        self.hint = "Check that the project has documentation files and that `indexDocs` is true."
-        self.args = (self.user_message,)
+        self.project_path = project_path
+        FindspotError.__init__(
+            self,
+            "No documentation has been indexed yet. Run create_index to index your project.",
+            f"No docs index at {index_path}/docs.lancedb/",
+            hint="Check that the project has documentation files and that `indexDocs` is true.",
+        )
 
 
 class FileNotIndexedError(FindspotError):
@@ -191,32 +193,24 @@ class HomeNotWritableError(PermissionDeniedError):
     """Findspot's own folder cannot be written."""
 
     def __init__(self, home: str, path: str) -> None:
-        super().__init__(path, writing=True)
-        self.user_message = f"Findspot cannot write to its folder {home}."
-        self.hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
-        self.args = (self.user_message,)
+        hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
+        message = f"Findspot cannot write to its folder {home}."
+        FindspotError.__init__(self, message, f"EACCES writing {path}", hint=hint)
 
 
 class NotAFolderError(PermissionDeniedError):
     """Something else has the name of a folder that is needed."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, writing=True)
-        self.user_message = f"{path} is not a folder, but Findspot needs a folder there."
-        self.developer_message = f"{self.code}: ENOTDIR {path}"
-        self.hint = "Remove or rename it, then try again."
-        self.args = (self.user_message,)
+        message = f"{path} is not a folder, but Findspot needs a folder there."
+        FindspotError.__init__(self, message, f"ENOTDIR {path}", hint="Remove or rename it, then try again.")
 
 
 class StoreRefusedError(PermissionDeniedError):
     """An object store refused access."""
 
     def __init__(self, detail: str, *, hint: str) -> None:
-        super().__init__(detail)
-        self.user_message = "The store of this index refuses access."
-        self.developer_message = f"{self.code}: {detail}"
-        self.hint = hint
-        self.args = (self.user_message,)
+        FindspotError.__init__(self, "The store of this index refuses access.", detail, hint=hint)
 
 
 class DiskFullError(FindspotError):
@@ -330,9 +324,7 @@ class LanguageModelError(ProviderError):
     """A language model failed."""
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
-        super().__init__(detail, hint=hint)
-        self.user_message = f"The language model failed: {detail}"
-        self.args = (self.user_message,)
+        FindspotError.__init__(self, f"The language model failed: {detail}", detail, hint=hint)
 
 
 class StoreUnavailableError(ProviderError):
@@ -340,9 +332,9 @@ class StoreUnavailableError(ProviderError):
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
         otherwise = "Check its address, AWS_ENDPOINT_URL and the network, then try again."
-        super().__init__(detail, hint=hint or otherwise)
-        self.user_message = "The store of this index cannot be reached."
-        self.args = (self.user_message,)
+        FindspotError.__init__(
+            self, "The store of this index cannot be reached.", detail, hint=hint or otherwise
+        )
 
 
 class CancelledError(FindspotError):

@@ -64,18 +64,17 @@ class Address:
         headers: Mapping[str, str] | None = None,
         *,
         timeout_s: float,
-        silence_s: float | None = None,
         max_bytes: int = MAX_ANSWER_BYTES,
         sink: Callable[[bytes], object] | None = None,
     ) -> Answer:
         """Return the answer to one request; `RequestFailedError` when there is none in time.
 
-        An answer of more than `max_bytes` is refused, and so is one that pauses for `silence_s`. With a
-        `sink`, the body of an answer with status 200 goes there piece by piece.
+        An answer of more than `max_bytes` is refused. With a `sink`, the body of an answer with status 200
+        goes there piece by piece.
         """
         deadline = time.monotonic() + timeout_s
         make = HTTPSConnection if self._secure else HTTPConnection
-        connection = make(self.host, self._port, timeout=min(timeout_s, silence_s or timeout_s))
+        connection = make(self.host, self._port, timeout=timeout_s)
         # Headers that arrive byte by byte never exceed the timeout of a single read.
         end = threading.Timer(timeout_s, _cut, (connection,))
         end.daemon = True
@@ -96,11 +95,9 @@ class Address:
             missing = response.length or 0
             if time.monotonic() > deadline:
                 raise TimeoutError
-        except TimeoutError as error:
-            waited = timeout_s if silence_s is None or time.monotonic() > deadline else silence_s
-            raise RequestFailedError(f"no answer within {waited:g} seconds") from error
         except (OSError, HTTPException) as error:
-            late = f"no answer within {timeout_s:g} seconds" if time.monotonic() > deadline else ""
+            is_late = isinstance(error, TimeoutError) or time.monotonic() > deadline
+            late = f"no answer within {timeout_s:g} seconds" if is_late else ""
             raise RequestFailedError(late or _shown(error) or type(error).__name__) from error
         except ValueError:  # of a header; the error's text would show the key in it
             raise RequestFailedError("the key cannot be sent") from None

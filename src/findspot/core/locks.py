@@ -19,7 +19,6 @@ from typing import IO
 
 from findspot.core.errors import FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.files import make_private_dir, open_private, translated_os_errors
-from findspot.core.paths import restrict_tree
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
     import msvcrt
@@ -48,8 +47,7 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
     """Hold the lock at `path`; `IndexBusyError`, naming the owner, if it is not free in time.
 
     Without `make_folder`, a folder that is not there is an `IndexNotFoundError`: waiting for the lock
-    of an index must not bring back an index that is deleted meanwhile. At the end everything in the folder
-    is the owner's only, whatever the libraries that wrote to it think of that.
+    of an index must not bring back an index that is deleted meanwhile.
     """
     deadline = time.monotonic() + wait_s
     with translated_os_errors(path), _locked_file(path, deadline, make_folder) as file:
@@ -57,10 +55,7 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
         file.truncate()
         file.write(f"{os.getpid()}\n")
         file.flush()
-        try:
-            yield
-        finally:
-            restrict_tree(path.parent)
+        yield
 
 
 def _locked_file(path: Path, deadline: float, make_folder: bool) -> IO[str]:

@@ -196,19 +196,6 @@ def restrict_home(home: Path) -> None:
         _restrict(home)
 
 
-def restrict_tree(folder: Path) -> None:
-    """Take from others the rights to everything in a folder of ours, whoever created it.
-
-    `core/files.py` creates files for their owner alone. Libraries create theirs as the umask says, which is
-    one for the whole process: until they are done, only the mode of the folder around them keeps others out.
-    """
-    if os.name != "posix":
-        return
-    for above, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            _restrict(f"{above}/{name}")
-
-
 def _restrict(path: str | Path) -> None:
     with contextlib.suppress(OSError):
         info = os.lstat(path)  # called after every edit; Path.lstat takes several times as long

@@ -68,19 +68,23 @@ def _parts(text: str) -> list[str] | None:
     text = text.strip()
     if len(text) > _MAX_CHARS or not text.isprintable() or " " in text:
         return None
-    scheme, separator, _ = text.partition("://")
-    if separator:
-        host, path = _of_url(text) if scheme.lower() in _SCHEMES else ("", "")
-    elif (scp := _SCP.fullmatch(text)) and (scp["user"] or "." in scp["host"]) and not _is_port(scp["path"]):
-        host, path = scp["host"], scp["path"]
-    else:
-        host, _, path = text.partition("/")
-        host = host if "." in host.strip(".") or ":" in host else ""
+    host, path = _host_and_path(text)
     host = host.lower()
     names = path.strip("/").removesuffix(".git").rstrip("/").split("/")
     if not _HOST.fullmatch(host) or any(name in ("", ".", "..") for name in names):
         return None
     return [host, *names]
+
+
+def _host_and_path(text: str) -> tuple[str, str]:
+    """Return both parts of an address in any of the forms that git takes; a host may be missing."""
+    scheme, separator, _ = text.partition("://")
+    if separator:
+        return _of_url(text) if scheme.lower() in _SCHEMES else ("", "")
+    if (scp := _SCP.fullmatch(text)) and (scp["user"] or "." in scp["host"]) and not _is_port(scp["path"]):
+        return scp["host"], scp["path"]
+    host, _, path = text.partition("/")
+    return (host if "." in host.strip(".") or ":" in host else ""), path
 
 
 def _of_url(text: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ dropped, and the next update cuts that file again.
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from findspot.discover.file_content import masked_part, readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
 from findspot.store.edge_rows import EdgeRows
-from findspot.store.records import ORDINAL_BITS, chunk_range
+from findspot.store.records import ORDINAL_BITS, chunk_range, lines_of
 
 _WORD = re.compile(r"\w+")
 _KIND = re.compile(r"[a-z_ +-]{0,40}")
@@ -196,31 +195,27 @@ def _chunk_fits(row: tuple[object, ...], source: _Source) -> bool:
     strings = (chunk_type, kind, language, text, symbols, tags, context)
     if not all(isinstance(value, str) for value in strings) or not isinstance(key, bytes):
         return False
-    if not isinstance(scale, float) or not math.isfinite(scale) or abs(scale) > _MAX_SCALE:
+    if not isinstance(scale, float) or not abs(scale) <= _MAX_SCALE:  # nor is "not a number" within
         return False
     if not (_KIND.fullmatch(str(kind)) and _KIND.fullmatch(str(language))):
         return False
-    if ChunkType(str(chunk_type)) is ChunkType.SYMBOLS:
-        held = source.has_words(_without_numbers(str(text)), _OUTLINE_WORDS)
-    else:
-        held = isinstance(start, int) and isinstance(end, int) and source.has_lines(start, end, str(text))
+    held = _text_fits(ChunkType(str(chunk_type)), start, end, str(text), source)
     described = source.has_passage(_text(signature)) and source.has_passage(_text(doc_comment))
     named = source.has_words(f"{symbols}\n{_text(breadcrumb) or ''}")
-    return held and described and named and all(_NAME.fullmatch(tag) for tag in _split(str(tags)))
+    return held and described and named and all(_NAME.fullmatch(tag) for tag in lines_of(str(tags)))
+
+
+def _text_fits(chunk_type: ChunkType, start: object, end: object, text: str, source: _Source) -> bool:
+    """Return whether a chunk holds lines of its file; an outline holds words of it."""
+    if chunk_type is ChunkType.SYMBOLS:
+        return source.has_words(re.sub(r"\b\d+\b", "", text), _OUTLINE_WORDS)
+    return isinstance(start, int) and isinstance(end, int) and source.has_lines(start, end, text)
 
 
 def _text(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError("not text")
     return value
-
-
-def _without_numbers(text: str) -> str:
-    return re.sub(r"\b\d+\b", "", text)
-
-
-def _split(joined: str) -> list[str]:
-    return joined.split("\n") if joined else []
 
 
 def _symbols_fit(db: Connection, number: int, source: _Source) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,10 @@ from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.history.commit_log import Change, Commit, commit_ids, read_commits
 from findspot.history.commit_store import WEIGHTS, CommitStore, Loaded, described, rarity
 from findspot.history.project_history import DEFAULT_LIMIT, Commits, FoundCommit, ProjectHistory
+from findspot.publishing.published_store import PublishedStore
 from findspot.store.lance.lance_format import COMMITS_TABLE
 from findspot.store.lance.lance_snapshot import Cache, VersionRows
 from findspot.text.bm25 import K1, B
-
-if TYPE_CHECKING:
-    from findspot.publishing.published_store import PublishedStore
 
 _BATCH = 2_000
 _ROW_BYTES = 4 << 20
@@ -170,10 +168,17 @@ class PublishedHistory(ProjectHistory):
     def __init__(self, store: PublishedStore, open_model: Callable[[], Embedder]) -> None:
         super().__init__(store.folder, store.folder, open_model)
         self._published = store
+        self._opened: tuple[VersionRows, PublishedCommits] | None = None
 
     @property
-    def commits(self) -> CommitStore | None:
-        return self._published.commits()
+    def commits(self) -> PublishedCommits | None:
+        rows = self._published.current().rows
+        if COMMITS_TABLE not in rows:
+            return None
+        opened = self._opened
+        if opened is None or opened[0] is not rows:
+            opened = self._opened = rows, PublishedCommits(rows)
+        return opened[1] if opened[1].exists else None
 
     def update_soon(self) -> None:
         """Do nothing: the next version has the next commits."""
@@ -184,7 +189,7 @@ class PublishedHistory(ProjectHistory):
 
     def of_lines(self, path: str, lines: tuple[int, int] | None, limit: int = DEFAULT_LIMIT) -> Commits:
         """Return the commits that changed a file, the newest first: lines cannot be followed without git."""
-        commits, warning = self._published.commits(), self._current()[1]
+        commits, warning = self.commits, self._current()[1]
         found: Iterable[Commit] = commits.commits(commits.of_path(path)).values() if commits else ()
         newest = sorted(found, key=lambda commit: -commit.time)[:limit]
         note = f"{warning} {_OF_FILE if lines and commits else ''}".strip()

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from findspot.core.errors import (
     FindspotError,
@@ -26,14 +25,10 @@ from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken, ignore_progress
 from findspot.publishing.choosing import nearest
 from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version, write_database
-from findspot.store.lance.lance_format import COMMITS_TABLE
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Figures
 from findspot.store.writer import Writer
-
-if TYPE_CHECKING:
-    from findspot.publishing.published_history import PublishedCommits
 
 _log = get_logger("store")
 
@@ -85,7 +80,7 @@ class PublishedStore:
     @property
     def exists(self) -> bool:
         try:
-            return self._current() is not None
+            return self.current() is not None
         except IndexNotFoundError:
             return False
         except FindspotError:  # a reader gets the reason with its first question
@@ -105,22 +100,12 @@ class PublishedStore:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Open the version that answers, after a look at the address where one is due."""
+        """Open the version that answers."""
         try:
-            yield self._current()
+            yield self.current()
         except IndexCorruptError:
             self.close()  # rows that are gone, because a newer version replaced this one
             raise
-
-    def commits(self) -> PublishedCommits | None:
-        """Return the commits of the version that answers; None if none are published."""
-        from findspot.publishing.published_history import PublishedCommits
-
-        snapshot = self._current()
-        with self._guard:
-            if snapshot.commits is None and COMMITS_TABLE in snapshot.rows:
-                snapshot.commits = PublishedCommits(snapshot.rows)
-        return snapshot.commits if snapshot.commits and snapshot.commits.exists else None
 
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> AbstractContextManager[Writer]:
         """Refuse: only `findspot publish` changes a published index."""
@@ -128,11 +113,11 @@ class PublishedStore:
 
     def meta(self) -> dict[str, str]:
         """Return what the index says about itself."""
-        return self._current().meta()
+        return self.current().meta()
 
     def figures(self) -> Figures:
         """Return what the index says about itself, and its files and chunks by corpus."""
-        snapshot = self._current()
+        snapshot = self.current()
         return snapshot.meta(), snapshot.files.counts()
 
     def parts(self) -> dict[str, int]:
@@ -146,18 +131,19 @@ class PublishedStore:
     def has_common_file(self, roots: Roots) -> bool | None:
         """Return whether a file of the published index is here; None where that cannot be known."""
         try:
-            files = self._current().files.files
+            files = self.current().files.files
         except FindspotError:
             return None
         step = max(1, len(files) // _SAMPLE)
         return any(os.path.lexists(roots / file.path) for file in files[::step])
 
-    def _current(self) -> PublishedSnapshot:
+    def current(self) -> PublishedSnapshot:
+        """Return the version that answers, after a look at the address where one is due."""
         opened = self._opened
         if opened is not None and time.monotonic() < self._look_at:
             return opened[1]
         if not self._guard.acquire(blocking=opened is None):
-            return opened[1] if opened else self._current()
+            return opened[1] if opened else self.current()
         try:
             if self._opened is None or time.monotonic() >= self._look_at:
                 self._look()
@@ -194,4 +180,4 @@ class PublishedStore:
 
     def copy_to(self, path: Path) -> None:
         """Write everything that the version holds to one database file."""
-        write_database(self._current(), path, ignore_progress, CancelToken())
+        write_database(self.current(), path, ignore_progress, CancelToken())

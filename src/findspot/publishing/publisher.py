@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from findspot.core.errors import IndexBusyError, IndexCorruptError
@@ -182,27 +183,31 @@ class _Changes:
     def send(self, tables: WritableTables, checkout: Path | None) -> dict[str, int]:
         """Bring the tables from the nearest version to this one; return the versions that hold it."""
         base = self._base.tables if self._base else {}
-        commits, held = commits_to_publish(checkout) if checkout else {}, set[int]()
-        if COMMITS_TABLE in base:
-            held = {number for (number,) in VersionRows(tables, base).all(COMMITS_TABLE, ("number",))}
+        commits = commits_to_publish(checkout) if checkout else {}
+        held = _numbers_of_commits(tables, base) if COMMITS_TABLE in base else set()
         if base and not (self._gone or self.added or commits.keys() ^ held):
             return base
         draft = Draft(tables, base)
         draft.delete(COMMITS_TABLE, sorted(held - commits.keys()))
-        if checkout:
-            new = {number: name for number, name in commits.items() if number not in held}
-            for rows in (table_of(COMMITS_TABLE, batch) for batch in commit_batches(checkout, new)):
-                self.sent_bytes += rows.nbytes
-                draft.append(COMMITS_TABLE, rows)
         for table in BY_FILE if self._gone else ():
             draft.delete(table, self._gone)
-        snapshot = self._snapshot
-        for table, rows in file_batches(self.added, snapshot.record, snapshot.edges.of_file):
+        snapshot, new = self._snapshot, {n: name for n, name in commits.items() if n not in held}
+        batches = commit_batches(checkout, new) if checkout else ()
+        of_commits = ((COMMITS_TABLE, table_of(COMMITS_TABLE, batch)) for batch in batches)
+        of_files = file_batches(self.added, snapshot.record, snapshot.edges.of_file)
+        for table, rows in chain(of_commits, of_files):
             self.sent_bytes += rows.nbytes
             draft.append(table, rows)
+        self._replace_whole_tables(draft)
+        return draft.finish()
+
+    def _replace_whole_tables(self, draft: Draft) -> None:
         # Times are a machine's own.
-        skips = [(*row[:-1], row[-1] and 0) for row in snapshot.skips.shared()]
-        words = [reader.frequencies().row(corpus) for corpus, reader in snapshot.keywords.items()]
+        skips = [(*row[:-1], row[-1] and 0) for row in self._snapshot.skips.shared()]
+        words = [reader.frequencies().row(corpus) for corpus, reader in self._snapshot.keywords.items()]
         draft.replace(SKIPS_TABLE, table_of(SKIPS_TABLE, skips))
         draft.replace(WORDS_TABLE, table_of(WORDS_TABLE, words))
-        return draft.finish()
+
+
+def _numbers_of_commits(tables: WritableTables, versions: dict[str, int]) -> set[int]:
+    return {number for (number,) in VersionRows(tables, versions).all(COMMITS_TABLE, ("number",))}

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import IO, Any, get_type_hints
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
@@ -190,7 +190,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
         raise _not_an_index("its manifest is too large")
     try:
         held: dict[str, Any] = json.loads(archive.read(MANIFEST))
-        manifest = Manifest(**{name: kind(held[name]) for name, kind in _TYPES.items()})
+        manifest = Manifest(**{name: kind(held[name]) for name, kind in get_type_hints(Manifest).items()})
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise _not_an_index(f"its manifest cannot be read: {error}") from error
     for found, known in ((manifest.archive, ARCHIVE_FORMAT), (manifest.format, FORMAT_VERSION)):
@@ -200,12 +200,6 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     if database.file_size > _MAX_RATIO * database.compress_size:
         raise _not_an_index("its database is compressed more than any index is")
     return manifest
-
-
-_TYPES: dict[str, type] = {
-    "archive": int, "format": int, "project": str, "model": str, "pipeline": str,
-    "files": int, "chunks": int, "bytes": int, "sha256": str,
-}  # fmt: skip
 
 
 def _extract(packed: IO[bytes], path: Path, manifest: Manifest) -> None:

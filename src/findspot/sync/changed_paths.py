@@ -44,10 +44,7 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
     if reported in map(str, roots.folders):
         return nfc(spelled)
     *folders, name = nfc(spelled).split("/")
-    if any(is_denied(folder, True) for folder in folders):
-        return None
-    own = own_paths(home_folder(), roots.project)
-    if own and any(not path or f"{nfc(spelled)}/".startswith(f"{path}/") for path in own):
+    if any(is_denied(folder, True) for folder in folders) or _is_own(nfc(spelled), roots.project):
         return None
     if name == GIT and folders:
         return "/".join(folders)  # the folder became a project of its own, or part of this one
@@ -55,12 +52,17 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
         return None
     if is_denied(name, True) and os.path.isdir(reported):  # noqa: PTH112
         return None
-    if name in _RULES:
-        return "/".join(folders)  # the rules of a folder hold below it
-    if not name.isascii():
-        # Another name that differs only in its Unicode form may be in or out because of this one.
+    if name in _RULES or not name.isascii():
+        # The rules of a folder hold below it. Another name that differs only in its Unicode form may be in or
+        # out because of this one.
         return "/".join(folders)
     return "/".join((*folders, name))
+
+
+def _is_own(path: str, project: Path) -> bool:
+    """Return whether a path is Findspot's own, and never indexed."""
+    own = own_paths(home_folder(), project)
+    return any(not each or f"{path}/".startswith(f"{each}/") for each in own)
 
 
 class DirtyFiles:

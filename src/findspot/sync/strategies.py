@@ -353,7 +353,8 @@ class Indexed(Protocol):
     def roots(self) -> Roots: ...
 
     @property
-    def wanted(self) -> bool: ...
+    def wanted(self) -> bool:
+        """Whether there is an index to keep fresh."""
 
     @property
     def has_files(self) -> bool: ...

@@ -171,20 +171,3 @@ def test_a_file_system_without_locks_is_not_a_busy_index(lock: Path, monkeypatch
     with pytest.raises(FindspotError, match="without locks") as caught, writer_lock(lock):
         pass
     assert "FINDSPOT_HOME" in caught.value.hint
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_what_libraries_create_is_the_owners_when_the_lock_is_released(tmp_path: Path) -> None:
-    """Libraries create files as the umask says, which belongs to the whole process."""
-    folder = tmp_path / "index"
-    before = os.umask(0o022)
-    try:
-        with writer_lock(folder / "writer.lock"):
-            (folder / "keywords" / "code").mkdir(parents=True)
-            (folder / "keywords" / "code" / "a.term").write_text("words")
-            (tmp_path / "elsewhere").write_text("text")
-            (folder / "link").symlink_to(tmp_path / "elsewhere")
-    finally:
-        os.umask(before)
-    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.rglob("*")}
-    assert modes == {"writer.lock": 0o600, "keywords": 0o700, "code": 0o700, "a.term": 0o600, "link": 0o644}

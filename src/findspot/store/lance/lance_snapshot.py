@@ -526,8 +526,6 @@ class PublishedSnapshot(Snapshot):
         self.chunks, self.symbols = PublishedChunks(rows), PublishedSymbols(rows)
         self.facts, self.edges = PublishedFacts(rows), PublishedEdges(rows)
         self.skips = PublishedSkips(rows)
-        self.commits: Any = None
-        """The commits of the version, once somebody asked for them."""
         self._meta = dict(meta)
 
     def meta(self) -> dict[str, str]:
