@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 from findspot.core.errors import ProviderError
@@ -84,17 +84,8 @@ class Address:
             response = connection.getresponse()
             data = bytearray()
             take = sink if sink is not None and response.status == HTTPStatus.OK else data.extend
-            taken = 0
-            while piece := response.read1(_READ_BYTES):
-                taken += len(piece)
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                if taken > max_bytes:
-                    raise RequestFailedError("its answer is too large")
-                take(piece)
+            _read(response, take, deadline, max_bytes)
             missing = response.length or 0
-            if time.monotonic() > deadline:
-                raise TimeoutError
         except (OSError, HTTPException) as error:
             is_late = isinstance(error, TimeoutError) or time.monotonic() > deadline
             late = f"no answer within {timeout_s:g} seconds" if is_late else ""
@@ -107,6 +98,20 @@ class Address:
         if missing:  # the connection ended before what its head had promised
             raise RequestFailedError(f"its answer was cut short by {missing} bytes")
         return Answer(response.status, bytes(data), {k.lower(): v for k, v in response.getheaders()})
+
+
+def _read(response: HTTPResponse, take: Callable[[bytes], object], deadline: float, max_bytes: int) -> None:
+    """Take the body of an answer piece by piece."""
+    taken = 0
+    while piece := response.read1(_READ_BYTES):
+        taken += len(piece)
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        if taken > max_bytes:
+            raise RequestFailedError("its answer is too large")
+        take(piece)
+    if time.monotonic() > deadline:
+        raise TimeoutError
 
 
 def _shown(error: Exception) -> str:

@@ -43,7 +43,7 @@ _log = get_logger("store")
 
 VECTORS = "vectors"
 OLD_KEYWORDS = "keywords"
-"""The folder in which versions up to 0.3.0 kept an index of words."""
+"""The folder in which versions up to 0.2.0 kept an index of words."""
 
 _FEW_FILES = 500
 """Files that are put into a table one by one; for more it is read again."""

@@ -3,7 +3,7 @@
 Beside the word counts of each vector segment lies a file that lists the same by word: its postings. A
 question adds up what its words give each chunk. Only live chunks count, so an index that was updated scores
 like one that was rebuilt. The first bytes of the file
-    FSPTTRM1    how many words and postings, checksum; chunks of all words, words, starts, counts
+    FSPTTRM1    how many words and postings, bytes of a chunk's place, checksum; places, starts, words, counts
 """
 
 from __future__ import annotations
@@ -36,20 +36,24 @@ _MANY_ROWS = 10_000
 """Chunks that hold a word from which on it is worth finding out whether the word still matters."""
 _ROUNDING = 1 - 1e-9
 """Sums in another order differ in their last digits."""
+_FEW_CHUNKS = 1 << 16
+"""Whose places take two bytes."""
+_ALIGN = 8
 _SORTED_WORDS = 1 << 22
 """Words that are sorted at a time: their places take some tens of megabytes."""
 
 Hashes = NDArray[np.uint32]
+Rows = NDArray[np.uint16] | NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
     """The chunks that hold each word: of word `i` those from `starts[i]` to `starts[i + 1]`."""
 
-    rows: NDArray[np.uint32]
+    rows: Rows
     """The place of a chunk in the file of word counts …"""
-    terms: Hashes
     starts: NDArray[np.int64]
+    terms: Hashes
     counts: NDArray[np.uint8]
     """… and how often it holds the word."""
 
@@ -67,6 +71,7 @@ def write_postings(path: Path, words: WordCounts) -> None:
     counts: list[NDArray[np.uint8]] = []
     terms: list[Hashes] = []
     held: list[NDArray[np.int64]] = []
+    width = 2 if words.numbers.size <= _FEW_CHUNKS else 4
 
     def parts() -> Iterator[NDArray[Any]]:
         for places in _by_word(words.words):
@@ -75,13 +80,14 @@ def write_postings(path: Path, words: WordCounts) -> None:
             terms.append(found[firsts])
             held.append(np.diff(np.r_[firsts, found.size]))
             counts.append(words.counts[places])
-            yield (np.searchsorted(words.starts, places, side="right") - 1).astype(np.uint32)
+            yield (np.searchsorted(words.starts, places, side="right") - 1).astype(f"u{width}")
             release_pages(words.words)
-        yield from terms
+        yield np.zeros(-words.words.size * width % _ALIGN, np.uint8)
         yield np.cumsum(np.concatenate([np.zeros(1, np.int64), *held]))
+        yield from terms
         yield from counts
 
-    write_arrays(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size))
+    write_arrays(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size, width))
 
 
 def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
@@ -99,11 +105,12 @@ def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
 def open_postings(path: Path, checked: set[str]) -> Postings:
     """Map a file of postings; `DerivedDamagedError` when it is missing, cut short or altered."""
 
-    def lengths_of(terms: int, postings: int) -> tuple[int, ...]:
-        return postings * 4, terms * 4, terms * 8 + 8, postings
+    def lengths_of(terms: int, postings: int, width: int) -> tuple[int, ...]:
+        return postings * width, -postings * width % _ALIGN, terms * 8 + 8, terms * 4, postings
 
-    rows, terms, starts, counts = map_arrays(path, _MAGIC, 2, lengths_of, checked)
-    return Postings(rows.view(np.uint32), terms.view(np.uint32), starts.view(np.int64), counts)
+    rows, _, starts, terms, counts = map_arrays(path, _MAGIC, 3, lengths_of, checked)
+    places: Rows = rows.view(np.uint16) if rows.size < 4 * counts.size else rows.view(np.uint32)
+    return Postings(places, starts.view(np.int64), terms.view(np.uint32), counts)
 
 
 class KeywordReader:
@@ -186,7 +193,7 @@ class KeywordReader:
         found: Numbers = numbers[(scores > 0) & (scores >= least)]
         return found
 
-    def _given(self, at: int, gains: Column, rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Column:
+    def _given(self, at: int, gains: Column, rows: Rows, counts: NDArray[np.uint8]) -> Column:
         """Return what words give chunks of a part that hold them so often."""
         held = counts.astype(np.float64)
         given: Column = gains * held / (held + self._words.damped[at][rows])
