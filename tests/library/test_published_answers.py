@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +83,3 @@ def test_the_layout_is_the_specified_one(published: Path) -> None:
     assert docs.count_rows() == status.total_doc_chunks
     row = code.search().limit(1).to_list()[0]
     assert len(row["vector"]) == int(str(status.model).rpartition("/")[2])
-
-
-def test_an_index_of_a_reader_can_be_exported(readers: list[Project], tmp_path: Path) -> None:
-    from findspot.store.prebuilt import pack
-
-    packed = pack(readers[0].store, tmp_path / "a.findspot", "shop")
-    assert packed.files == shop().status(check_disk=False).total_files
-    with closing(readers[1]) as reader:
-        assert reader.search(QUESTIONS[0]).hits

@@ -83,14 +83,21 @@ def test_documents_come_in_by_the_same_rules(findspot: Program, make: MakeFolder
 
 def test_what_is_shown_of_configurations_has_no_secrets(findspot: Program, make: MakeFolder) -> None:
     """security 19, first-impression A9: set-up's diff and `config` showed tokens."""
-    user = make({".cursor/mcp.json": json.dumps({"mcpServers": {"x": {
-        "command": "x", "args": ["--token", PASSWORD], "env": {"API_KEY": PASSWORD, "GH": TOKEN},
-    }}}, indent=2)}, "user")  # fmt: skip
-    plain = {"HOME": str(user), "USERPROFILE": str(user)}
-    shown = findspot("setup", "--client", "cursor", "--dry-run", env=plain)
+    user = make({
+        ".cursor/mcp.json": json.dumps({"mcpServers": {
+            "x": {"command": "x", "args": ["--token", PASSWORD], "env": {"API_KEY": PASSWORD, "GH": TOKEN}},
+            "y": {"url": "https://example.com/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}},
+        }}, indent=2),
+        ".codex/config.toml": f'model = "o3"\n\n[mcp_servers.docs.env]\nDOCS_TOKEN = "{PASSWORD}"\n',
+    }, "user")  # fmt: skip
+    plain = {"HOME": str(user), "USERPROFILE": str(user), "CODEX_HOME": ""}
+    setup = ("setup", "--client", "cursor", "--client", "codex", "--dry-run")
+    shown = findspot(*setup, env=plain)
     assert shown.code == 0
     assert '"findspot"' in shown.out
-    in_json = findspot("setup", "--client", "cursor", "--dry-run", "--json", env=plain)
+    assert '"Authorization": "****"' in shown.out
+    assert "DOCS_TOKEN" in shown.out
+    in_json = findspot(*setup, "--json", env=plain)
     assert quotes(shown.out + in_json.out) == []
 
 

@@ -53,6 +53,14 @@ def ids(chunks: ProjectChunks, query: str = "password", **options: object) -> li
     return [result.chunk.id for result in chunks.query(query, SearchOptions(**options))]  # type: ignore[arg-type]
 
 
+def test_a_file_that_is_gone_keeps_the_old_state_and_is_named(served: ProjectChunks, root: Path) -> None:
+    before = ids(served)
+    (root / ".cortex" / "chunks" / "code-data.json").unlink()
+    options = SearchOptions()
+    until(lambda: "code-data.json is missing" in (served.query("password", options).warning or ""))
+    assert ids(served) == before
+
+
 def test_a_bad_file_keeps_the_old_state_and_is_named(
     served: ProjectChunks, root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -143,13 +143,6 @@ def test_calls_are_read_newest_first() -> None:
     assert activity.recent_calls(10) == []
 
 
-def test_only_the_owner_can_read_the_record(tmp_path: Path) -> None:
-    activity.log_call(call("read"))
-    home = tmp_path / "home"
-    assert [file.stat().st_mode & 0o077 for file in home.glob("activity.sqlite*")] == [0, 0, 0]
-    assert home.stat().st_mode & 0o077 == 0
-
-
 def test_the_log_of_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     bounded = activity._TIDY_CALLS.replace(str(activity.MAX_CALLS), "30")
     monkeypatch.setattr(activity, "_TIDY_CALLS", bounded)
