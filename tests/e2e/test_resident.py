@@ -67,7 +67,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """An indexed one for tests after which its process goes on."""
+    """An indexed one for tests after which its process, or another one, goes on."""
     with opened(tmp_path_factory.mktemp("shared")) as made:
         assert made.run("index").code == 0
         yield made
@@ -189,15 +189,14 @@ def test_a_stopped_command_stops_its_work(house: House, tmp_path: Path) -> None:
     assert "findspot index" in err
 
 
-def test_if_it_dies_calls_that_read_are_answered_by_another(house: House) -> None:
-    assert house.run("index").code == 0
-    with house.pipe() as pipe:
+def test_if_it_dies_calls_that_read_are_answered_by_another(shared: House) -> None:
+    with shared.pipe() as pipe:
         pipe.initialize()
         for _ in range(2):
-            first = house.pid
+            first = shared.pid
             os.kill(first, signal.SIGKILL)
             assert pipe.values("search_code", query="verify a password")["results"]
-            assert house.pid != first
+            assert shared.pid != first
 
 
 def test_if_it_dies_a_call_that_writes_gets_an_error(house: House, tmp_path: Path) -> None:
@@ -214,13 +213,12 @@ def test_if_it_dies_a_call_that_writes_gets_an_error(house: House, tmp_path: Pat
         assert pipe.values("index_codebase", path=".", confirm=True)["status"] == "success"
 
 
-def test_after_three_deaths_the_pipe_answers_by_itself(house: House) -> None:
-    assert house.run("index").code == 0
-    with house.pipe() as pipe:
+def test_after_three_deaths_the_pipe_answers_by_itself(shared: House) -> None:
+    with shared.pipe() as pipe:
         pipe.initialize()
         for _ in range(3):
             asked = [pipe.ask_tool("search_code", {"query": f"password {n}"}) for n in range(30)]
-            if running := house.status().get("pid"):
+            if running := shared.status().get("pid"):
                 os.kill(running, signal.SIGKILL)
             assert _answered(pipe, asked)
         assert pipe.values("search_code", query="verify a password")["results"]
@@ -245,17 +243,16 @@ def test_it_leaves_when_nobody_is_there(house: House) -> None:
     until(lambda: not is_running(pid))
 
 
-def test_stopping_it_loses_no_call(house: House) -> None:
-    assert house.run("index").code == 0
-    with house.pipe() as pipe:
+def test_stopping_it_loses_no_call(shared: House) -> None:
+    with shared.pipe() as pipe:
         pipe.initialize()
-        first = house.pid
+        first = shared.pid
         asked = [pipe.ask_tool("search_code", {"query": f"password {n}"}) for n in range(20)]
-        assert house.run("service", "stop").code == 0
+        assert shared.run("service", "stop").code == 0
         asked += [pipe.ask_tool("search_code", {"query": f"session {n}"}) for n in range(20)]
         assert _answered(pipe, asked)
         assert not is_running(first)
-        assert house.pid != first
+        assert shared.pid != first
 
 
 def test_a_newer_version_takes_its_place_and_an_older_one_stays_apart(house: House, tmp_path: Path) -> None:
