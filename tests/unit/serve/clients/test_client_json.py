@@ -55,29 +55,18 @@ def value(text: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", FILES)
-class TestEveryFile:
-    def test_the_entry_is_there_and_the_rest_unchanged(self, name: str) -> None:
-        before, after = value(FILES[name]), value(put(FILES[name]))
-        assert after["mcpServers"]["findspot"] == ENTRY
-        del after["mcpServers"]["findspot"]
-        assert after == {"mcpServers": {}} | before
-
-    def test_nothing_is_lost(self, name: str) -> None:
-        """Every visible character of the file is still there, in order: some were only put between."""
-        after = iter(put(FILES[name]))
-        assert all(character in after for character in "".join(FILES[name].split()))
-
-    def test_a_second_time_changes_nothing(self, name: str) -> None:
-        assert put(put(FILES[name])) == put(FILES[name])
-
-    def test_line_ends_are_of_one_kind(self, name: str) -> None:
-        after = put(FILES[name])
-        assert after.count("\r\n") in (0, after.count("\n"))
-        assert ("\r\n" in after) == ("\r\n" in FILES[name])
-
-    def test_taking_it_out_leaves_what_was(self, name: str) -> None:
-        out = json_edit.take_out(put(FILES[name]), KEYS)
-        assert value(out) == {"mcpServers": {}} | value(FILES[name])
+def test_the_entry_is_put_and_taken_out_and_the_rest_stays(name: str) -> None:
+    """Every visible character of the file is still there, in order: some were only put between."""
+    text, after = FILES[name], put(FILES[name])
+    values = value(after)
+    assert values["mcpServers"].pop("findspot") == ENTRY
+    assert values == {"mcpServers": {}} | value(text)
+    characters = iter(after)
+    assert all(character in characters for character in "".join(text.split()))
+    assert put(after) == after, "a second time changes nothing"
+    assert after.count("\r\n") in (0, after.count("\n"))
+    assert ("\r\n" in after) == ("\r\n" in text)
+    assert value(json_edit.take_out(after, KEYS)) == {"mcpServers": {}} | value(text)
 
 
 @pytest.mark.parametrize("name", ["another server", "tabs", "crlf", "comma, then comment", "trailing commas"])
