@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,6 @@ from findspot.core.model import Corpus, GroupBy, Hit, IncludeTests, Query, Span
 from findspot.graph import Edge, Node, Relation, pending_note
 from findspot.graph.edges import FILE_KIND
 from findspot.graph.source_view import VALUE_KINDS
-from findspot.rank.intent import read_query
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.research.changes import Change, FileChange
 from findspot.research.findings import LINE, NOTHING_CHANGED, Context, FoundEdge, Reason, Region
@@ -24,8 +22,7 @@ from findspot.research.relations import mentions
 from findspot.research.research_view import ResearchView
 from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
-from findspot.store.records import last_name
-from findspot.text.tokens import STOP_WORDS, tokens
+from findspot.text.tokens import tokens
 
 MOST_HITS = 30
 """Results of a search that may become regions."""
@@ -49,11 +46,6 @@ WORD = 0.35
 """Added to the value of a neighbour for each word of the signal that its name has."""
 FOUND = 0.6
 """Added for a neighbour that search finds too, as a share of its value there."""
-BEST, UNKNOWN, BIAS = 1.71, 9.28, 8.5
-"""How likely a question is about the project: by the score of the best result, and the share of its words
-that the project does not have. Fitted on 55 questions about five projects and 300 about none. With each
-project left out, a bar that silences 3 % of the first kind silences 69 % of the second; this one is slightly
-higher: for 37 of 60 other off-topic questions it answers that nothing fits."""
 LEAST_LINES, LEAST_CHARS = 2, 25
 """Of removed code, to look for copies of it."""
 COPIED = 0.6
@@ -205,21 +197,7 @@ class _Task:
                 node = self._region_of(hit)
                 found.setdefault(node.id, (node, hit))
         self.values = {key: (node, hit.relative) for key, (node, hit) in found.items()}
-        if read_query(text).is_long or not results.nothing_fits:
-            return list(found.values()), bool(found) and not results.nothing_fits
-        return list(found.values()), self._belongs(text, [hit for _, hit in found.values()])
-
-    def _belongs(self, text: str, hits: Sequence[Hit]) -> bool:
-        """Return whether a question that search is unsure about is likely to be about the project."""
-        names = read_query(text).names
-        if any(hit.symbol and last_name(hit.symbol) in names for hit in hits[:3]):
-            return True
-        words = {word for word in tokens(text) if word not in STOP_WORDS and len(word) > 2}
-        readers = self.view.reader.snapshot.keywords.values()
-        unknown = sum(not any(reader.document_frequency(word) for reader in readers) for word in words)
-        best = max((hit.score for hit in hits[:10]), default=0.0)
-        likely = BEST * math.log(0.01 + best) - UNKNOWN * unknown / max(1, len(words)) + BIAS
-        return bool(words) and likely >= 0
+        return list(found.values()), bool(found) and not results.nothing_fits
 
     def _region_of(self, hit: Hit) -> Node:
         """Return the definition that a hit shows; of a member that the graph has none of, its own lines."""
