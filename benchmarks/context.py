@@ -17,11 +17,21 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.issues import FUNCTIONS, Issue, changed_functions, index_folder, read_issues
+from benchmarks.ancestors import Ancestors
+from benchmarks.issues import (
+    FUNCTIONS,
+    Issue,
+    changed_functions,
+    history_folder,
+    index_folder,
+    read_issues,
+)
 from findspot.core.git import changed_together
+from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
 from findspot.embed.provider_registry import open_embedder
 from findspot.graph import Graph
@@ -35,6 +45,7 @@ from findspot.research.task_signals import Request
 from findspot.search.freshness import IndexedText
 from findspot.search.reader import IndexReader
 from findspot.serve.context_answers import context_object
+from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
 
 AT = (5, 10)
@@ -87,16 +98,14 @@ def ask(reader: IndexReader, issue: Issue) -> Row:
 
 def ask_all(options: argparse.Namespace, off_topic: Sequence[str]) -> Iterator[Row]:
     """Yield a row for each issue whose commit is indexed, and one for each question about nothing."""
-    embedder = open_embedder("local:static")
     for repo, issues in read_issues(options.sets, options.repo).items():
         for issue in issues:
             folder = index_folder(options.cache, repo, issue.commit)
             if not (folder / "ok").exists():
                 continue
-            tree = options.cache / "trees" / repo.replace("/", "+")
             store = SqliteStore(next((folder / "indexes").iterdir()), "project")
             with store.snapshot() as snapshot:
-                reader = AtCommit.of(snapshot, store, embedder, tree, issue.commit)
+                reader = AtCommit.of(snapshot, store, options.cache, issue)
                 yield ask(reader, issue) | {"repo": repo}
                 for question in off_topic if issue is issues[0] else ():
                     found = gather(ResearchView(reader, Trail(Graph(snapshot))), Request(question))
@@ -109,12 +118,12 @@ class AtCommit(IndexReader):
     """A reader whose history ends at a commit: the clone holds the fix, too."""
 
     @classmethod
-    def of(cls, snapshot: Any, store: Any, embedder: Any, tree: Path, commit: str) -> AtCommit:
-        from findspot.core.paths import Roots
-
-        reader = cls(snapshot, store, IndexedText(Roots(tree), snapshot), lambda: embedder)
-        past = changed_together(tree, commit)
-        object.__setattr__(reader, "history", lambda: past)
+    def of(cls, snapshot: Snapshot, store: SqliteStore, cache: Path, issue: Issue) -> AtCommit:
+        tree = cache / "trees" / issue.repo.replace("/", "+")
+        text = IndexedText(Roots(tree), snapshot)
+        commits = Ancestors(history_folder(cache, issue.repo), tree, issue.commit)
+        reader = cls(snapshot, store, text, lambda: open_embedder("local:static"), commits=commits)
+        object.__setattr__(reader, "history", partial(changed_together, tree, issue.commit))
         return reader
 
 

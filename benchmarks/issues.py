@@ -2,10 +2,11 @@
 
 python -m benchmarks.issues index --sets FOLDER --mirrors FOLDER --cache FOLDER [--repo OWNER/NAME]
 python -m benchmarks.issues ask --sets FOLDER --cache FOLDER [--repo OWNER/NAME] [--detail]
-                                [--save NAME] [--against NAME]
+                                [--save NAME] [--against NAME] [--shuffled]
 python -m benchmarks.issues time --sets FOLDER --project FOLDER
 
-`index` writes one index per commit of `issues_dev`, of the whole repository with the shipped defaults.
+`index` writes one index per commit of `issues_dev`, of the whole repository with the shipped defaults, and
+the messages of all commits before. `--shuffled` shuffles these among the commits: a control.
 `ask` asks each issue's text at the commit before its fix. Accuracy is strict, as published: at k, every
 changed file (function) is among the first k distinct files (functions). BM25 over whole files runs beside
 it. It does not see tests, which are never wanted: that favours it. `time` asks a project about the
@@ -31,12 +32,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ancestors import Ancestors, store_commits
 from benchmarks.metrics import Place, all_within, any_within, lines_shown, paired_bootstrap, ranks
 from benchmarks.sets import RESULTS, commit
 from findspot import Engine, Query
-from findspot.core.git import History, changed_together
+from findspot.core.git import changed_together
 from findspot.core.model import Corpus, GroupBy, Hit, Results
-from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.graph import Graph, Node
 from findspot.rank.roles import Role, role_of
@@ -100,6 +101,10 @@ def index_folder(indexes: Path, repo: str, commit: str) -> Path:
     return indexes / "homes" / repo.replace("/", "+") / commit[:12]
 
 
+def history_folder(indexes: Path, repo: str) -> Path:
+    return indexes / "histories" / repo.replace("/", "+")
+
+
 def index(options: argparse.Namespace) -> None:
     for repo, issues in read_issues(options.sets, options.repo).items():
         mirror = options.mirrors / repo.replace("/", "+") / "repo"
@@ -112,6 +117,7 @@ def index(options: argparse.Namespace) -> None:
             subprocess.run(clone, check=True)
         in_order = sorted({issue.commit for issue in issues}, key=partial(committed_at, mirror))
         index_commits(tree, {commit: index_folder(options.cache, repo, commit) for commit in in_order})
+        store_commits(tree, in_order, history_folder(options.cache, repo))
         sys.stderr.write(f"{repo}: {len(in_order)} commits\n")
 
 
@@ -210,11 +216,9 @@ def bm25(documents: Mapping[str, Counter[str]], query: Counter[str]) -> list[str
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
-def ask_issue(
-    snapshot: Snapshot, embedder: Embedder, issue: Issue, whole_files: WholeFiles, history: History
-) -> Row:
+def ask_issue(snapshot: Snapshot, issue: Issue, whole_files: WholeFiles, answer_to: Ask) -> Row:
     """Return the ranks of what an issue's fix changed, and what the default answer costs and shows."""
-    ask: Ask = cache(lambda query: search(snapshot, embedder, query, history=lambda: history))
+    ask: Ask = cache(answer_to)
     graph = Graph(snapshot)
     held = {file.path for file in snapshot.files.files if file.corpus == Corpus.CODE}
     row: Row = {
@@ -229,7 +233,7 @@ def ask_issue(
         found = functions_of(ask, issue.text, graph, FUNCTIONS | outer)
         row[key] = ranks(found, changed_functions(graph, issue, outer))
     wall, cpu = time.perf_counter(), time.process_time()
-    results = search(snapshot, embedder, Query(issue.text), history=lambda: history)
+    results = answer_to(Query(issue.text))
     row["cpu"], row["wall"] = time.process_time() - cpu, time.perf_counter() - wall
     answer = fitted_values(results, Corpus.CODE, TOKENS)["results"]
     shown = [Place(hit["path"], hit["startLine"], hit["endLine"]) for hit in answer]
@@ -247,9 +251,13 @@ def ask_all(options: argparse.Namespace) -> Iterator[Row]:
                 continue
             store = SqliteStore(next((folder / "indexes").iterdir()), "project")
             # Only what is reachable from the commit: the clone holds the fix, too.
-            history = changed_together(options.cache / "trees" / repo.replace("/", "+"), issue.commit)
+            tree = options.cache / "trees" / repo.replace("/", "+")
+            history = partial(changed_together, tree, issue.commit)
+            seed = 1 if options.shuffled else None
+            commits = Ancestors(history_folder(options.cache, repo), tree, issue.commit, seed)
             with store.snapshot() as snapshot:
-                yield ask_issue(snapshot, embedder, issue, whole_files, history)
+                answer_to = partial(search, snapshot, embedder, history=history, commits=commits)
+                yield ask_issue(snapshot, issue, whole_files, answer_to)
             store.close()
         sys.stderr.write(f"{repo}: {len(issues)} issues\n")
 
@@ -371,6 +379,7 @@ def main() -> None:
     parser.add_argument("--project", type=Path, help="folder of the project to ask (time)")
     parser.add_argument("--repo", action="append", help="a repository (repeatable); default: all")
     parser.add_argument("--detail", action="store_true", help="also by repository (ask)")
+    parser.add_argument("--shuffled", action="store_true", help="messages shuffled among commits (ask)")
     parser.add_argument("--save", metavar="NAME", help="keep the ranks as results/NAME.json (ask)")
     parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json (ask)")
     options = parser.parse_args()

@@ -1,13 +1,14 @@
 """Fits the model that ranks files and passages for a report: `src/findspot/search/report_weights.json`.
 
 python training/rank_reports.py index   --cases CASES --mirrors MIRRORS --cache FOLDER
-python training/rank_reports.py signals --cases CASES --mirrors MIRRORS --cache FOLDER --out SIGNALS
-python training/rank_reports.py fit SIGNALS ...
+python training/rank_reports.py signals --cases CASES --mirrors MIRRORS --cache FOLDER --out FILE [--shuffled]
+python training/rank_reports.py fit FILE ... [--added]
 python training/rank_reports.py belong  --cases CASES --mirrors MIRRORS --cache FOLDER
 
 `CASES` come from `commits.py`. Each repository is indexed once, at the state before the first of the cases
 that are taken from it: up to 22 messages and 8 subjects of 400 days. The signals are those that the package
-computes when it answers.
+computes when it answers; a case sees the commits before it, and `--shuffled` gives these the messages of
+others. `--added` keeps the weights of the package, and fits those of signals that have none there.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ import os
 import pickle
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.ancestors import Ancestors, store_commits
+from benchmarks.behaviour import checkout
 from numpy.typing import NDArray
 
 from commits import git
@@ -51,6 +54,8 @@ MOST_MESSAGES = 22
 MOST_SUBJECTS = 8
 LEAST_MESSAGES = 4
 MOST_FILES = 4_000
+BEFORE = "before"
+"""The folder of the commits that cases may know."""
 
 SHARPNESS = 0.5
 """Chosen on issues_dev between 0.3 and 1.5: changed lines among the first ten passages."""
@@ -106,15 +111,13 @@ def index_all(options: argparse.Namespace) -> None:
             target = options.cache / repo.replace("/", "+")
             if chosen is None or target.exists():
                 continue
-            with tempfile.TemporaryDirectory() as tree:
-                archive = git(mirror, "archive", chosen[0])
-                subprocess.run(["tar", "x", "-C", tree], input=archive, check=True)
+            with tempfile.TemporaryDirectory() as folder:
                 engine = Engine()
-                project = engine.project(tree)
+                project = engine.project(checkout(mirror, chosen[0], Path(folder) / "tree"))
                 project.update()
-                folder = project.store.folder
                 engine.close()
-            shutil.move(folder, target)
+                shutil.move(project.store.folder, target)
+            store_commits(mirror, {case["commit"] for case in chosen[1]}, target / BEFORE)
             sys.stderr.write(f"{repo}\n")
 
 
@@ -147,7 +150,9 @@ def make_signals(options: argparse.Namespace) -> None:
             history = history_of(mirror, case["commit"])
             with store.snapshot() as snapshot:
                 files = allowed_files(snapshot, Query(case["query"]))
-                evidence = gather(snapshot, embedder, case["query"], files, history=history)
+                seed = 1 if options.shuffled else None
+                commits = Ancestors(folder / BEFORE, mirror, case["commit"], seed)
+                evidence = gather(snapshot, embedder, case["query"], files, history=history, commits=commits)
                 moved = not unchanged(mirror, chosen[0], case)
                 examples.append(example(snapshot, evidence, case, moved=moved))
         store.close()
@@ -237,6 +242,17 @@ def files_of(examples: Iterable[Example]) -> Groups:
     return Groups.of((each.file_rows, each.changed_files) for each in examples)
 
 
+def fit_added(examples: Sequence[Example], known: Mapping[str, float]) -> Floats:
+    """Return the weights that are known, and fitted ones for the other signals of files."""
+    columns = examples[0].file_columns
+    weights = np.array([known.get(name, 0.0) for name in columns])
+    added = [at for at, name in enumerate(columns) if name not in known]
+    parts = ((np.c_[each.file_rows @ weights, each.file_rows[:, added]], each) for each in examples)
+    fitted = fit(Groups.of((rows, each.changed_files) for rows, each in parts), PENALTY)
+    weights[added] = fitted[1:] / fitted[0]
+    return weights
+
+
 def chunks_of(examples: Iterable[Example]) -> Groups:
     """Return the chunks of each changed file as a case of its own."""
     return Groups.of(
@@ -254,13 +270,15 @@ def all_found(examples: Sequence[Example], weights: Floats, most: int) -> float:
     return float(np.mean([not row[most:].any() for row in ranked]))
 
 
-def cross_validate(examples: Sequence[Example], folds: int = 4) -> str:
+def cross_validate(
+    examples: Sequence[Example], fitted: Callable[[Sequence[Example]], Floats], folds: int = 4
+) -> str:
     """Return strict accuracy at 1, 3, 5 and 10, each repository scored by weights fitted without it."""
     repos = sorted({each.repo for each in examples})
     found: dict[int, list[float]] = defaultdict(list)
     for fold in range(folds):
         held = set(repos[fold::folds])
-        weights = fit(files_of(each for each in examples if each.repo not in held), PENALTY)
+        weights = fitted([each for each in examples if each.repo not in held])
         own = [each for each in examples if each.repo in held]
         for most in (1, 3, 5, 10):
             found[most].append(all_found(own, weights, most) * len(own))
@@ -269,16 +287,17 @@ def cross_validate(examples: Sequence[Example], folds: int = 4) -> str:
 
 def fit_all(options: argparse.Namespace) -> None:
     examples: list[Example] = [e for path in options.signals for e in pickle.loads(path.read_bytes())]
-    files, chunks = fit(files_of(examples), PENALTY), fit(chunks_of(examples), CHUNK_PENALTY)
-    model = {
-        "files": named(examples[0].file_columns, files),
-        "chunks": named(examples[0].chunk_columns, chunks),
-        "sharpness": SHARPNESS,
-    }
+    model = json.loads(WEIGHTS.read_text("utf-8"))
+    known = model["files"] if options.added else {}
+    fitted = partial(fit_added, known=known) if known else lambda some: fit(files_of(some), PENALTY)
+    model["files"] = named(examples[0].file_columns, fitted(examples))
+    if not options.added:
+        model["chunks"] = named(examples[0].chunk_columns, fit(chunks_of(examples), CHUNK_PENALTY))
+        model["sharpness"] = SHARPNESS
     WEIGHTS.write_text(json.dumps(model, indent=1) + "\n")
     repos = {each.repo for each in examples}
     sys.stdout.write(f"{len(examples)} cases of {len(repos)} repositories; files of left-out repositories")
-    sys.stdout.write(f" at 1, 3, 5, 10: {cross_validate(examples)}\n")
+    sys.stdout.write(f" at 1, 3, 5, 10: {cross_validate(examples, fitted)}\n")
 
 
 REPOSITORIES = 90
@@ -344,9 +363,11 @@ def main() -> None:
         command.add_argument("--cache", type=Path, required=True)
         if name == "signals":
             command.add_argument("--out", type=Path, required=True)
+            command.add_argument("--shuffled", action="store_true")
     command = commands.add_parser("fit")
     command.set_defaults(run=fit_all)
     command.add_argument("signals", type=Path, nargs="+")
+    command.add_argument("--added", action="store_true")
     options = parser.parse_args()
     options.run(options)
 

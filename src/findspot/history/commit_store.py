@@ -102,6 +102,11 @@ class Loaded:
         return self.vectors.numbers
 
     @cached_property
+    def rows(self) -> dict[int, int]:
+        """The row of each number: how many commits are newer."""
+        return {number: row for row, number in enumerate(self.numbers.tolist())}
+
+    @cached_property
     def explains(self) -> NDArray[np.float32]:
         """How much each message explains."""
         return np.log1p(np.minimum(self.lengths, _EXPLAINED_CHARS)).astype(np.float32)
@@ -198,8 +203,7 @@ class CommitStore:
         if not words or max(words.values()) < fits_from:
             return []
         shares = np.zeros(len(loaded.numbers), np.float32)
-        at = {number: row for row, number in enumerate(loaded.numbers.tolist())}
-        shares[[at[number] for number in words]] = list(words.values())
+        shares[[loaded.rows[number] for number in words]] = list(words.values())
         asked = quantise(embedder.embed([question], EmbedMode.QUERY))
         everything = np.arange(len(loaded.numbers))
         cosines = asked.scales[0] * scores_in(loaded.vectors, asked.values[0], everything)
@@ -237,14 +241,18 @@ class CommitStore:
             rows = db.execute(f"{select} ORDER BY score DESC", (" OR ".join(map(_quoted, words)),))
             return [row for row in rows if row[0] in here]
 
-    def by_meaning(self, vector: NDArray[np.int8], scale: float, most: int) -> dict[int, float]:
-        """Return the commits whose messages are nearest to a vector, best first, with their cosines."""
+    def by_meaning(self, vector: NDArray[np.int8], scale: float, most: int) -> list[tuple[int, float, int]]:
+        """Return the commits whose messages are nearest to a vector, best first.
+
+        Each is a number, its cosine, and how many commits are newer.
+        """
         loaded = self._loaded()
         if not loaded.numbers.size:
-            return {}
+            return []
         numbers, scores = nearest_in(loaded.vectors, vector, np.arange(len(loaded.numbers)), most)
         best = np.argsort(-scores, kind="stable")[:most]
-        return dict(zip(numbers[best].tolist(), (scale * scores[best]).tolist(), strict=True))
+        pairs = zip(numbers[best].tolist(), (scale * scores[best]).tolist(), strict=True)
+        return [(number, cosine, loaded.rows[number]) for number, cosine in pairs]
 
     def _loaded(self) -> Loaded:
         with self._guard:

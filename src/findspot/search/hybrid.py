@@ -49,7 +49,7 @@ def search(
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain.
 
     Reports, and questions in whole sentences, are ranked by fitted models instead. `history` returns what the
-    last commits changed; only reports ask for it. `commits` has what their messages say, for questions.
+    last commits changed; only reports ask for it. `commits` has what their messages say.
     """
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
@@ -59,7 +59,7 @@ def search(
     if is_fitted and question.reading.is_long:
         from findspot.search.report_ranking import rank_report  # a server starts without it
 
-        pool, belongs = rank_report(snapshot, embedder, question, files, history())
+        pool, belongs = rank_report(snapshot, embedder, question, files, history=history(), commits=commits)
     elif is_fitted and is_sentence(question.text, question.reading):
         pool, belongs = _ranked_by_chance(snapshot, question, files, commits)
     else:

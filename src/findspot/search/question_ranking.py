@@ -7,23 +7,21 @@ evaluation set: `question_weights.json` has one number per signal.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Corpus, IncludeTests
-from findspot.history.commit_log import Change
 from findspot.history.commit_store import CommitStore
 from findspot.rank.candidate_pool import Column, Pool
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
+from findspot.search.commit_evidence import near_changes
 from findspot.search.questions import Question
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
@@ -41,9 +39,6 @@ LEAST_OF_A_NAME = 4
 
 NOT_SOURCE = 1.0
 """What tests, examples and data are behind source, of two, when candidates are chosen."""
-
-COMMITS = 60
-"""Commits that lend their score to what they changed: those whose messages are nearest to the question."""
 
 EVENNESS = 0.08
 """Chances fall steeply. Raised to this power, they are shares of the best one as other rankings have them."""
@@ -294,35 +289,16 @@ def _commits(
     homes: Numbers,
     names: Sequence[Sequence[str]],
 ) -> tuple[list[float], list[float]]:
-    """Return how much the messages of commits that changed a file, and a definition, say about the question.
-
-    A commit that changed many files says less of each.
-    """
+    """Return what the messages of commits that changed a file, and a definition, say about the question."""
     paths = [snapshot.files.path_of[home] for home in homes.tolist()]
     files: dict[str, float] = defaultdict(float)
     definitions: dict[tuple[str, str], float] = defaultdict(float)
-    for worth, change in _telling_changes(question, commits, set(paths)):
-        files[change.path] += worth
-        for name in change.names:
-            definitions[change.path, last_name(name).lower()] += worth
+    for near in near_changes(commits, question.vector, question.scale, set(paths)):
+        files[near.change.path] += near.worth
+        for name in near.change.names:
+            definitions[near.change.path, last_name(name).lower()] += near.worth
     by_name = (
         max((definitions[path, name.lower()] for name in defined), default=0.0) if path in files else 0.0
         for path, defined in zip(paths, names, strict=True)
     )
     return [math.log1p(files.get(path, 0.0)) for path in paths], [math.log1p(worth) for worth in by_name]
-
-
-def _telling_changes(
-    question: Question, commits: CommitStore | None, paths: Collection[str]
-) -> Iterator[tuple[float, Change]]:
-    """Yield what the commits nearest to a question changed of some files, each with what it is worth."""
-    if commits is None or not question.vector.any():
-        return
-    with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
-        nearest = commits.by_meaning(question.vector, question.scale, COMMITS)
-        counts, changes = commits.reach(list(nearest), paths)
-        top = max(max(nearest.values(), default=0.0), 0.01)
-        ranks = {number: rank for rank, number in enumerate(nearest)}
-        for number, change in changes:
-            share = max(nearest[number], 0.0) / top / math.sqrt(counts[number])
-            yield share / (1 + ranks[number] / 10), change

@@ -20,10 +20,12 @@ from findspot.core.git import History
 from findspot.core.model import Corpus
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
+from findspot.history.commit_store import CommitStore
 from findspot.rank.mentions import Where, named_depth, qualifiers
 from findspot.rank.reports import Report, read_report
 from findspot.rank.roles import Role, is_data, is_test, role_of
 from findspot.rank.signals import KIND_WORTH, OTHER_CASE, path_share
+from findspot.search.commit_evidence import near_changes
 from findspot.search.retrieve import mentioned_files, traced_files
 from findspot.store.derived import Selection
 from findspot.store.keywords import KeywordReader
@@ -54,6 +56,9 @@ COMMITS = 1_000
 
 RECENT = 20
 """A file that changed so many commits ago counts half of one that changed just now."""
+
+FADING = 1_000
+"""A commit with so many newer ones says half as much about a report."""
 
 TITLE_WEIGHT = 2.0
 
@@ -116,6 +121,7 @@ class _Found:
 
 
 _NOTHING_DEFINED = _Defined({})
+_NO_VECTOR = np.zeros(0, np.int8), 0.0
 _KINDS = ("class", "import")
 _PACKAGE_FILES = ("__init__", "index", "mod", "lib")
 
@@ -140,6 +146,7 @@ def gather(
     filtered: bool = False,
     wants_tests: bool = False,
     history: History = (),
+    commits: CommitStore | None = None,
 ) -> Evidence:
     """Find candidates for a report, and return what speaks for each file.
 
@@ -157,6 +164,7 @@ def gather(
     columns |= _role_signals(files, snapshot.memo(_Languages).of(snapshot), ordinary)
     columns |= _path_signals(files, found)
     columns |= _history_signals(files, history)
+    columns["commit_file"] = _commit_signal(files, found, commits)
     return Evidence(files, _scaled(Signals.of(columns, len(files))), found, likeness)
 
 
@@ -414,6 +422,16 @@ def _history_signals(files: Sequence[StoredFile], history: History) -> dict[str,
         "recent": [1 / (1 + last[file.path] / RECENT) if file.path in last else 0.0 for file in files],
         "changes": [math.log1p(changes[file.path]) for file in files],
     }
+
+
+def _commit_signal(files: Sequence[StoredFile], found: _Found, commits: CommitStore | None) -> list[float]:
+    """Return what the best commit that changed each file says about the title, by its message and age."""
+    best: dict[str, float] = defaultdict(float)
+    vector, scale = found.vectors.get("title", _NO_VECTOR)
+    for near in near_changes(commits, vector, scale, {file.path for file in files}):
+        path = near.change.path
+        best[path] = max(best[path], near.worth / (1 + near.age / FADING))
+    return [best.get(file.path, 0.0) for file in files]
 
 
 def _sorted_per_file(scores: Scores) -> dict[int, list[float]]:

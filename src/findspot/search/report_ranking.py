@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from findspot.core.git import History
 from findspot.core.model import GroupBy, IncludeTests
 from findspot.embed.embedder import Embedder
+from findspot.history.commit_store import CommitStore
 from findspot.rank.candidate_pool import Candidate, Pool, spread_files
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import MAX_TERMS, Question
@@ -98,7 +99,13 @@ MAX_PER_FILE = 40
 
 
 def rank_report(
-    snapshot: Snapshot, embedder: Embedder | None, question: Question, allowed: Selection, history: History
+    snapshot: Snapshot,
+    embedder: Embedder | None,
+    question: Question,
+    allowed: Selection,
+    *,
+    history: History,
+    commits: CommitStore | None,
 ) -> tuple[Pool, float]:
     """Return the chunks of the likeliest files, each with its chance, and how likely the report is about the
     project at all.
@@ -112,6 +119,7 @@ def rank_report(
         filtered=filtered,
         wants_tests=question.query.include_tests is IncludeTests.YES,
         history=history,
+        commits=commits,
     )
     model = load_model()
     files = _file_chances(model, evidence)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from contents import MakeProject, indexed_project
 from findspot import Project, Query
 from findspot.core.model import GroupBy, IncludeTests, Mode, Strength
+from findspot.core.progress import CancelToken
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LinearModel, load_model
+from kept_workers import open_project
+from repositories import Repository
 
 FILES = {
     "shop/__init__.py": "",
@@ -194,6 +199,25 @@ def test_every_weight_belongs_to_a_signal(project: Project) -> None:
     model = load_model()
     assert set(model.files.weights) == set(evidence.signals.columns)
     assert set(model.chunks.weights) == set(passages.columns)
+
+
+def test_a_commit_whose_message_says_the_same_speaks_for_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    repository = Repository(tmp_path / "shop")
+    repository.commit("Begin", north="def to_north(job):\n    return job\n")
+    repository.commit(
+        "Do not crash on voucher codes without a number", south="def to_south(job):\n    pass\n"
+    )
+    repository.commit("Speak of other things", north="def to_north(job):\n    pass\n")
+    with contextlib.closing(open_project(repository.root)) as project:
+        project.update()
+        project.history.wait(CancelToken(), lambda _: None)
+        hits = project.search(Query(REPORT, explain=True)).hits
+    said = {hit.path: (hit.why or {}).get("file.commit_file", 0.0) for hit in hits}
+    assert hits[0].path == "south.py"
+    assert said["south.py"] > said["north.py"]
 
 
 def test_signals_without_a_weight_count_nothing() -> None:
