@@ -411,6 +411,8 @@ class Hit:
     """Some of the places that call what it defines."""
     last_change: str = ""
     """The newest commit that changed what it defines: date, number and subject."""
+    via: str = ""
+    """The commit whose message led to it: number and subject."""
     more: tuple[str, ...] = ()
     """Where else its file matches, where results are files: lines, and the definition there."""
     relative: float = 1.0

@@ -72,6 +72,9 @@ class Candidate:
         return {name: round(value, 4) for name, value in signals.items() if value}
 
 
+Told = Mapping[tuple[str, str], int]
+"""The commits whose messages led to definitions, by path and name in lower case."""
+
 _SIGNALS = (
     "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "wording", "coherence",
     "role", "place", "repeat", "words", "cosine",
@@ -113,6 +116,7 @@ class Pool:
         """The logarithm of how likely the file answers, beside the other files; 0 where no model says so."""
         self.places_chosen = False
         """Whether a fitted model says which passage of a file answers."""
+        self.told: Told = {}
         self.chances: Sequence[float] = ()
         self.learned: Mapping[int, dict[str, float]] = {}
         """By number."""

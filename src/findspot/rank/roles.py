@@ -33,6 +33,11 @@ _TEST = re.compile(
     r"|(?:^|/)[^/]*(?:Tests?|Spec|TestCase)\.(?:java|kt|kts|swift|cs|scala|php|groovy)$"
     r"|(?:^|/)[^/]+\.(?:bats)$"
 )
+_OFFERED_FOR_TESTS = re.compile(
+    r"^(?:(?!(?:tests?|specs?|fixtures|testdata|mocks?)/)[^/]+/)+(?<!src/)test(?:ing)?/(?!(?:.*/)?tests?/)"
+    r"(?:[^/]+/)*(?!test_|tests?\.|conftest)[^/]+(?<!_test)\.py$"
+)
+"""What a package offers to tests, as `django/test/client.py` does: modules that no test runner collects."""
 _EXAMPLE = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|tutorials?|playground|benchmarks?|bench|legacy|deprecated)/",
     re.IGNORECASE,
@@ -154,7 +159,7 @@ def declares_only(path: str, others: Collection[str]) -> bool:
 @lru_cache(maxsize=100_000)
 def role_of(path: str, data: bool = False) -> Role:
     """Return the first role that fits; names of folders are those in common use across languages."""
-    if _TEST.search(path):
+    if _TEST.search(path) and not _OFFERED_FOR_TESTS.search(path):
         return Role.TEST
     if _EXAMPLE.search(path):
         return Role.EXAMPLE

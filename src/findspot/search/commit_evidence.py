@@ -22,6 +22,8 @@ COMMITS = 60
 class NearChange:
     """What a commit changed of a file, whose message is near to a text."""
 
+    number: int
+    """Of the commit."""
     change: Change
     worth: float
     """One of many changes that a commit made is worth less."""
@@ -44,5 +46,5 @@ def near_changes(
         for number, change in changes:
             rank, cosine, age = ranks[number]
             worth = max(cosine, 0.0) / top / math.sqrt(counts[number]) / (1 + rank / 10)
-            found.append(NearChange(change, worth, age))
+            found.append(NearChange(number, change, worth, age))
     return found

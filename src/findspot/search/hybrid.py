@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.git import History
-from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
+from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
 from findspot.history.commit_store import CommitStore
 from findspot.rank import candidate_pool, signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
-from findspot.rank.candidate_pool import Pool
+from findspot.rank.candidate_pool import Pool, Told
 from findspot.rank.intent import Intent
 from findspot.rank.roles import (
     ASKS_FOR_EXAMPLES,
@@ -34,7 +34,7 @@ from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, is_sentence, understand
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.store.derived import Selection
-from findspot.store.records import ORDINAL_BITS, StoredFile
+from findspot.store.records import ORDINAL_BITS, StoredFile, last_name
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, tokens
 
@@ -70,6 +70,7 @@ def search(
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
     hits, nothing_fits, nearness = to_hits(snapshot, shown, ranking, question, recipe, belongs=belongs)
+    hits[:TOLD] = _with_commits(hits[:TOLD], pool.told, commits)
     return Results(
         query=query.text,
         mode=query.mode,
@@ -82,6 +83,20 @@ def search(
         nearness=nearness,
         word_shares=question.word_shares,
     )
+
+
+TOLD = 2
+"""Hits that are shown with the commit that led to them: those that an answer shows with their code."""
+
+
+def _with_commits(hits: Sequence[Hit], told: Told, commits: CommitStore | None) -> Iterator[Hit]:
+    """Yield hits, each with the commit whose message led to it."""
+    keys = [(hit.path, last_name(hit.symbol or "").lower()) for hit in hits]
+    numbers = {told[key] for key in keys if key in told}
+    found = commits.commits(sorted(numbers)) if commits is not None and numbers else {}
+    for hit, key in zip(hits, keys, strict=True):
+        commit = found.get(told.get(key, -1))
+        yield replace(hit, via=f'{commit.hash[:9]} "{commit.subject}"') if commit else hit
 
 
 def _may_rank_fitted(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:

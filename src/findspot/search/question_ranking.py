@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from findspot.core.model import Corpus, IncludeTests
 from findspot.history.commit_store import CommitStore
-from findspot.rank.candidate_pool import Column, Pool
+from findspot.rank.candidate_pool import Column, Pool, Told
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.search.commit_evidence import near_changes
 from findspot.search.questions import Question
@@ -46,6 +46,9 @@ EVENNESS = 0.08
 FILE_EVENNESS = 0.1
 """The same for the chances of whole files, beside what rules say of them."""
 _LEAST_SHARE = 1e-4
+
+LEADS_FROM = 0.25
+"""A commit whose message is worth so much beside the nearest one's is named with what it led to."""
 
 NAMED = 4.0
 """How much likelier a passage is whose definition is named with all words of a short question. The questions
@@ -81,7 +84,7 @@ def rank_question(
     """Return the likeliest candidates, each with its chance to be the place that answers, and how likely the
     project answers the question at all.
     """
-    numbers, _, signals = question_signals(snapshot, question, candidates, commits)
+    numbers, _, told, signals = question_signals(snapshot, question, candidates, commits)
     model = load_weights()
     scores = model.scores(signals)
     chances = np.exp(scores - scores.max(initial=-np.inf))
@@ -92,7 +95,7 @@ def rank_question(
     pool.keyword[:] = np.nan_to_num(pool.words)
     pool.fused[:] = chances**EVENNESS
     pool.chances = [_probability(CHANCE_BIAS + CHANCE_SLOPE * math.log(each)) for each in chances.tolist()]
-    pool.places_chosen = True
+    pool.places_chosen, pool.told = True, told
     if question.query.explain:
         pool.learned = {
             number: {"chance": round(chance, 4)} | model.contributions(signals, row, "")
@@ -117,7 +120,7 @@ def choose_places(
     best = np.maximum.reduceat(own, pool.starts)
     first = np.argsort(-best, kind="stable")[:PLACED_FILES]
     rows = np.flatnonzero(np.isin(pool.homes, first))
-    _, names, signals = question_signals(snapshot, question, candidates, commits, rows)
+    _, names, told, signals = question_signals(snapshot, question, candidates, commits, rows)
     scores = load_weights().scores(signals) + NAMED * _named(question, names)
     homes = pool.homes[rows]
     mass = np.bincount(homes, np.exp(scores - scores.max()), best.size)
@@ -130,7 +133,7 @@ def choose_places(
     behind[rows] = scores - top[homes]
     shares = np.exp(EVENNESS * behind)
     pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
-    pool.places_chosen = True
+    pool.places_chosen, pool.told = True, told
 
 
 def _named(question: Question, names: Sequence[Sequence[str]]) -> Column:
@@ -172,9 +175,9 @@ def question_signals(
     candidates: Candidates,
     commits: CommitStore | None,
     rows: NDArray[np.int64] | None = None,
-) -> tuple[Numbers, list[list[str]], Signals]:
+) -> tuple[Numbers, list[list[str]], Told, Signals]:
     """Return the candidates worth a closer look, or those of these rows, with the names that each of them
-    defines, and what speaks for it.
+    defines, the commits that led to them, and what speaks for each.
     """
     roles = _roles(snapshot, candidates.numbers, question)
     source = roles == _SOURCE
@@ -205,14 +208,15 @@ def question_signals(
         "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
         "first": numbers & OUTLINE_ORDINAL == 0,
     }
-    columns["commit_file"], columns["commit_definition"] = _commits(snapshot, question, commits, homes, names)
+    by_file, by_definition, told = _commits(snapshot, question, commits, homes, names)
+    columns["commit_file"], columns["commit_definition"] = by_file, by_definition
     for role in _ROLES:
         if role is not Role.SOURCE:
             columns[f"role_{role}"] = roles == _ROLES.index(role)
     kinds = np.array([span.kind for span in spans])
     for kind in _KINDS:
         columns[f"kind_{kind}"] = kinds == kind
-    return numbers, names, Signals.of(columns, numbers.size)
+    return numbers, names, told, Signals.of(columns, numbers.size)
 
 
 def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[np.uint8]:
@@ -288,17 +292,25 @@ def _commits(
     commits: CommitStore | None,
     homes: Numbers,
     names: Sequence[Sequence[str]],
-) -> tuple[list[float], list[float]]:
-    """Return what the messages of commits that changed a file, and a definition, say about the question."""
+) -> tuple[list[float], list[float], Told]:
+    """Return what the messages of commits that changed a file, and a definition, say about the question,
+    and by file and definition the commit that says the most.
+    """
     paths = [snapshot.files.path_of[home] for home in homes.tolist()]
     files: dict[str, float] = defaultdict(float)
     definitions: dict[tuple[str, str], float] = defaultdict(float)
+    told: dict[tuple[str, str], tuple[float, int]] = {}
     for near in near_changes(commits, question.vector, question.scale, set(paths)):
         files[near.change.path] += near.worth
         for name in near.change.names:
-            definitions[near.change.path, last_name(name).lower()] += near.worth
+            key = near.change.path, last_name(name).lower()
+            definitions[key] += near.worth
+            if near.worth >= LEADS_FROM:
+                told[key] = max(told.get(key, (0.0, 0)), (near.worth, near.number))
     by_name = (
         max((definitions[path, name.lower()] for name in defined), default=0.0) if path in files else 0.0
         for path, defined in zip(paths, names, strict=True)
     )
-    return [math.log1p(files.get(path, 0.0)) for path in paths], [math.log1p(worth) for worth in by_name]
+    leading = {key: number for key, (_, number) in told.items()}
+    by_file = [math.log1p(files.get(path, 0.0)) for path in paths]
+    return by_file, [math.log1p(worth) for worth in by_name], leading

@@ -95,6 +95,7 @@ def _related(hit: Hit) -> dict[str, Any]:
         callers=[reference_line(place) for place in hit.callers],
         more=list(hit.more),
         lastChange=hit.last_change,
+        via=hit.via,
     )
 
 
@@ -203,6 +204,7 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
     related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
     related += [f"{_ASIDE}also {one_line(place)}" for place in hit.more]
     related += [f"{_ASIDE}last changed {one_line(hit.last_change)}"] if hit.last_change else []
+    related += [f"{_ASIDE}via {one_line(hit.via)}"] if hit.via else []
     return "\n".join((head, indented(hit.text), *related))
 
 

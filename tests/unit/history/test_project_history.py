@@ -319,7 +319,7 @@ def test_a_damaged_history_leaves_search_whole(project: Project) -> None:
     assert subjects(project, "slow mirrors")[0] == "Wait longer for slow mirrors"
 
 
-def test_the_first_hit_tells_its_last_change(repository: Repository, project: Project) -> None:
+def test_a_hit_tells_its_last_change_and_what_led_to_it(repository: Repository, project: Project) -> None:
     twice = "\n\n".join(f"class {name}:\n    def send(self):\n        return '{name}'\n" for name in "AB")
     repository.commit("Send", sender=twice)
     repository.commit("Send more", sender=twice.replace("'B'", "2"))
@@ -329,5 +329,8 @@ def test_the_first_hit_tells_its_last_change(repository: Repository, project: Pr
     assert first.path == "client.py"
     assert first.last_change.split(" ", 2)[2] == "Wait longer for slow mirrors"
     assert not any(hit.last_change for hit in others)
+    asked = project.search(Query("how long does the shop wait for slow mirrors")).hits[0]
+    assert asked.path == "client.py"
+    assert asked.via.partition(" ")[2] == '"Wait longer for slow mirrors"'
     unclear = project.search(Query("send", related=True)).hits[0]
     assert (unclear.path, unclear.last_change) == ("sender.py", "")

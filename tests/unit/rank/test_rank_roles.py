@@ -14,6 +14,8 @@ TEST: tests/unit/auth.py test/auth.rb src/__tests__/cart.ts spec/models/user.rb 
     src/commonTest/kotlin/Cart.kt shop/tests.py test_auth.py auth_test.go user_spec.rb cart.test.ts
     cart-spec.js conftest.py src/OrderRepositoryTest.java src/CartTests.cs src/CartSpec.scala
     cart_unittest.cc run.bats examples/tests/test_a.py features/deploy.feature vendor/x/tests/test_y.py
+    shop/test/test_client.py shop/test/conftest.py tests/test/helpers.py test/helpers.py src/test/python/a.py
+    shop/tests/testing/helpers.py shop/testing/tests/a.py
 SOURCE: src/auth.py src/contest.py src/latest/news.py src/testimony.py src/protest.go src/inspector.rb
     src/Latest.java attestation/verify.go src/special/case.ts sampler/sampler.py demography.py
     src/Shop/Lang/de.php lib/languages/js/source-code/token-store.js src/main/java/shop/lang/ast/Node.java
@@ -24,7 +26,8 @@ SOURCE: src/auth.py src/contest.py src/latest/news.py src/testimony.py src/prote
     vendor.py deps/deps.go deps/resolver.py extern/binding.c src/external/client.py
     autogen/agentchat/agent.py src/dist/math.js src/locale/format.ts src/lang/parser.py
     src/i18n/translator.rb src/history.py src/news.go src/release.ts src/generator.py src/deps/resolve.rs
-    shop/contrib/cart.py src/vendors.py distutils/command.py src/lock.py src/manage/a.py
+    shop/contrib/cart.py src/vendors.py distutils/command.py src/lock.py src/manage/a.py shop/test/client.py
+    src/shop/testing/fakes.py
 EXAMPLE: examples/retry.py Samples/App.cs docs/tutorial/a.py benchmarks/speed.py legacy/gateway.py
 DECLARATION: types/index.d.ts types/index.d.mts stubs/os.pyi
 TRANSLATION: shop/locale/de/LC_MESSAGES/django.po web/locales/pt-BR.json config/locales/models/de.yml

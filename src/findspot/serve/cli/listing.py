@@ -91,6 +91,8 @@ def _show_context(hit: Hit) -> None:
         output.line(f"  also  {place}", dim=True)
     if hit.last_change:
         output.line(f"  last changed  {hit.last_change}", dim=True)
+    if hit.via:
+        output.line(f"  via  {hit.via}", dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

@@ -45,7 +45,7 @@ _HIT: dict[str, Any] = {
     "lines": [int],
 }
 _CODE_HIT: dict[str, Any] = {
-    **fields(str, "signature", "docComment", "language", "lastChange"),
+    **fields(str, "signature", "docComment", "language", "lastChange", "via"),
     **fields([str], "symbols", "constants", "callers", "more"),
 }
 _COMMIT: dict[str, Any] = {
