@@ -195,14 +195,11 @@ def models(reply: Reply, no_speed: bool) -> None:
     with open_engine() as engine:
         standings = survey(engine.settings.embed, measure=not no_speed)
     value = {"providers": [_model_object(standing) for standing in standings]}
-    columns = (
-        "provider chosen ready=installed size=sizeBytes dims=dimensions chunks/s=chunksPerSecond "
-        "leaves_machine=leavesMachine texts_go_to=sendsTo"
-    )
-    if reply.table(value, "providers", columns, "There are none."):
+    columns = "provider used=chosen ready=installed size=sizeBytes dims=dimensions speed=chunksPerSecond"
+    if reply.table(value, "providers", f"{columns} texts_go_to=sendsTo", "There are none."):
         output.line()
         output.fields((standing.provider, standing.detail) for standing in standings)
-        output.note("`findspot reindex --provider NAME` changes an index to another one.", dim=True)
+        output.note("Where no address is named, texts stay on this machine.", dim=True)
 
 
 def _model_object(standing: Standing) -> dict[str, Any]:
