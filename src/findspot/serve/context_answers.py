@@ -13,9 +13,9 @@ from findspot.serve.search_answers import encoded, indented, one_line
 
 DEFAULT_TOKENS = 2_000
 
-_NAMED_SHARE = 0.3
+_NAMED_SHARE = 0.2
 """Of the room, for naming regions without their code."""
-_CODE_SHARE = 0.4
+_CODE_SHARE = 0.5
 """Of the room that is left, for the code of the next region."""
 _LEAST_CODE = 240
 """Characters: less says no more than the name."""
@@ -71,7 +71,7 @@ def _fit(
 ) -> tuple[list[Region], list[Region]]:
     """Return the regions that there is room for, those with code cut to fit, and those left out.
 
-    Names come first: of each reason the best, as far as a third of the room goes. What is left is for code.
+    Names come first: of each reason the best, as far as a fifth of the room goes. What is left is for code.
     """
     chosen: dict[int, Region] = {}
     left = int(room * _NAMED_SHARE)
