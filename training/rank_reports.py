@@ -242,6 +242,10 @@ def files_of(examples: Iterable[Example]) -> Groups:
     return Groups.of((each.file_rows, each.changed_files) for each in examples)
 
 
+def fit_files(examples: Sequence[Example]) -> Floats:
+    return fit(files_of(examples), PENALTY)
+
+
 def fit_added(examples: Sequence[Example], known: Mapping[str, float]) -> Floats:
     """Return the weights that are known, and fitted ones for the other signals of files."""
     columns = examples[0].file_columns
@@ -288,8 +292,9 @@ def cross_validate(
 def fit_all(options: argparse.Namespace) -> None:
     examples: list[Example] = [e for path in options.signals for e in pickle.loads(path.read_bytes())]
     model = json.loads(WEIGHTS.read_text("utf-8"))
-    known = model["files"] if options.added else {}
-    fitted = partial(fit_added, known=known) if known else lambda some: fit(files_of(some), PENALTY)
+    fitted: Callable[[Sequence[Example]], Floats] = fit_files
+    if options.added:
+        fitted = partial(fit_added, known=model["files"])
     model["files"] = named(examples[0].file_columns, fitted(examples))
     if not options.added:
         model["chunks"] = named(examples[0].chunk_columns, fit(chunks_of(examples), CHUNK_PENALTY))
