@@ -1,9 +1,10 @@
 """Whether a score means what it says: how often hits are right, by their score, on projects left out.
 
-    python -m benchmarks.calibration --sets FOLDER --mirrors FOLDER [--answers FILE] [--fit]
+    python -m benchmarks.calibration --sets FOLDER --mirrors FOLDER [--questions FILE] [--fit] …
 
 A question's own project should answer it; the questions of `queries/off_topic_*.txt` and those of a tool
-catalogue (flights, recipes, weather) have no answer in any of these projects. `--answers` keeps what the
+catalogue (flights, recipes, weather) have no answer in any of these projects. `--questions` adds the short
+forms of questions about behaviour; a result is right there if its file is. `--answers` keeps what the
 searches gave in a file, and reads it if it exists. `--fit` fits the constants of `rank/calibration.py`,
 scores each project with those fitted on the others, and prints the ones fitted on all.
 """
@@ -18,16 +19,19 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.behaviour import checkout
 from benchmarks.metrics import Place, covers
 from benchmarks.sets import HERE, Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus, Hit, Mode, Span, Strength
+from findspot.core.progress import CancelToken, ignore_progress
 from findspot.project import Project
 from findspot.rank.calibration import RECIPES, Evidence, Recipe, Weights, calibrated, nothing_fits, tail_start
 
@@ -88,7 +92,28 @@ def collect(args: argparse.Namespace) -> Iterator[Answer]:
                 chosen = random.Random(group).sample(tools, TOOL_QUESTIONS)
                 texts += [json.loads(line)["query"] for line in chosen]
                 yield from _answers(project, [replace(cases[0], query=t, targets=()) for t in texts], prefix)
+    if args.questions and args.only != "docs":
+        yield from _short(engine, args)
     engine.close()
+
+
+def _short(engine: Engine, args: argparse.Namespace) -> Iterator[Answer]:
+    """Ask the short form of questions about behaviour of checkouts with their history."""
+    questions = map(json.loads, _lines(args.questions))
+    for repo, asked in groupby(sorted(questions, key=itemgetter("repo")), itemgetter("repo")):
+        cases = [
+            Case("code_short", repo, question["commit"], "", "", "", question["short"], tuple(
+                Place(place["path"], None, None) for place in question["gold"] if place["key"]
+            ))
+            for question in asked
+        ]  # fmt: skip
+        name = repo.replace("/", "+")
+        folder = checkout(args.mirrors / name / "repo", cases[0].commit, args.cache / "behaviour" / name)
+        project = engine.project(folder)
+        project.update()
+        project.history.wait(CancelToken(), ignore_progress)
+        sys.stderr.write(f"code_short {repo}: {len(cases)} questions\n")
+        yield from _answers(project, cases, "")
 
 
 def _stranger(line: str) -> tuple[str, list[str]]:
@@ -273,6 +298,7 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--mirrors", type=Path)
     parser.add_argument("--cache", type=Path, default=HERE / ".cache")
+    parser.add_argument("--questions", type=Path, help="training/questions.jsonl")
     parser.add_argument("--answers", type=Path, help="keep the answers in this file, or read them from it")
     parser.add_argument("--only", choices=("code", "docs"))
     parser.add_argument("--fit", action="store_true", help="also fit the constants")

@@ -103,9 +103,9 @@ class Recipe:
 
 RECIPES = {
     (Corpus.CODE, Mode.HYBRID): Recipe(
-        belongs=Weights(2.6, 3.23, 5.95, 1.16, 2.29, 0.0, 0.0),
-        first=Weights(-0.29, 0.0, 0.27, 0.66, 1.8, 0.0, 3.64),
-        later=Weights(-0.39, 1.59, 0.55, 0.35, 0.0, 0.0, 1.3),
+        belongs=Weights(4.21, 3.64, 5.07, 0.52, 1.63, 0.0, 0.0),
+        first=Weights(0.28, 0.0, 0.44, 0.17, 2.07, 0.0, 2.09, file_chance=1.09),
+        later=Weights(0.61, 1.13, -0.17, 0.0, 0.0, 0.0, 1.19, file_chance=0.52),
     ),
     (Corpus.CODE, Mode.KEYWORD): Recipe(
         belongs=Weights(-5.45, 0.0, 7.86, 1.91, 5.06, 1.1, 0.0),

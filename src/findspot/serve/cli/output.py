@@ -157,6 +157,9 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
             click.echo(paint(_GAP.join(aligned).rstrip(), sys.stdout, **style), color=True)
 
 
+_SHORT_COMMIT = 12
+
+
 def cell(value: Any, field: str) -> str:
     """Return a field of an answer for a table."""
     if isinstance(value, bool):
@@ -165,6 +168,8 @@ def cell(value: Any, field: str) -> str:
         from findspot.serve.shapes import size  # only now: the program must start fast
 
         return size(int(value)) if field.lower().endswith("bytes") else f"{value:,.0f}"
+    if field == "commit":
+        return str(value)[:_SHORT_COMMIT]
     return _TIME.sub(r"\1 \2", str(value or ""))
 
 
