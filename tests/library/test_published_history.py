@@ -12,7 +12,6 @@ from findspot import Project
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import current_commit
 from findspot.core.progress import CancelToken
-from findspot.core.utc_time import utc_now
 from findspot.history.project_history import Commits
 from findspot.publishing import published_store
 from findspot.publishing.published import PublishedIndex, Version
@@ -62,10 +61,10 @@ def publish(project: Project, address: Path, *, with_commits: bool = True) -> Se
     project.history.wait(CancelToken(), lambda _: None)
     meta = project.store.meta()
     commit = str(current_commit(project.root))
-    version = Version(commit, "main", utc_now(), 1, 1, meta["model"], meta["pipeline"])
-    return Publisher(PublishedIndex(str(address)), project.root if with_commits else None).add(
-        version, project.index.own
-    )
+    published = PublishedIndex(str(address))
+    made = f"2026-01-15T14:30:{len(published.versions()):02}Z"  # two in one second would be in no order
+    version = Version(commit, "main", made, 1, 1, meta["model"], meta["pipeline"])
+    return Publisher(published, project.root if with_commits else None).add(version, project.index.own)
 
 
 @pytest.fixture
