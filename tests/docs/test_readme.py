@@ -22,7 +22,7 @@ FIRST_STEPS = ROOT / "docs" / "quickstart.md"
 MOST_WORDS = 700
 
 RIGHT = {
-    "search how is a file recognised as binary": r"\A *1  \S+/file_content\.py:\S+  strong  _is_binary",
+    "search how is a file recognised as binary": r"\A *1  \S+/file_content\.py:\S+  likely  _is_binary",
     'grep -i gitignore --about "which files are ignored"': r"^src/findspot/discover/walk.py:\d+  ",
     "docs how do I undo setup": r"\A *1  docs/quickstart\.md:\S+  strong  .*Undo",
     "callers find_secrets": r"src/findspot/discover/file_content\.py\n  \d+  _scanned: found = find_secrets",
