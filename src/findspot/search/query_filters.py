@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,27 +25,33 @@ def allowed_files(snapshot: Snapshot, query: Query) -> Selection:
     return snapshot.files.select(_filtered(whole.files, query)) if is_filtered(query) else whole
 
 
-def _filtered(files: list[StoredFile], query: Query) -> list[StoredFile]:
-    if query.only is not None:
-        files = [file for file in files if file.path in query.only]
+def _filtered(files: Iterable[StoredFile], query: Query) -> list[StoredFile]:
+    for passes in _filters(query):
+        files = filter(passes, files)
+    return list(files)
+
+
+def _filters(query: Query) -> Iterator[Callable[[StoredFile], bool]]:
+    """Yield what each filter of a query says of a file."""
+    if (only := query.only) is not None:
+        yield lambda file: file.path in only
     if query.under:
         prefix = query.under.rstrip("/") + "/"
-        files = [file for file in files if file.path.startswith(prefix)]
+        yield lambda file: file.path.startswith(prefix)
     if query.extensions:
         endings = tuple("." + ending.lstrip("*.").lower() for ending in query.extensions)
-        files = [file for file in files if file.path.lower().endswith(endings)]
+        yield lambda file: file.path.lower().endswith(endings)
     if query.languages:
         wanted = {language.lower() for language in query.languages}
-        files = [file for file in files if file.language in wanted]
+        yield lambda file: file.language in wanted
     if query.path_filter:
         names = _matcher(query.path_filter)
-        files = [file for file in files if names(file.path)]
+        yield lambda file: names(file.path)
     if query.exclude:
         excludes = _matcher(query.exclude)
-        files = [file for file in files if not excludes(file.path)]
+        yield lambda file: not excludes(file.path)
     if query.include_tests is IncludeTests.NO:
-        files = [file for file in files if role_of(file.path) is not Role.TEST]
-    return files
+        yield lambda file: role_of(file.path) is not Role.TEST
 
 
 def _matcher(glob: str) -> Callable[[str], bool]:
@@ -54,35 +60,32 @@ def _matcher(glob: str) -> Callable[[str], bool]:
     return lambda path: bool(itself.match(path) or inside.match(path))
 
 
+_SEARCHED = {
+    Corpus.CODE: ("code", "search_code (`findspot search`)"),
+    Corpus.DOCS: ("documentation", "search_docs (`findspot docs`)"),
+}
+"""What a corpus is called, and what searches it."""
+
+
 def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
     """Return what to tell when no file may answer: silence would look like an answer."""
     if unknown := unknown_language(query.languages):
         return unknown
-    is_code = query.corpus is Corpus.CODE
-    others = snapshot.files.whole(Corpus.DOCS if is_code else Corpus.CODE).files
+    other = Corpus.DOCS if query.corpus is Corpus.CODE else Corpus.CODE
+    (own, _), (theirs, tool) = _SEARCHED[query.corpus], _SEARCHED[other]
     chosen = query.extensions or query.languages or query.path_filter
-    if chosen and query.only is None and (count := len(_filtered(others, query))):
-        passing = (
-            f"{count:,} {'file of' if count == 1 else 'files of'} {'documentation' if is_code else 'code'}"
-        )
-        tool = "search_docs (`findspot docs`)" if is_code else "search_code (`findspot search`)"
-        return f"No {'code' if is_code else 'documentation'} passes the filters, but {passing}: use {tool}."
+    passing = _filtered(snapshot.files.whole(other).files, query) if chosen and query.only is None else []
+    if passing:
+        count = f"{len(passing):,} {'file' if len(passing) == 1 else 'files'} of {theirs}"
+        return f"No {own} passes the filters, but {count}: use {tool}."
     if any(file.corpus == query.corpus for file in snapshot.files.files):
         return "No indexed file passes the filters."
-    return f"The index holds no {'code' if is_code else 'documentation'}."
+    return f"The index holds no {own}."
 
 
 def is_filtered(query: Query) -> bool:
     """Return whether the query leaves out any file of its corpus."""
-    return bool(
-        query.only is not None
-        or query.under
-        or query.extensions
-        or query.languages
-        or query.path_filter
-        or query.exclude
-        or query.include_tests is IncludeTests.NO
-    )
+    return next(_filters(query), None) is not None
 
 
 def with_changed_paths(roots: Roots, query: Query) -> Query:

@@ -254,8 +254,11 @@ def _show(files: Sequence[_Files], found: dict[str, list[Line]], given: dict[str
             if number > before + 1 and (above or below):
                 output.line("--")
             before = number
-            start = ("" if heads else f"{path}{mark}") + (f"{number}{mark}" if given["numbers"] else "")
-            click.echo("\t".join(map(output.clean, (start + text).split("\t"))))  # a tab harms no terminal
+            _show_line("" if heads else f"{path}{mark}", f"{number}{mark}" if given["numbers"] else "", text)
+
+
+def _show_line(path: str, number: str, text: str) -> None:
+    click.echo("\t".join(map(output.clean, (path + number + text).split("\t"))))  # a tab harms no terminal
 
 
 def _with_context(

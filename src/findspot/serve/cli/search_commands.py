@@ -100,27 +100,14 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         command = "docs" if corpus is Corpus.DOCS else "search"
         hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
         raise InvalidArgumentError("Query cannot be empty", hint=hint)
-    form, max_tokens, result_number = (options[name] for name in ("format", "max_tokens", "result_number"))
+    result_number = options["result_number"]
     query = query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
     with open_index(given, reply, update=options["update"], question=text) as index:
         results = index.asked.search(replace(query, under=index.under), wanted)
         results = replace(results, warning=index.warning(results.warning))
-        serve = index.asked.settings.serve
-        form = form or serve.default_format
-        listed = not reply.json and form in (None, "human") and max_tokens is None
-        room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
-        files = {hit.path: location(index.asked, hit.path) for hit in results.hits}
-        with paged(wanted=options["pager"] and result_number is None and bool(results.hits)):
-            if listed:
-                show_results(results, files, first=query.offset + 1, full=options["full"])
-            elif reply.json:
-                output.emit(fitted_values(results, corpus, room))
-            else:
-                _print(fitted_text(results, corpus, form or "human", room), form)
-        if listed:
-            show_notes(results)
+        _show(reply, index.asked, corpus, results, options)
         sys.stdout.flush()
         if index.asked.settings.log.activity:
             root, roots = index.asked.root, index.asked.roots
@@ -128,6 +115,24 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
         index.finish(reply)
+
+
+def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options: dict[str, Any]) -> None:
+    """Print an answer: as a listing for people, or in the form that was asked for, within its tokens."""
+    serve, max_tokens = asked.settings.serve, options["max_tokens"]
+    form = options["format"] or serve.default_format
+    listed = not reply.json and form in (None, "human") and max_tokens is None
+    room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
+    with paged(wanted=options["pager"] and options["result_number"] is None and bool(results.hits)):
+        if listed:
+            files = {hit.path: location(asked, hit.path) for hit in results.hits}
+            show_results(results, files, first=results.offset + 1, full=options["full"])
+        elif reply.json:
+            output.emit(fitted_values(results, corpus, room))
+        else:
+            _print(fitted_text(results, corpus, form or "human", room), form)
+    if listed:
+        show_notes(results)
 
 
 def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
