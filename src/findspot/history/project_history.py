@@ -67,6 +67,10 @@ class Commits:
     """Whether they are those that shaped a place that was named."""
 
 
+TURNS = threading.BoundedSemaphore(2)
+"""Held by whoever runs a process that reads commits: a workspace may have fifty members."""
+
+
 class ProjectHistory:
     """The commits of a project's repository, kept current. Safe to use from several threads."""
 
@@ -108,30 +112,35 @@ class ProjectHistory:
         with contextlib.suppress(FindspotError, OSError):
             if not self._store.folder.is_dir() or self._is_current():
                 return
-            folder = str(self._store.folder)
-            process = self._process = subprocess.Popen(
-                python_command("-m", "findspot.history.commit_worker", str(self._root), folder),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=python_environment(),
-                creationflags=NO_WINDOW,
-            )
-            if self._is_closed:
-                process.kill()
-            with process:
-                assert process.stdout is not None
-                for line in process.stdout:
-                    done, total = map(int, line.split())
-                    self._progress = Progress(done, total, "history")
-                failure = process.stderr.read() if process.stderr else b""
-            if process.returncode > 0:
-                _log.warning(
-                    "the history of %s cannot be read: %s",
-                    self._root,
-                    failure[-500:].decode(errors="replace"),
-                )
-            self._progress = self._process = None
+            while not TURNS.acquire(timeout=_LOOK_S):
+                if self._is_closed:
+                    return
+            try:
+                self._run_worker()
+            finally:
+                TURNS.release()
+
+    def _run_worker(self) -> None:
+        process = self._process = subprocess.Popen(
+            python_command("-m", "findspot.history.commit_worker", str(self._root), str(self._store.folder)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=python_environment(),
+            creationflags=NO_WINDOW,
+        )
+        if self._is_closed:
+            process.kill()
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                done, total = map(int, line.split())
+                self._progress = Progress(done, total, "history")
+            failure = process.stderr.read() if process.stderr else b""
+        if process.returncode > 0:
+            shown = failure[-500:].decode(errors="replace")
+            _log.warning("the history of %s cannot be read: %s", self._root, shown)
+        self._progress = self._process = None
 
     def wait(self, cancel: CancelToken, progress: ProgressSink) -> None:
         """Wait until the commits are read, or to be cancelled: what was read is kept."""

@@ -16,7 +16,7 @@ from findspot.core.model import Progress
 from findspot.core.progress import CancelToken
 from findspot.history.commit_log import Commit, cleaned, commit_ids, defined_in, read_commits
 from findspot.history.commit_store import FILE_NAME
-from findspot.history.project_history import FEW_NEW
+from findspot.history.project_history import FEW_NEW, TURNS
 from findspot.serve.history_answers import ask_history
 from findspot.workspace import projects_of
 from kept_workers import open_project
@@ -123,9 +123,12 @@ def test_new_commits_rewritten_ones_and_other_branches_count_at_once(
     assert set(subjects(project, "prices mirrors notes shop")) == {"Begin", "Describe the shop"}
 
 
-def test_many_commits_are_read_by_a_worker(repository: Repository, project: Project) -> None:
+def test_many_commits_are_read_by_a_worker_in_its_turn(repository: Repository, project: Project) -> None:
     for number in range(FEW_NEW + 5):
         repository.commit(f"Step {number}", client=f"STEP = {number}\n")
+    with TURNS, TURNS:  # of other projects
+        assert "Not all commits are read yet" in str(project.history.search("step 3").warning)
+        project.history.close()
     assert "Not all commits are read yet" in str(project.history.search("step 3").warning)
     seen: list[Progress] = []
     project.history.wait(CancelToken(), seen.append)
