@@ -14,6 +14,7 @@ from findspot.graph import Graph
 from findspot.rank.roles import Role, role_of
 from findspot.search.reader import IndexReader
 from findspot.store.records import StoredChunk
+from findspot.text.tokens import parts
 
 _CANDIDATES = 300
 """Names that are looked at, those that most files use first."""
@@ -32,13 +33,17 @@ def suggest_first(reader: IndexReader) -> tuple[str | None, str | None]:
 
 
 def suggest_searches(reader: IndexReader, count: int) -> list[str]:
-    """Return up to so many searches whose best hit is the definition that they name."""
-    found = (
-        question
-        for name, _, chunk in islice(_central_names(reader), _TRIED)
-        if _finds(reader, question := f"how does {name} work", chunk)
-    )
-    return list(islice(found, count))
+    """Return up to so many searches whose best hit is the definition that they name.
+
+    A name of several words is of the project; one word may be of the language.
+    """
+    found: list[str] = []
+    for several in (True, False):
+        names = (row for row in _central_names(reader) if (len(parts(row[0])) > 1) is several)
+        questions = ((f"how does {name} work", chunk) for name, _, chunk in islice(names, _TRIED))
+        fitting = (question for question, chunk in questions if _finds(reader, question, chunk))
+        found += islice(fitting, count - len(found))
+    return found
 
 
 def _finds(reader: IndexReader, question: str, chunk: StoredChunk) -> bool:
@@ -66,6 +71,7 @@ def _central_names(reader: IndexReader) -> Iterator[tuple[str, str, StoredChunk]
     for name, _ in snapshot.facts.widely_used(_CANDIDATES):
         for definition in snapshot.symbols.definitions([name.lower()]) if _NAME.fullmatch(name) else ():
             chunk = snapshot.chunks.by_number([definition.number])[definition.number]
-            if definition.display == name and role_of(chunk.path) is Role.SOURCE:
+            is_source = role_of(chunk.path) is Role.SOURCE and "/test" not in f"/{chunk.path}"
+            if definition.display == name and is_source:  # what tests use most is not what a project is about
                 yield name, definition.kind, chunk
                 break

@@ -47,7 +47,7 @@ def test_words_come_from_around_the_first_answers(query: str, words: set[str]) -
     assert results.expansion is not None
     assert words <= set(results.expansion.terms)
     assert not {"the", "self", "return"} & set(results.expansion.terms)
-    assert results.hits[0].path == plain.hits[0].path
+    assert plain.hits[0].path in [hit.path for hit in results.hits[:2]]
 
 
 def test_added_words_find_more_and_count_less(make_project: MakeProject) -> None:
