@@ -115,6 +115,7 @@ def _converse(master: int, answers: dict[str, str]) -> str:
             assert not waiting, f"never asked {waiting[0][0]!r}; the terminal shows {shown!r}"
             return shown
         shown, unanswered = shown + piece, unanswered + piece
-        if waiting and waiting[0][0] in unanswered:
-            os.write(master, waiting.pop(0)[1].encode())
-            unanswered = ""
+        while waiting and waiting[0][0] in unanswered:  # the next one may have come with it
+            asked, answer = waiting.pop(0)
+            unanswered = unanswered.partition(asked)[2]
+            os.write(master, answer.encode())
