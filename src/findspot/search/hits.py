@@ -312,7 +312,7 @@ def to_hits(
         if query.explain:
             why = leaders[place].why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
         more = tuple(_lines_and_name(hit_of(other, score=0.0)) for other in passage.more)
-        share = _share(ranking, passage, found[0])
+        share = round(_share(ranking, passage, found[0]), 9)  # sums differ by the order of files
         hits.append(hit_of(passage, score=scores[place], more=more, relative=share, why=why))
     _add_overviews(snapshot, page, hits)
     nearness = evidence[0].nearness if evidence else 0.0
