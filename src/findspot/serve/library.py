@@ -51,10 +51,12 @@ def call_tool(
         try:
             return await caller.call(name, arguments, confirm=confirm, timeout_s=timeout_s, handlers=handlers)
         finally:
-            with anyio.CancelScope(shield=True):
-                await engine.end_servers()
-            if (task := asyncio.current_task()) and task.cancelling():
-                raise asyncio.CancelledError  # by Ctrl-C, whatever the call made of it
+            try:
+                with anyio.CancelScope(shield=True):
+                    await engine.end_servers()
+            finally:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
 
     return anyio.run(call)
 
