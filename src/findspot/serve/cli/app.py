@@ -205,8 +205,18 @@ def _run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if isinstance(error, OSError) and output.is_about_results(error):
             raise
+        if _came_after_ctrl_c(error):
+            output.note("Cancelled.")
+            return 130
         return report(error, reply)
     return 0
+
+
+def _came_after_ctrl_c(error: BaseException | None) -> bool:
+    """Return whether an error came up while a command was being stopped: then it was stopped."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _invoke(arguments: list[str], reply: Reply) -> None:
