@@ -98,7 +98,8 @@ def example(
     candidates: Candidates,
     commits: CommitStore,
 ) -> Example:
-    numbers, _, _, signals = question_signals(snapshot, question, candidates, commits)
+    looked_at = question_signals(snapshot, question, candidates, commits)
+    numbers, signals = looked_at.numbers, looked_at.signals
     key = [place for place in asked["gold"] if place["key"]]
     extents = snapshot.chunks.extents(numbers.tolist())
     paths = [snapshot.files.path_of[number >> ORDINAL_BITS] for number in numbers.tolist()]

@@ -72,7 +72,7 @@ class Candidate:
         return {name: round(value, 4) for name, value in signals.items() if value}
 
 
-Told = Mapping[tuple[str, str], int]
+LeadingCommits = Mapping[tuple[str, str], int]
 """The commits whose messages led to definitions, by path and name in lower case."""
 
 _SIGNALS = (
@@ -116,7 +116,7 @@ class Pool:
         """The logarithm of how likely the file answers, beside the other files; 0 where no model says so."""
         self.places_chosen = False
         """Whether a fitted model says which passage of a file answers."""
-        self.told: Told = {}
+        self.leading_commits: LeadingCommits = {}
         self.chances: Sequence[float] = ()
         self.learned: Mapping[int, dict[str, float]] = {}
         """By number."""

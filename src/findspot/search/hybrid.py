@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core.errors import IndexCorruptError
 from findspot.core.git import History
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
+from findspot.history.commit_log import Commit
 from findspot.history.commit_store import CommitStore
 from findspot.rank import candidate_pool, signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
-from findspot.rank.candidate_pool import Pool, Told
+from findspot.rank.candidate_pool import LeadingCommits, Pool
 from findspot.rank.intent import Intent
 from findspot.rank.roles import (
     ASKS_FOR_EXAMPLES,
@@ -70,7 +73,8 @@ def search(
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
     hits, nothing_fits, nearness = to_hits(snapshot, shown, ranking, question, recipe, belongs=belongs)
-    hits[:TOLD] = _with_commits(hits[:TOLD], pool.told, commits)
+    first = hits[:SHOWN_WITH_COMMIT]
+    hits[:SHOWN_WITH_COMMIT] = _with_leading_commits(first, pool.leading_commits, commits)
     return Results(
         query=query.text,
         mode=query.mode,
@@ -85,17 +89,21 @@ def search(
     )
 
 
-TOLD = 2
-"""Hits that are shown with the commit that led to them: those that an answer shows with their code."""
+SHOWN_WITH_COMMIT = 2
+"""Hits that name the commit that led to them: those that an answer shows with their code."""
 
 
-def _with_commits(hits: Sequence[Hit], told: Told, commits: CommitStore | None) -> Iterator[Hit]:
+def _with_leading_commits(
+    hits: Sequence[Hit], leading: LeadingCommits, commits: CommitStore | None
+) -> Iterator[Hit]:
     """Yield hits, each with the commit whose message led to it."""
     keys = [(hit.path, last_name(hit.symbol or "").lower()) for hit in hits]
-    numbers = {told[key] for key in keys if key in told}
-    found = commits.commits(sorted(numbers)) if commits is not None and numbers else {}
+    numbers = sorted({leading[key] for key in keys if key in leading})
+    found: dict[int, Commit] = {}
+    with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
+        found = commits.commits(numbers) if commits is not None and numbers else {}
     for hit, key in zip(hits, keys, strict=True):
-        commit = found.get(told.get(key, -1))
+        commit = found.get(leading.get(key, -1))
         yield replace(hit, via=f'{commit.hash[:9]} "{commit.subject}"') if commit else hit
 
 

@@ -12,14 +12,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.model import Corpus, IncludeTests
 from findspot.history.commit_store import CommitStore
-from findspot.rank.candidate_pool import Column, Pool, Told
+from findspot.rank.candidate_pool import Column, LeadingCommits, Pool
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
 from findspot.search.commit_evidence import near_changes
 from findspot.search.questions import Question
@@ -84,7 +84,8 @@ def rank_question(
     """Return the likeliest candidates, each with its chance to be the place that answers, and how likely the
     project answers the question at all.
     """
-    numbers, _, told, signals = question_signals(snapshot, question, candidates, commits)
+    looked_at = question_signals(snapshot, question, candidates, commits)
+    numbers, signals = looked_at.numbers, looked_at.signals
     model = load_weights()
     scores = model.scores(signals)
     chances = np.exp(scores - scores.max(initial=-np.inf))
@@ -95,7 +96,7 @@ def rank_question(
     pool.keyword[:] = np.nan_to_num(pool.words)
     pool.fused[:] = chances**EVENNESS
     pool.chances = [_probability(CHANCE_BIAS + CHANCE_SLOPE * math.log(each)) for each in chances.tolist()]
-    pool.places_chosen, pool.told = True, told
+    pool.places_chosen, pool.leading_commits = True, looked_at.leading_commits
     if question.query.explain:
         pool.learned = {
             number: {"chance": round(chance, 4)} | model.contributions(signals, row, "")
@@ -120,8 +121,8 @@ def choose_places(
     best = np.maximum.reduceat(own, pool.starts)
     first = np.argsort(-best, kind="stable")[:PLACED_FILES]
     rows = np.flatnonzero(np.isin(pool.homes, first))
-    _, names, told, signals = question_signals(snapshot, question, candidates, commits, rows)
-    scores = load_weights().scores(signals) + NAMED * _named(question, names)
+    looked_at = question_signals(snapshot, question, candidates, commits, rows)
+    scores = load_weights().scores(looked_at.signals) + NAMED * _named(question, looked_at.names)
     homes = pool.homes[rows]
     mass = np.bincount(homes, np.exp(scores - scores.max()), best.size)
     chances = np.maximum(mass / mass.sum(), _LEAST_SHARE)
@@ -133,7 +134,7 @@ def choose_places(
     behind[rows] = scores - top[homes]
     shares = np.exp(EVENNESS * behind)
     pool.place[:] = np.divide(best[pool.homes] * shares, own, out=np.ones(own.size), where=own > 0)
-    pool.places_chosen, pool.told = True, told
+    pool.places_chosen, pool.leading_commits = True, looked_at.leading_commits
 
 
 def _named(question: Question, names: Sequence[Sequence[str]]) -> Column:
@@ -169,16 +170,24 @@ def load_weights() -> LinearModel:
     return LinearModel(read_weights("question_weights.json")["weights"])
 
 
+class LookedAt(NamedTuple):
+    """Candidates that are looked at closely."""
+
+    numbers: Numbers
+    names: list[list[str]]
+    """What each of them defines."""
+    leading_commits: LeadingCommits
+    signals: Signals
+
+
 def question_signals(
     snapshot: Snapshot,
     question: Question,
     candidates: Candidates,
     commits: CommitStore | None,
     rows: NDArray[np.int64] | None = None,
-) -> tuple[Numbers, list[list[str]], Told, Signals]:
-    """Return the candidates worth a closer look, or those of these rows, with the names that each of them
-    defines, the commits that led to them, and what speaks for each.
-    """
+) -> LookedAt:
+    """Return the candidates worth a closer look, or those of these rows, and what speaks for each."""
     roles = _roles(snapshot, candidates.numbers, question)
     source = roles == _SOURCE
     worded, near = np.nan_to_num(candidates.keyword), np.nan_to_num(candidates.cosine)
@@ -208,7 +217,7 @@ def question_signals(
         "lines": np.log1p([float(span.end_line - span.start_line) for span in spans]),
         "first": numbers & OUTLINE_ORDINAL == 0,
     }
-    by_file, by_definition, told = _commits(snapshot, question, commits, homes, names)
+    by_file, by_definition, leading = _commits(snapshot, question, commits, homes, names)
     columns["commit_file"], columns["commit_definition"] = by_file, by_definition
     for role in _ROLES:
         if role is not Role.SOURCE:
@@ -216,7 +225,7 @@ def question_signals(
     kinds = np.array([span.kind for span in spans])
     for kind in _KINDS:
         columns[f"kind_{kind}"] = kinds == kind
-    return numbers, names, told, Signals.of(columns, numbers.size)
+    return LookedAt(numbers, names, leading, Signals.of(columns, numbers.size))
 
 
 def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[np.uint8]:
@@ -292,25 +301,25 @@ def _commits(
     commits: CommitStore | None,
     homes: Numbers,
     names: Sequence[Sequence[str]],
-) -> tuple[list[float], list[float], Told]:
+) -> tuple[list[float], list[float], LeadingCommits]:
     """Return what the messages of commits that changed a file, and a definition, say about the question,
     and by file and definition the commit that says the most.
     """
     paths = [snapshot.files.path_of[home] for home in homes.tolist()]
     files: dict[str, float] = defaultdict(float)
     definitions: dict[tuple[str, str], float] = defaultdict(float)
-    told: dict[tuple[str, str], tuple[float, int]] = {}
+    best: dict[tuple[str, str], tuple[float, int]] = {}
     for near in near_changes(commits, question.vector, question.scale, set(paths)):
         files[near.change.path] += near.worth
         for name in near.change.names:
             key = near.change.path, last_name(name).lower()
             definitions[key] += near.worth
             if near.worth >= LEADS_FROM:
-                told[key] = max(told.get(key, (0.0, 0)), (near.worth, near.number))
+                best[key] = max(best.get(key, (0.0, 0)), (near.worth, near.number))
     by_name = (
         max((definitions[path, name.lower()] for name in defined), default=0.0) if path in files else 0.0
         for path, defined in zip(paths, names, strict=True)
     )
-    leading = {key: number for key, (_, number) in told.items()}
+    leading = {key: number for key, (_, number) in best.items()}
     by_file = [math.log1p(files.get(path, 0.0)) for path in paths]
     return by_file, [math.log1p(worth) for worth in by_name], leading
