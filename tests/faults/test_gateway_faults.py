@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import anyio
 
+from e2e.harness import until
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.server_pool import ServerCallError, ServerPool
 from findspot.catalogue.server_sources import ServerSpec
@@ -21,8 +21,6 @@ SERVER = Path(__file__).parents[1] / "calling_server.py"
 GOOD = ("north", "east", "south", "west")
 BAD = {"hanging": "hang", "chatty": "chatty", "crashing": "crash"}
 """Server → the tool that is called."""
-
-PATIENCE_S = 180
 
 
 def agreed_servers(home: Path) -> dict[str, ServerSpec]:
@@ -75,14 +73,6 @@ def processes(home: Path) -> dict[int, str]:
     return found
 
 
-def wait_for_end(home: Path, patience_s: float) -> list[str]:
-    """Return the processes that are left when all should have ended."""
-    until = time.monotonic() + patience_s
-    while (left := processes(home)) and time.monotonic() < until:
-        time.sleep(0.1)
-    return list(left.values())
-
-
 def test_every_call_gets_its_own_answer_or_a_clear_error(home: Path) -> None:
     """documents C: hanging servers stayed after a kill of Findspot."""
     home.mkdir()
@@ -117,4 +107,4 @@ def test_every_call_gets_its_own_answer_or_a_clear_error(home: Path) -> None:
         await pool.aclose()
 
     anyio.run(main)
-    assert wait_for_end(home, PATIENCE_S) == []
+    until(lambda: not processes(home))
