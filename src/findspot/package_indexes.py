@@ -7,18 +7,17 @@ own configuration is not read, and nothing of it is run.
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.core.errors import FileNotIndexedError, FindspotError, IndexBusyError, InvalidArgumentError
+from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
-from findspot.core.paths import SCHEME, home_folder, package_of, stat_of
+from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import Dependency, normalised
 from findspot.dependencies.package_folders import (
@@ -35,13 +34,12 @@ from findspot.search.freshness import Disk
 from findspot.search.merging import first_page, merge
 from findspot.search.reader import IndexReader
 from findspot.store.index_meta import COMPLETE
-from findspot.store.store_protocol import Store
 
 ALL = "*"
 
 _INSTALL = (
     "Install the project's packages (Findspot looks into `.venv`, `node_modules` and the like, and into the "
-    "active environment); `findspot deps --missing` lists what is missing."
+    "active environment); `findspot deps` lists what is missing."
 )
 _OTHERS_S, _LOOK_S = 20.0, 0.1
 """How long another process that indexes the same package is waited for, and how often it is looked at."""
@@ -53,29 +51,18 @@ _MOST_OPENED = 8
 """Packages that are opened, and indexed, to follow one name."""
 
 _WORDS = re.compile(r"[\w@/.-]+")
-
-_UNUSED = 0.2
-"""How much less the score of a package counts that no file of the project imports."""
-_AGAIN_S = 300.0
-"""How often new dependencies are looked for, where they are indexed in the background."""
 _LIST_S = 60.0
 """How long the list of a project's dependencies is taken as it was read, while these stay as they are:"""
 _TELLING = (
     "pyproject.toml", "requirements.txt", "uv.lock", "poetry.lock", "package.json", "package-lock.json",
-    "pnpm-lock.yaml", "yarn.lock", "go.mod", "Cargo.lock", "pom.xml", "build.gradle", "gradle.lockfile",
-    "composer.lock", "Gemfile.lock", ".venv", "venv", "node_modules", "vendor",
+    "pnpm-lock.yaml", "yarn.lock", ".venv", "venv", "node_modules",
 )  # fmt: skip
 
 
 class PackageIndexes:
     """The packages of one project, as they can be searched. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        root: Path,
-        open_embedder: OpenEmbedder,
-        project_store: Callable[[], Store],
-    ) -> None:
+    def __init__(self, root: Path, open_embedder: OpenEmbedder) -> None:
         self._root = root
         self._open_embedder = open_embedder
         self._guard = threading.Lock()
@@ -84,8 +71,6 @@ class PackageIndexes:
         self._asked: dict[str, Dependency] = {}
         """The packages that were searched, the last one at the end."""
         self._contents: dict[Path, tuple[float, str]] = {}
-        self._imports = _Imports(self.listed, project_store)
-        self._eager: CancelToken | None = None
 
     def search(
         self,
@@ -98,58 +83,30 @@ class PackageIndexes:
         packages, first = self.choose(wanted), first_page(query)
         asked = [self._search(package, first, progress, cancel or CancelToken()) for package in packages]
         answers = [answer for answer in asked if answer is not None]
-        weights = self._imports.weights() if len(packages) > 1 else {}
         warnings = [answer.warning for answer in answers]
         warnings += [_skipped(self.listed())] if wanted == ALL else []
-        return merge(query, answers, warnings, lambda hit: weights.get(package_of(hit.path), 1.0))
+        return merge(query, answers, warnings)
 
     def suggest(self, query: Query) -> str | None:
         """Return a sentence about a direct dependency that fits where the project does not.
 
         Nothing is indexed for it: of packages that this process was not asked about, only the name counts.
-        Those that the project imports come first.
         """
         words = set(_WORDS.findall(query.text.lower()))
         packages = [each for each in self.listed() if each.direct and each.folder]
         direct = {package.label for package in packages}
         named = [each for each in packages if {normalised(each.name), each.name.lower()} & words]
         if named:
-            return _suggestion(self._imports.in_order(named)[0])
+            return _suggestion(named[0])
         with self._guard:
             asked = list(self._asked.values())
-        for package in self._imports.in_order(asked[-_MOST_SUGGESTED:]):
+        for package in reversed(asked[-_MOST_SUGGESTED:]):
             if package.label not in direct or not _is_complete(self._index(package)):
                 continue
             answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
             if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
                 return _suggestion(package)
         return None
-
-    def index_direct(self) -> None:
-        """Index what the project names itself, in the background, and what it names later."""
-        with self._guard:
-            if self._eager is not None:
-                return
-            self._eager = cancel = CancelToken()
-
-        def index_again() -> None:
-            while not cancel.cancelled:
-                for package in self._imports.in_order([each for each in self.listed() if each.direct]):
-                    if package.folder is None or cancel.cancelled:
-                        continue
-                    with contextlib.suppress(FindspotError, OSError):  # a question about it says why
-                        index = self._index(package, asked=False)
-                        self._build(index, ignore_progress, cancel, gives_way=True)
-                cancel.wait(_AGAIN_S)
-
-        threading.Thread(target=index_again, name="dependencies", daemon=True).start()
-
-    def stop(self) -> None:
-        """End the indexing in the background."""
-        with self._guard:
-            cancel, self._eager = self._eager, None
-        if cancel is not None:
-            cancel.interrupt()
 
     def indexed(self) -> set[str]:
         """Return the labels of the dependencies whose version has an index."""
@@ -227,7 +184,6 @@ class PackageIndexes:
 
     def close(self) -> None:
         """Close the indexes that were opened."""
-        self.stop()
         with self._guard:
             opened, self._open = list(self._open.values()), {}
         for index in opened:
@@ -250,15 +206,12 @@ class PackageIndexes:
             results = reader.search(_inside(query, package))
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
 
-    def _build(
-        self, index: Indexer, progress: ProgressSink, cancel: CancelToken, *, gives_way: bool = False
-    ) -> None:
+    def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
         if _is_complete(index):
             return
         try:
             # Nobody asks who calls what inside of a package, and the first question waits.
             run = index.run(asked=True, allow_large=True, edges=False, progress=progress, cancel=cancel)
-            run.gives_way = gives_way
             index.apply(run)
         except IndexBusyError:  # another process indexes it
             deadline = time.monotonic() + _OTHERS_S
@@ -267,12 +220,11 @@ class PackageIndexes:
                 cancel.wait(_LOOK_S)
         remove_unused(home_folder(), keep=index.store.folder)
 
-    def _index(self, package: Dependency, *, asked: bool = True) -> Indexer:
+    def _index(self, package: Dependency) -> Indexer:
         folder = index_of(home_folder(), package, self._content(package))
         with self._guard:
-            if asked:
-                self._asked.pop(package.label, None)
-                self._asked[package.label] = package
+            self._asked.pop(package.label, None)
+            self._asked[package.label] = package
             if folder not in self._open:
                 root, options = package_root(package)
                 make_private_dir(folder.parent)
@@ -289,39 +241,6 @@ class PackageIndexes:
             with self._guard:
                 self._contents[package.folder] = known
         return known[1]
-
-
-class _Imports:
-    """How many files of a project import each of its direct dependencies."""
-
-    def __init__(self, listed: Callable[[], list[Dependency]], project_store: Callable[[], Store]) -> None:
-        self._listed = listed
-        self._project_store = project_store
-        self._counted: tuple[float, dict[str, int]] = (-_LIST_S, {})
-
-    def in_order(self, packages: Sequence[Dependency]) -> list[Dependency]:
-        """Return packages, those first that most files import."""
-        counts = self.counts() if len(packages) > 1 else {}
-        return sorted(packages, key=lambda each: -counts.get(each.label, 0))
-
-    def weights(self) -> dict[str, float]:
-        """Return what the scores of packages count for: less where few files import them."""
-        return {label: 1 - _UNUSED / (1 + math.log2(1 + n)) for label, n in self.counts().items()}
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of importing files by label."""
-        from findspot.dependencies.package_modules import importing_files
-
-        counted_at, counts = self._counted
-        if time.monotonic() - counted_at > _LIST_S:
-            direct = [each for each in self._listed() if each.direct and each.folder]
-            try:
-                with self._project_store().snapshot() as snapshot:
-                    counts = {each.label: importing_files(snapshot, each) for each in direct}
-            except FindspotError:  # the project itself has no index yet
-                counts = {}
-            self._counted = (time.monotonic(), counts)
-        return counts
 
 
 def _is_meant(package: Dependency, wanted: str) -> bool:
@@ -347,7 +266,7 @@ def _skipped(listed: Sequence[Dependency]) -> str | None:
     if not names:
         return None
     shown = ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW:,} more" if len(names) > _FEW else "")
-    return f"Not searched, because not on this machine: {shown}. `findspot deps --missing` says why."
+    return f"Not searched, because not on this machine: {shown}. `findspot deps` says why."
 
 
 def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:

@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-from e2e.harness import until
 from program import Program
 
 from .conftest import MakeFolder, Serve
@@ -106,16 +105,6 @@ def test_an_assistant_asks_reads_and_compares(serve: Serve, findspot: Program, m
     assert all(hit["path"].startswith(LABEL) for hit in alike)
     weak = pipe.call("search_code", query="how long to wait before a failed request is sent again")
     assert 'dependency "httpkit"' in json.dumps(weak["structuredContent"]).replace('\\"', '"')
-
-
-def test_a_server_indexes_direct_dependencies_ahead_where_the_user_says_so(
-    serve: Serve, findspot: Program, make: MakeFolder, home: Path
-) -> None:
-    project = _project(make)
-    findspot.make_index(project)
-    serve(project, FINDSPOT_DEPENDENCIES="eager")
-    until(lambda: len(list((home / "dependencies").glob("*/*/metadata.json"))) == 3)
-    assert not list(project.rglob("was_run"))
 
 
 def test_a_name_of_a_package_is_followed_over_the_border(findspot: Program, make: MakeFolder) -> None:

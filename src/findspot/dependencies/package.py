@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from findspot.core.files import ContentError, parse_json, read_below
 MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""
 
-PYPI, NPM, GO, CARGO, MAVEN, COMPOSER, GEMS = "pypi", "npm", "go", "cargo", "maven", "composer", "gem"
+PYPI, NPM = "pypi", "npm"
 
 NOT_INSTALLED = "not installed"
 OUTSIDE = "its folder leads out of the package store"
@@ -32,7 +32,7 @@ class Dependency:
     direct: bool
     """Whether the project names it itself."""
     folder: Path | None = None
-    """Where it lies; a file, where packages are archives."""
+    """Where it lies; a file, where a package is one module."""
     missing: str = ""
     """Why there is no folder."""
 
@@ -132,19 +132,6 @@ def stored(folder: Path, stores: Iterable[Path]) -> Path | None:
     except (OSError, RuntimeError):
         return None
     return real if any(real != store and real.is_relative_to(store) for store in stores) else None
-
-
-def located(dependency: Dependency, candidates: Iterable[Path], stores: Iterable[Path]) -> Dependency:
-    """Return a dependency with the first folder that exists and lies in a store, or why there is none."""
-    stores = list(stores)
-    reason = NOT_INSTALLED
-    for candidate in candidates:
-        real = stored(candidate, stores)
-        if real is not None:
-            return replace(dependency, folder=real)
-        if candidate.exists():
-            reason = OUTSIDE
-    return replace(dependency, missing=reason)
 
 
 _MOST_FOLDERS, _MOST_PARTS = 2_000, 10

@@ -6,27 +6,15 @@ import contextlib
 import hashlib
 import os
 import time
-import zipfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import (
-    folder_bytes,
-    make_private_dir,
-    open_named,
-    read_below,
-    remove_folder,
-    write_below,
-)
-from findspot.core.languages import language_of, row
-from findspot.core.paths import PACKAGE_SOURCES, home_folder
+from findspot.core.files import folder_bytes, read_below, remove_folder
 from findspot.dependencies.package import NPM, PYPI, Dependency
 
 MAX_PACKAGE_FILES = 20_000
 MAX_PACKAGES = 300
 MAX_BYTES = 4_000_000_000
-MAX_ARCHIVE_BYTES, MAX_SOURCE_BYTES = 1_000_000_000, 4_000_000
 UNUSED_DAYS = 60
 
 _LEFT_OUT = (
@@ -106,48 +94,13 @@ def package_root(package: Dependency) -> tuple[Path, dict[str, object]]:
     if package.ecosystem == NPM:
         options["exclude"] = [*_LEFT_OUT, *built_files(package.folder)]
     if package.ecosystem != PYPI:
-        return _unpacked(package, package.folder) if package.folder.is_file() else package.folder, options
+        return package.folder, options
     site = package.folder.parent
     if package.folder.is_file():
         options |= {"include": [package.folder.name], "exclude": ["*/**", *_LEFT_OUT]}
     else:
         options["roots"] = top_names(package.name, package.folder)
     return site, options
-
-
-def _unpacked(package: Dependency, archive: Path) -> Path:
-    """Return a folder with the sources of a package that is an archive; they are unpacked once."""
-    name = f"{versioned_name(package)}-{archive.stat().st_size}"
-    folder = home_folder() / PACKAGE_SOURCES / name
-    if folder.is_dir():
-        return folder
-    beginning = folder.with_name(f".{name}.{os.getpid()}")
-    make_private_dir(beginning)
-    try:
-        with open_named(archive) as opened, zipfile.ZipFile(opened) as files:
-            sources = [each for each in files.infolist() if _is_source(each)]
-            if (
-                len(sources) > MAX_PACKAGE_FILES
-                or sum(each.file_size for each in sources) > MAX_ARCHIVE_BYTES
-            ):
-                raise InvalidArgumentError(f"{package.label} cannot be searched: its archive is too large.")
-            for each in sources:
-                write_below(beginning, each.filename, files.read(each))
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            beginning.rename(folder)
-    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
-        raise InvalidArgumentError(f"{archive} cannot be read: {error}.") from error
-    finally:
-        remove_folder(beginning)
-    return folder
-
-
-def _is_source(entry: zipfile.ZipInfo) -> bool:
-    """Return whether a member of an archive is source code of a usual size, in a place below the archive."""
-    path = PurePosixPath(entry.filename)
-    leads_out = path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename
-    is_code = not entry.is_dir() and bool(row(language_of(entry.filename)).grammar)
-    return is_code and not leads_out and entry.file_size <= MAX_SOURCE_BYTES
 
 
 def note_use(folder: Path) -> None:

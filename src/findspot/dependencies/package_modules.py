@@ -12,25 +12,15 @@ from typing import Any
 from findspot.chunk.grammars import ParseTimeoutError, TreeTooCostlyError, grammar_for
 from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
-from findspot.dependencies.java_packages import own_artifact
-from findspot.dependencies.package import (
-    CARGO,
-    GO,
-    MAVEN,
-    NPM,
-    PYPI,
-    Dependency,
-    Manifests,
-    normalised,
-    table,
-)
+from findspot.dependencies.package import NPM, PYPI, Dependency, Manifests, normalised, table
 from findspot.graph import Graph
 from findspot.store.snapshot import Snapshot
 
-_ECOSYSTEMS = {"python": PYPI, "javascript": NPM, "typescript": NPM, "tsx": NPM, "go": GO}
-"""By language."""
+_ECOSYSTEMS = {"python": PYPI, "javascript": NPM, "typescript": NPM, "tsx": NPM}
+"""By language, of packages that a project takes from others."""
 
-_PROVIDED = _ECOSYSTEMS | {"rust": CARGO, "java": MAVEN, "kotlin": MAVEN}
+GO, CARGO, MAVEN = "go", "cargo", "maven"
+_PROVIDED = _ECOSYSTEMS | {"go": GO, "rust": CARGO, "java": MAVEN, "kotlin": MAVEN}
 """By language, of packages that the members of a workspace are."""
 
 _ENTRY_KEYS = ("types", "typings", "module", "main", "import", "require", "default", "node")
@@ -39,8 +29,6 @@ _ENDINGS = (
     "/index.js",
 )  # fmt: skip
 _GO_MODULE = re.compile(r"^module[ \t]+(\S+)", re.MULTILINE)
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
-_MOST_COUNTED = 40
 _BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".mjs", ".cjs", ".js", ".ts")
 
 
@@ -123,7 +111,7 @@ def provided_by(root: Path, snapshot: Snapshot, language: str) -> PackageFiles |
         PYPI: lambda: table(manifests.toml("pyproject.toml").get("project")),
         NPM: lambda: manifests.json("package.json"),
         CARGO: lambda: table(manifests.toml("Cargo.toml").get("package")),
-        MAVEN: lambda: own_artifact(manifests),
+        MAVEN: lambda: {"name": root.name if manifests.text("pom.xml") else ""},
         GO: lambda: {"name": "".join(_GO_MODULE.findall(manifests.text("go.mod"))[:1])},
     }
     about = readers[ecosystem]() if ecosystem else {}
@@ -145,20 +133,6 @@ def absent(packages: Sequence[Dependency], language: str, module: str) -> Depend
         if each.ecosystem != PYPI and f"{module}/".startswith(f"{each.name}/"):
             return each
     return None
-
-
-def importing_files(snapshot: Snapshot, package: Dependency) -> int:
-    """Return how many files of a project import a package; many are not counted further."""
-    name = package.folder.stem if package.ecosystem == PYPI and package.folder else package.name
-    word = max(_IDENTIFIER.findall(name), key=len, default="")
-    count = 0
-    naming = (number for number, _, _ in snapshot.facts.files_naming(word)) if word else ()
-    for number in snapshot.files.sorted_by_path(naming)[:_MOST_COUNTED]:
-        facts = snapshot.facts.of_file(number)
-        if facts is not None:
-            language, modules = snapshot.files.by_id[number].language, {fact.module for fact in facts.imports}
-            count += any(providing([package], language, module) for module in modules)
-    return count
 
 
 def _has_beside(package: Dependency, folder: Path, top: str) -> bool:

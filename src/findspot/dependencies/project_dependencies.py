@@ -1,4 +1,4 @@
-"""All dependencies of a project, whatever it is written in."""
+"""All dependencies of a project, Python's and JavaScript's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.log import get_logger
-from findspot.dependencies.java_packages import java_packages
 from findspot.dependencies.npm_packages import npm_packages
-from findspot.dependencies.other_packages import cargo_crates, composer_packages, go_modules, ruby_gems
 from findspot.dependencies.package import Dependency, Manifests, is_sane
 from findspot.dependencies.python_packages import python_packages
 
@@ -27,11 +25,6 @@ def list_dependencies(
     readers: tuple[Callable[[], list[Dependency]], ...] = (
         lambda: python_packages(manifests, environ, home),
         lambda: npm_packages(manifests),
-        lambda: go_modules(manifests, environ, home),
-        lambda: cargo_crates(manifests, environ, home),
-        lambda: java_packages(manifests, environ, home),
-        lambda: composer_packages(manifests),
-        lambda: ruby_gems(manifests, environ, home),
     )
     found: list[Dependency] = []
     for read in readers:

@@ -9,10 +9,10 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.parser import HeaderParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from findspot.dependencies.package import (
     NOT_INSTALLED,
@@ -29,8 +29,7 @@ from findspot.dependencies.package import (
     tables,
 )
 
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*[^;#]*(?:;\s*([^#]*))?")
-_MARKER_OF_EXTRA = re.compile(r"\bextra\s*==\s*['\"]([^'\"]+)")
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;#]*(?:;\s*([^#]*))?")
 _POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
 _LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 _OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
@@ -39,94 +38,45 @@ _MOST_INCLUDED = 20
 _MOST_TOPS = 50
 
 
-class _Requirement(NamedTuple):
-    """What a distribution needs."""
-
-    name: str
-    extras: frozenset[str]
-    """The extras that it asks for: `requests[socks]`."""
-    only_with: str
-    """The extra of the distribution itself that needs it; empty for what is always needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Installed:
-    """A distribution in an environment."""
-
-    name: str
-    version: str
-    folder: Path | None
-    missing: str
-    requires: tuple[_Requirement, ...]
-
-
 @dataclass(slots=True)
 class _Wanted:
-    """What the project's own files ask for: by normalised name, as written, with a condition."""
+    """What the project's own files ask for, by normalised name."""
 
     direct: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """As written, and the condition."""
     locked: dict[str, tuple[str, str]] = field(default_factory=dict)
     """As written, and the version."""
-    extras: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(self, requirement: str) -> None:
         """Add a requirement line; options, addresses and paths are none."""
         found = _REQUIREMENT.match(requirement)
-        if found is None or requirement.lstrip().startswith("-"):
-            return
-        name, extras, marker = found.groups()
-        key = normalised(name)
-        self.direct.setdefault(key, (name, (marker or "").strip()))
-        self.extras[key] = self.extras.get(key, frozenset()) | _extras(extras)
+        if found is not None and not requirement.lstrip().startswith("-"):
+            self.direct.setdefault(normalised(found[1]), (found[1], (found[2] or "").strip()))
 
 
 def python_packages(manifests: Manifests, environ: dict[str, str], home: Path) -> list[Dependency]:
-    """Return the Python packages of a project: those it names, those it locks, and what they bring along."""
+    """Return the Python packages of a project: those it names or locks, and all of its environments."""
     wanted = _wanted(manifests)
     if not wanted.direct and not wanted.locked:
         return []
-    installed: dict[str, _Installed] = {}
+    installed: dict[str, Dependency] = {}
     for site in _site_packages(manifests.root, _project_name(manifests), environ, home):
         for distribution in _distributions(site):
             installed.setdefault(normalised(distribution.name), distribution)
     own = normalised(_project_name(manifests))
-    reached = _reached(wanted, installed)
-    names = {**wanted.direct, **wanted.locked, **reached}
+    names = {**wanted.direct, **wanted.locked, **dict.fromkeys(installed)}
     return [_dependency(name, wanted, installed) for name in names if name != own]
 
 
-def _dependency(name: str, wanted: _Wanted, installed: dict[str, _Installed]) -> Dependency:
+def _dependency(name: str, wanted: _Wanted, installed: dict[str, Dependency]) -> Dependency:
     direct = name in wanted.direct
     found = installed.get(name)
     if found is not None:
-        return Dependency(PYPI, found.name, found.version, direct, found.folder, found.missing)
+        return replace(found, direct=direct)
     written, version = wanted.locked.get(name, ("", ""))
     written_direct, marker = wanted.direct.get(name, ("", ""))
     reason = f"{NOT_INSTALLED}; wanted only if {marker}" if marker else NOT_INSTALLED
     return Dependency(PYPI, written_direct or written, version, direct, missing=reason)
-
-
-def _reached(wanted: _Wanted, installed: dict[str, _Installed]) -> dict[str, tuple[str, str]]:
-    """Return the installed packages that the direct ones need, themselves or through others."""
-    reached: dict[str, tuple[str, str]] = {}
-    pending = [(name, wanted.extras.get(name, frozenset())) for name in wanted.direct if name in installed]
-    seen = set(pending)
-    while pending:
-        name, extras = pending.pop()
-        for needed in installed[name].requires:
-            key = (needed.name, needed.extras)
-            if needed.name not in installed or (needed.only_with and needed.only_with not in extras):
-                continue
-            if needed.name not in wanted.direct:
-                reached[needed.name] = (installed[needed.name].name, "")
-            if key not in seen:
-                seen.add(key)
-                pending.append(key)
-    return reached
-
-
-def _extras(written: str | None) -> frozenset[str]:
-    return frozenset(normalised(each.strip()) for each in (written or "").split(",") if each.strip())
 
 
 def _wanted(manifests: Manifests) -> _Wanted:
@@ -279,7 +229,7 @@ def _escaped(name: str) -> str:
     return re.sub(r"([\[\]*?])", r"[\1]", name)
 
 
-def _distributions(site: Path) -> Iterator[_Installed]:
+def _distributions(site: Path) -> Iterator[Dependency]:
     for entry in sorted(os.scandir(site), key=lambda each: each.name):
         if entry.name.endswith(".dist-info"):
             yield from _distribution(site, Path(entry.path), "METADATA")
@@ -287,19 +237,12 @@ def _distributions(site: Path) -> Iterator[_Installed]:
             yield from _distribution(site, Path(entry.path), "PKG-INFO")
 
 
-def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]:
+def _distribution(site: Path, info: Path, metadata: str) -> Iterator[Dependency]:
     fields = HeaderParser().parsestr(Manifests(site).text(f"{info.name}/{metadata}").partition("\n\n")[0])
     name, version = fields.get("Name", "").strip(), fields.get("Version", "").strip()
     if not version or not is_sane(name, version):
         return
-    requires = [
-        _Requirement(normalised(found[1]), _extras(found[2]), normalised(extra[1]) if extra else "")
-        for line in fields.get_all("Requires-Dist", ())
-        if (found := _REQUIREMENT.match(line))
-        for extra in (_MARKER_OF_EXTRA.search(found[3] or ""),)
-    ]
-    folder, missing = _place(site, info, name)
-    yield _Installed(name, version, folder, missing, tuple(requires))
+    yield Dependency(PYPI, name, version, False, *_place(site, info, name))
 
 
 def _place(site: Path, info: Path, name: str) -> tuple[Path | None, str]:
