@@ -59,4 +59,4 @@ def test_search_takes_what_the_tool_takes(findspot: Program, make_project: Make)
     assert len(json.dumps(short.json)) <= 200 * 4
     wrong = findspot("chunks", "search", "hello", "--chunk-types", "symbol", cwd=root)
     assert wrong.code == 2
-    assert "'symbol' is no chunk type" in wrong.err
+    assert "There is no chunk type 'symbol'" in wrong.err

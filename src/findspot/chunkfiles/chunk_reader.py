@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import json
-import math
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TextIO, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from findspot.core.errors import FindspotError
-from findspot.core.files import Folder
+from findspot.core.files import ContentError, TooLargeError, parse_json, read_below
 from findspot.core.model import ChunkType
 from findspot.embed.embedder import Vectors
+from findspot.text.json_text import with_whole_characters
 
 DEFAULT_LIMIT = 15
 MAX_LIMIT = 100
@@ -112,17 +109,11 @@ class ReportsStats(Protocol):
         """Return the figures for `include_stats`."""
 
 
-_READ_CHARS = 1 << 16
-MAX_CHUNK_CHARS = 32 << 20
-MAX_FILE_BYTES = 8 << 30
-_NOT_BLANK = re.compile(r"[^ \t\r\n]")
+MAX_FILE_BYTES = 1 << 30
 
 
 class MalformedError(Exception):
     """A file that is not a chunk file; the message says why."""
-
-
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,152 +124,66 @@ class FileHead:
     dimensions: int
 
 
-class ChunkFile:
-    """One file: iterate over its chunks first, then read its head."""
+def read_chunk_file(path: Path) -> tuple[FileHead, list[tuple[ContextChunk, Vectors]]]:
+    """Return the head of a file, and its chunks with their unit vectors.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._metadata: Any = None
-        self._length = 0
-
-    def chunks(self) -> Iterator[tuple[ContextChunk, Vectors]]:
-        """Yield each chunk with its vector; raise `MalformedError` if anything is wrong."""
-        try:
-            with self._open() as source:
-                for position, value in enumerate(self._values(_Cursor(source))):
-                    yield _chunk(position, value, self._metadata), self._vector(position, value)
-        except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-            raise MalformedError(f"it is not JSON text ({type(error).__name__})") from error
-
-    def _open(self) -> TextIO:
-        """Open the file; links, which a repository may contain, and FIFOs are refused."""
-        with Folder.open(self._path.parent) as folder:
-            source = folder.open_file(self._path.name)
-        if os.fstat(source.fileno()).st_size > MAX_FILE_BYTES:
-            source.close()
-            raise MalformedError(f"it is larger than {MAX_FILE_BYTES >> 30} GB")
-        return io.TextIOWrapper(source, encoding="utf-8")
-
-    def head(self) -> FileHead:
-        """Return the file's metadata, checked against the chunks that were read."""
-        found = self._metadata
-        if not isinstance(found, dict):
-            raise MalformedError("it has no _metadata")
-        dimensions = found.get("dimensions", self._length)
-        if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 0:
-            raise MalformedError("_metadata.dimensions is not a number")
-        if self._length and dimensions != self._length:
-            raise MalformedError(f"_metadata says {dimensions} dimensions, its chunks have {self._length}")
-        return FileHead(str(found.get("model", "")), dimensions)
-
-    def _values(self, cursor: _Cursor) -> Iterator[Any]:
-        """Yield the chunks of the top-level object; store its metadata, and skip its other values."""
-        cursor.expect("{")
-        seen = False
-        while not cursor.accept("}"):
-            key = cursor.value()
-            cursor.expect(":")
-            if key == "chunks" and not seen:
-                seen = True
-                yield from self._items(cursor)
-            elif (value := cursor.value()) is not None and key == "_metadata":
-                self._metadata = value
-            if not cursor.accept(",") and cursor.peek() != "}":
-                raise MalformedError("it is cut off or not JSON")
-        if not seen:
-            raise MalformedError("it has no list of chunks")
-
-    @staticmethod
-    def _items(cursor: _Cursor) -> Iterator[Any]:
-        cursor.expect("[")
-        while not cursor.accept("]"):
-            yield cursor.value()
-            if not cursor.accept(",") and cursor.peek() != "]":
-                raise MalformedError("it is cut off or not JSON")
-
-    def _vector(self, position: int, value: dict[str, Any]) -> Vectors:
-        numbers = value.get("embedding")
-        try:
-            vector = np.array(numbers, np.float32)
-        except (ValueError, TypeError, OverflowError):
-            vector = np.empty((0, 0), np.float32)
-        if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-            raise MalformedError(f"chunk {position}: its embedding is not a list of numbers")
-        if self._length and vector.size != self._length:
-            raise MalformedError(
-                f"chunk {position}: {vector.size} dimensions where others have {self._length}"
-            )
-        self._length = vector.size
-        length = math.sqrt(float(np.dot(vector.astype(np.float64), vector.astype(np.float64))))
-        return vector / np.float32(length) if length else vector
+    Links, which a repository may contain, and FIFOs are refused.
+    """
+    try:
+        data = with_whole_characters(read_below(path.parent, path.name, MAX_FILE_BYTES))
+        value = parse_json(data, _with_vector)
+    except TooLargeError:
+        raise MalformedError(f"it is larger than {MAX_FILE_BYTES >> 30} GB") from None
+    except ContentError as error:
+        raise MalformedError(f"it is {error}") from error
+    metadata, listed = (
+        (value.get("_metadata"), value.get("chunks")) if isinstance(value, dict) else (None,) * 2
+    )
+    if not isinstance(listed, list):
+        raise MalformedError("it has no list of chunks")
+    if not isinstance(metadata, dict):
+        raise MalformedError("it has no _metadata")
+    read = [(_chunk(at, each, metadata), _vector(at, each)) for at, each in enumerate(listed)]
+    sizes = {vector.size for _, vector in read}
+    dimensions = metadata.get("dimensions", max(sizes, default=0))
+    if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 0:
+        raise MalformedError("_metadata.dimensions is not a number")
+    if sizes - {dimensions}:
+        found = ", ".join(map(str, sorted(sizes)))
+        raise MalformedError(f"_metadata says {dimensions} dimensions, its chunks have {found}")
+    return FileHead(str(metadata.get("model", "")), dimensions), read
 
 
-class _Cursor:
-    """A position in a JSON text, of which only a window is in memory."""
-
-    def __init__(self, source: TextIO) -> None:
-        self._source = source
-        self._window = ""
-        self._at = 0
-        self._ended = False
-
-    def peek(self) -> str:
-        """Return the next character that is not blank; empty at the end."""
-        while True:
-            found = _NOT_BLANK.search(self._window, self._at)
-            if found:
-                self._at = found.start()
-                return found.group()
-            self._at = len(self._window)
-            if not self._read(_READ_CHARS):
-                return ""
-
-    def accept(self, character: str) -> bool:
-        if self.peek() != character:
-            return False
-        self._at += 1
-        return True
-
-    def expect(self, character: str) -> None:
-        if not self.accept(character):
-            raise MalformedError("it is cut off or not JSON")
-
-    def value(self) -> Any:
-        """Return the value at the current position, reading on until it is complete."""
-        self.peek()
-        more = _READ_CHARS
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self._window, self._at)
-                if end < len(self._window) or not self._read(more):
-                    self._at = end
-                    return value
-            except json.JSONDecodeError:
-                if len(self._window) - self._at > MAX_CHUNK_CHARS:
-                    raise MalformedError("a chunk is too large") from None
-                if not self._read(more):
-                    raise MalformedError("it is cut off or not JSON") from None
-            more *= 2
-
-    def _read(self, characters: int) -> bool:
-        """Move the window on; return False at the end of the file."""
-        piece = "" if self._ended else self._source.read(characters)
-        self._ended = not piece
-        if piece:
-            self._window = self._window[self._at :] + piece
-            self._at = 0
-        return bool(piece)
+def _with_vector(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its embedding as an array: its numbers would take ten times the memory."""
+    if isinstance(value.get("embedding"), list):
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            value["embedding"] = np.array(value["embedding"], np.float32)
+    return value
 
 
-def _chunk(position: int, value: Any, metadata: Any) -> ContextChunk:
+def _vector(position: int, value: dict[str, Any]) -> Vectors:
+    vector: Any = value.get("embedding")
+    if (
+        not isinstance(vector, np.ndarray)
+        or vector.ndim != 1
+        or not vector.size
+        or not np.isfinite(vector).all()
+    ):
+        raise MalformedError(f"chunk {position}: its embedding is not a list of numbers")
+    row: Vectors = vector
+    length = np.linalg.norm(row.astype(np.float64))
+    return row / np.float32(length) if length else row
+
+
+def _chunk(position: int, value: Any, metadata: dict[str, Any]) -> ContextChunk:
     if not isinstance(value, dict):
         raise MalformedError(f"chunk {position} is no object")
-    default_type = metadata.get("chunk_type", "") if isinstance(metadata, dict) else ""
     fields = {
         "id": value.get("id"),
         "text": value.get("text"),
         "title": value.get("title", ""),
-        "chunk_type": value.get("chunk_type") or default_type,
+        "chunk_type": value.get("chunk_type") or metadata.get("chunk_type", ""),
         "created_at": value.get("created_at", ""),
         "updated_at": value.get("updated_at", ""),
     }

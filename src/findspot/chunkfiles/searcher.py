@@ -21,7 +21,7 @@ from findspot.chunkfiles.chunk_reader import (
     SearchOptions,
     SearchResult,
 )
-from findspot.chunkfiles.collection import DamagedError, Facets, Rows, ServedFiles, chunk_files, cosine
+from findspot.chunkfiles.collection import Facets, Rows, ServedFiles, chunk_files, cosines
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.paths import Roots, expanded, is_secret_path
 from findspot.core.settings import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE, Settings
@@ -128,10 +128,10 @@ class IndexedChunks:
             wanted = state.numbers[state.facets.rows(options)]
             numbers, scores = snapshot.vectors.nearest_among(question.values[0], wanted, options.limit)
             chunks = snapshot.chunks.by_number(numbers.tolist())
-            scale = float(question.scales[0])
+            shown = cosines(scores * question.scales[0]).tolist()
             results = [
-                SearchResult(state.described(chunks[number], options), cosine(score * scale))
-                for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)
+                SearchResult(state.described(chunks[number], options), score)
+                for number, score in zip(numbers.tolist(), shown, strict=True)
             ]
         near = [result for result in results if result.combined_score >= options.min_score]
         return sorted(near, key=lambda result: (-result.combined_score, result.chunk.id))
@@ -193,10 +193,7 @@ class ProjectChunks:
             collection = served.collection()
             embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
             vector = embedder.embed([query], EmbedMode.QUERY)[0]
-            try:
-                found = collection.search(vector, wider)
-            except DamagedError:
-                found = served.renew().search(vector, wider)
+            found = collection.search(vector, wider)
             results, differs = found, ""
             if _is_own_model(collection.head.model):
                 results, differs = _compared(self._roots(), found, may_be_elsewhere=True)
@@ -231,24 +228,14 @@ class ProjectChunks:
         """Whether the folder has chunk files, so that its index is not asked."""
         return self._files(self._settings()) is not None
 
-    def close(self) -> None:
-        """Close what was opened."""
-        with self._guard:
-            served, self._served = self._served, None
-        if served is not None:
-            served.close()
-
     def _files(self, settings: Settings) -> ServedFiles | None:
         """Return the chunk files that the settings name; None if there are none."""
         folder = chunks_folder(self.root, settings)
         with self._guard:
-            before = self._served
-            if before is None or before.folder != folder:
-                self._served = ServedFiles(folder, settings.home / "spool", settings.cortex.dimensions)
+            if self._served is None or self._served.folder != folder:
+                self._served = ServedFiles(folder, settings.cortex.dimensions)
             served = self._served
-        if before is not None and before is not served:
-            before.close()
-        if served is not None and served.exist:
+        if served.exist:
             return served
         named = settings.sources.get("cortex.chunksDir", CORTEX_FILE)
         if named != CORTEX_FILE and not folder.is_dir():

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from findspot.core.model import Hit, Span
-from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, fit
-from findspot.serve.search_answers import cut, encoded, indented, one_line
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.log import get_logger
+from findspot.core.model import ChunkType, Hit, Mode, Results, Span
+from findspot.search.token_budget import CHARS_PER_TOKEN
+from findspot.serve.search_answers import cut, encoded, fitted, indented, one_line
 from findspot.text.snippet import best_column, best_line
 from findspot.text.tokens import tokens
 
 if TYPE_CHECKING:
-    from findspot.chunkfiles import SearchResult
+    from findspot.chunkfiles import ContextSearcher, SearchResult
+
+_log = get_logger("mcp")
 
 MAX_CONTEXT_TOKENS = 1_200
 """The default where no project's settings are known."""
@@ -40,6 +45,31 @@ class FoundContext:
     stats: Mapping[str, Any] | None = None
 
 
+def ask_chunks(searcher: ContextSearcher, query: str, options: Mapping[str, Any]) -> FoundContext:
+    """Ask a searcher by the options of `cortex_search`; whatever else it raises is a failed search."""
+    from findspot.chunkfiles.chunk_reader import ChunkFilesError, ReportsStats, SearchOptions
+
+    kinds = tuple(options.get("chunk_types") or ())
+    if unknown := [kind for kind in kinds if kind not in set(ChunkType)]:
+        known = ", ".join(f"'{kind}'" for kind in ChunkType)
+        raise InvalidArgumentError(f"There is no chunk type '{unknown[0]}'. Known types: {known}.")
+    tags = tuple(tag for tag in options.get("tags") or () if tag.strip())
+    started = time.perf_counter()
+    try:
+        results = searcher.query(query, SearchOptions(options["limit"], options["min_score"], tags, kinds))
+    except FindspotError:
+        raise
+    except Exception as error:
+        _log.exception("the searcher failed unexpectedly")
+        raise ChunkFilesError("The search failed. The server's log has the details.") from error
+    took_ms = (time.perf_counter() - started) * 1000
+    stats: dict[str, Any] | None = None
+    if options["include_stats"]:
+        about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
+        stats = about | {"search_time_ms": round(took_ms, 2)}
+    return FoundContext(results, query, getattr(results, "warning", None), stats)
+
+
 def chunk_results_object(results: Sequence[SearchResult]) -> list[Item]:
     """Return results in the shape of the specification."""
     return [
@@ -49,29 +79,33 @@ def chunk_results_object(results: Sequence[SearchResult]) -> list[Item]:
 
 def context_values(found: FoundContext, max_tokens: int, *, slim: bool = False) -> dict[str, Any]:
     """Return the structured answer within the limit, measured as its JSON; `slim` leaves the texts out."""
+    stats = found.stats
+    if stats is not None and len(encoded(stats)) > max_tokens * CHARS_PER_TOKEN // _WARNING_SHARE:
+        stats = {name: value for name, value in stats.items() if not isinstance(value, list | dict)}
 
     def shape(item: Item) -> Item:
         chunk = {name: value for name, value in item["chunk"].items() if name != "text"}
         return item | {"chunk": chunk} if slim else item
 
-    def render(about: FoundContext, items: Sequence[Item], note: str | None) -> dict[str, Any]:
-        values = {"results": [shape(item) for item in items], "total": len(about.results)}
-        stats = {} if about.stats is None else {"stats": dict(about.stats)}
-        warning = " ".join(filter(None, (about.warning, note)))
-        return values | stats | ({"warning": warning} if warning else {})
+    def render(about: Results, items: Sequence[Item]) -> dict[str, Any]:
+        values = {"results": list(map(shape, items)), "total": len(found.results)}
+        values |= {} if stats is None else {"stats": dict(stats)}
+        return values | ({"warning": about.warning} if about.warning else {})
 
-    return _fitted(found, max_tokens, render, lambda item: len(encoded(shape(item))) + 2, encoded)
+    return _fitted(
+        found, max_tokens, render, lambda v: len(encoded(v)), lambda item: len(encoded(shape(item))) + 2
+    )
 
 
 def context_text(found: FoundContext, max_tokens: int) -> str:
     """Return a compact listing within the limit: where each chunk is, its title, then its text."""
 
-    def render(about: FoundContext, items: Sequence[Item], note: str | None) -> str:
+    def render(about: Results, items: Sequence[Item]) -> str:
         blocks = [_block(item, rank) for rank, item in enumerate(items, 1)]
-        nothing = None if about.results else "No results."
-        return "\n".join(filter(None, (*blocks, nothing, about.warning, note)))
+        nothing = None if found.results else "No results."
+        return "\n".join(filter(None, (*blocks, nothing, about.warning)))
 
-    return _fitted(found, max_tokens, render, lambda item: len(_block(item, 999)) + 1, str)
+    return _fitted(found, max_tokens, render, len, lambda item: len(_block(item, 999)) + 1)
 
 
 def context_line(values: Mapping[str, Any]) -> str:
@@ -99,22 +133,30 @@ def _head(chunk: Mapping[str, Any]) -> str:
 def _fitted(
     found: FoundContext,
     max_tokens: int,
-    render: Callable[[FoundContext, Sequence[Item], str | None], T],
+    render: Callable[[Results, Sequence[Item]], T],
+    size: Callable[[T], int],
     measure: Callable[[Item], int],
-    sent: Callable[[T], str],
 ) -> T:
-    """Return what `render` gives for as much of the results as fits when it is sent."""
-    whole = chunk_results_object(found.results)
-    answer = render(found, whole, None)
-    most = max_tokens * CHARS_PER_TOKEN
-    if len(sent(answer)) <= most:
-        return answer
-    found = _with_short_rest(found, most)
-    room = most - len(sent(render(found, (), LONGEST_NOTE)))
+    """Return what `render` gives for as much of the chunks as fits, as a search does for its hits."""
+    items = chunk_results_object(found.results)
     weights = dict.fromkeys(tokens(found.query), 1.0)
-    hits = [_hit(place, result, weights) for place, result in enumerate(found.results)]
-    shown = fit(hits, room, lambda hit, _: measure(_shown(whole, hit)))
-    return render(found, [_shown(whole, hit) for hit in shown.hits], shown.note)
+    hits = tuple(_hit(place, result, weights) for place, result in enumerate(found.results))
+    most = max_tokens * CHARS_PER_TOKEN // _WARNING_SHARE
+    warning = cut(found.warning, most) if found.warning else None
+    results = Results(found.query, Mode.SEMANTIC, hits, len(hits), 0.0, warning)
+
+    def item(hit: Hit) -> Item:
+        whole = items[int(hit.path)]
+        return whole | {"chunk": whole["chunk"] | {"text": hit.text}}
+
+    return fitted(
+        results,
+        max_tokens,
+        lambda about, shown: render(about, list(map(item, shown.hits))),
+        size,
+        lambda hit, _: measure(item(hit)),
+        noted=True,
+    )
 
 
 def _hit(place: int, result: SearchResult, weights: Mapping[str, float]) -> Hit:
@@ -124,17 +166,3 @@ def _hit(place: int, result: SearchResult, weights: Mapping[str, float]) -> Hit:
     span, column = Span(1, len(lines)), best_column(lines[focus], weights)
     kind = str(result.chunk.chunk_type)
     return Hit(str(place), span, text, result.combined_score, kind, "", focus=focus + 1, focus_column=column)
-
-
-def _shown(whole: Sequence[Item], hit: Hit) -> Item:
-    item = whole[int(hit.path)]
-    return item | {"chunk": item["chunk"] | {"text": hit.text}}
-
-
-def _with_short_rest(found: FoundContext, max_chars: int) -> FoundContext:
-    """Return what was found with a warning and with figures that leave room for results."""
-    stats = found.stats
-    if stats is not None and len(encoded(stats)) > max_chars // _WARNING_SHARE:
-        stats = {name: value for name, value in stats.items() if not isinstance(value, list | dict)}
-    warning = cut(found.warning, max_chars // _WARNING_SHARE) if found.warning else None
-    return replace(found, warning=warning, stats=stats)

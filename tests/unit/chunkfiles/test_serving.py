@@ -17,7 +17,7 @@ from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, wr
 from e2e.harness import until
 from e2e.sample import FILES
 from findspot import Engine
-from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, chunk_reader, export_chunks
+from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
 from findspot.chunkfiles.chunk_reader import FoundChunks
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.provider_registry import PROVIDERS
@@ -280,79 +280,10 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(
         engine.chunks(root).query("x", SearchOptions())
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The chunk files that are parsed from now on."""
-    names: list[str] = []
-    opened = chunk_reader.ChunkFile._open
-
-    def noted(file: chunk_reader.ChunkFile) -> Any:
-        names.append(file._path.name)
-        return opened(file)
-
-    monkeypatch.setattr(chunk_reader.ChunkFile, "_open", noted)
-    return names
-
-
-def restarted(root: Path, query: str = "password") -> list[str]:
-    engine = KeptEngine()
-    try:
-        return ids(engine.chunks(root), query, min_score=-1)
-    finally:
-        engine.close()
-
-
-def test_files_are_parsed_once_until_they_change(
-    served: ProjectChunks, root: Path, home: Path, parsed: list[str]
-) -> None:
-    """documents C: every start of a server parsed them again, for half a minute where they are large."""
-    first = ids(served, min_score=-1)
-    assert len(parsed) == len(set(parsed)) > 1
-    parsed.clear()
-    assert restarted(root) == first
-    assert parsed == []
-    os.utime(root / ".cortex" / "chunks" / "code-data.json", (1, 1))
-    assert restarted(root) == first
-    assert "code-data.json" in parsed
-
-
-@pytest.mark.parametrize("damage", [0, 4_096, 8_192])
-def test_what_is_kept_and_damaged_is_made_again(
-    served: ProjectChunks, root: Path, home: Path, parsed: list[str], damage: int
-) -> None:
-    first = ids(served, min_score=-1)
-    served.close()
-    (kept,) = (home / "spool").iterdir()
-    kept.write_bytes(kept.read_bytes()[:damage])
-    parsed.clear()
-    assert restarted(root) == first
-    assert parsed
-    parsed.clear()
-    assert restarted(root) == first
-    assert parsed == []
-
-
-def test_older_states_are_removed(served: ProjectChunks, root: Path, home: Path) -> None:
-    first = ids(served)
-    (old,) = (home / "spool").iterdir()
-    served.close()
-    os.utime(root / ".cortex" / "chunks" / "code-data.json", (1, 1))
-    assert ids(served) == first
-    (new,) = (home / "spool").iterdir()
-    assert new != old
-
-
-def test_what_is_kept_of_a_folder_that_is_gone_is_removed(
-    served: ProjectChunks, root: Path, home: Path, engine: Engine, tmp_path: Path
-) -> None:
-    ids(served)
-    served.close()
-    (first,) = (home / "spool").iterdir()
-    shutil.rmtree(root / ".cortex" / "chunks")
-    write_samples(tmp_path / "other" / ".cortex" / "chunks")
-    ids(engine.chunks(tmp_path / "other"))
-    (second,) = (home / "spool").iterdir()
-    assert first != second
+def test_nothing_of_the_files_is_kept(served: ProjectChunks, home: Path) -> None:
+    (found, *_) = served.query("password", SearchOptions())
+    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert found.chunk.title.encode() not in kept
 
 
 def test_paths_that_look_alike_have_different_ids(engine: Engine, root: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +13,6 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import WithJsonSchema
 
-from findspot.chunkfiles.chunk_reader import ChunkFilesError, FoundChunks, ReportsStats, SearchOptions
 from findspot.core.errors import (
     FindspotError,
     IndexNotFoundError,
@@ -23,12 +20,11 @@ from findspot.core.errors import (
     ProjectNotDetectedError,
 )
 from findspot.core.log import get_logger
-from findspot.core.model import ChunkType
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.arguments import CHUNKS, choice, text
 from findspot.serve.chunk_answers import (
     MAX_CONTEXT_TOKENS,
-    FoundContext,
+    ask_chunks,
     context_line,
     context_text,
     context_values,
@@ -44,7 +40,7 @@ from findspot.serve.search_answers import COMPACT
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from findspot.chunkfiles import ContextSearcher, ProjectChunks, SearchResult
+    from findspot.chunkfiles import ContextSearcher, ProjectChunks
     from findspot.engine import Engine
     from findspot.project import Project
 
@@ -100,7 +96,7 @@ def answer_from(
     shape: str = "full",
 ) -> Answer:
     """Ask a searcher, and return the two forms of the answer, each within the limit on its own."""
-    found = _found(searcher, arguments)
+    found = ask_chunks(searcher, arguments["query"], arguments.values)
     limit = arguments["max_tokens"] or max_tokens
     values = context_values(found, limit, slim=shape == "slim")
     if shape == "only":
@@ -110,42 +106,6 @@ def answer_from(
     if shape == "slim":
         return Answer(values, json.dumps(context_values(found, limit), ensure_ascii=False))
     return Answer(values)
-
-
-def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
-    options = SearchOptions(
-        limit=arguments["limit"],
-        min_score=arguments["min_score"],
-        tags=tuple(tag for tag in arguments["tags"] or () if tag.strip()),
-        chunk_types=tuple(_known_type(name) for name in arguments["chunk_types"] or ()),
-    )
-    started = time.perf_counter()
-    results = _asked(searcher, arguments["query"], options)
-    took_ms = (time.perf_counter() - started) * 1000
-    stats: dict[str, Any] | None = None
-    if arguments["include_stats"]:
-        about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
-        stats = about | {"search_time_ms": round(took_ms, 2)}
-    warning = results.warning if isinstance(results, FoundChunks) else None
-    return FoundContext(results, arguments["query"], warning, stats)
-
-
-def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
-    """Return a searcher's results; any failure is a failed search, with details in the log."""
-    try:
-        return searcher.query(query, options)
-    except FindspotError:
-        raise
-    except Exception as error:
-        _log.exception("the searcher failed unexpectedly")
-        raise ChunkFilesError("The search failed. The server's log has the details.") from error
-
-
-def _known_type(name: str) -> str:
-    if name not in set(ChunkType):
-        known = ", ".join(f"'{kind}'" for kind in ChunkType)
-        raise InvalidArgumentError(f"There is no chunk type '{name}'. Known types: {known}.")
-    return name
 
 
 def _failed(error: FindspotError) -> Answer:
