@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from contents import write_files
 from program import Program
 
 Make = Callable[..., Path]
@@ -29,37 +35,6 @@ def test_an_index_in_lancedb_of_an_older_version_is_made_anew(findspot: Program,
     assert findspot("status", root, "--json").json["store"] == "default"
 
 
-def test_a_prebuilt_index_is_taken_over_and_only_the_difference_indexed(
-    findspot: Program, make_project: Make, tmp_path: Path
-) -> None:
-    built = make_project(
-        "built", **{f"src/part{n}.py": f"def part{n}():\n    return {n}\n" for n in range(9)}
-    )
-    file = tmp_path / "index.findspot"
-    exported = findspot("export", file, built, "--json")
-    assert exported.code == 0, exported.err
-    mine = tmp_path / "mine"
-    shutil.copytree(built, mine, copy_function=shutil.copyfile)  # with times of writing of their own
-    (mine / "src/part3.py").write_text("def changed():\n    return 'here'\n")
-    (mine / "src/part4.py").unlink()
-
-    taken = findspot("import", file, mine, "--json")
-    assert taken.code == 0, taken.err
-    # Neither the changed file nor the missing one is taken over, so nothing is left to remove.
-    assert taken.json["filesImported"] == exported.json["totalFiles"] - 2
-    assert (taken.json["filesIndexed"], taken.json["filesRemoved"]) == (1, 0)
-    assert taken.json["filesUnchanged"] == exported.json["totalFiles"] - 2
-    found = findspot("search", "changed", "--project", mine, "--json").json
-    assert found["results"][0]["path"] == "src/part3.py"
-    assert found.get("warning") is None
-
-    refused = findspot("import", file, mine, "--json")
-    assert refused.json["status"] == "confirmation_required"
-    assert findspot("import", file, mine, "--yes", "--no-update").code == 0
-    assert findspot("import", tmp_path / "mine/README.md", mine, "--yes").code == 2
-    assert findspot("import", tmp_path / "missing", mine, "--yes").code == 2
-
-
 WITHOUT_LANCE = """
 import sys
 sys.modules["lancedb"] = None
@@ -69,12 +44,22 @@ main()
 """
 
 
-def test_without_the_extra_the_store_says_which_one_to_install(findspot: Program, make_project: Make) -> None:
-    root = make_project()
+@pytest.mark.parametrize("command", ["store use", "export", "import"])
+def test_without_the_extra_the_store_says_which_one_to_install(
+    findspot: Program, make_project: Make, command: str
+) -> None:
+    root, file = make_project(), findspot.home.parent / "a.findspot"
     (root.parent / "index.lancedb/findspot_head.lance").mkdir(parents=True)
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("index.lancedb/findspot_head.lance/data", "")
+    words = {
+        "store use": ["store", "use", str(root.parent), str(root)],
+        "export": ["export", str(file), str(root), "--commit", "0123abc", "--branch", "main"],
+        "import": ["import", str(file), str(root)],
+    }
     asked = subprocess.run(
-        [sys.executable, "-c", WITHOUT_LANCE, "store", "use", str(root.parent), str(root)],
-        env={"FINDSPOT_HOME": str(findspot.home), "PATH": ""},
+        [sys.executable, "-c", WITHOUT_LANCE, *words[command]],
+        env={"FINDSPOT_HOME": str(findspot.home), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=False,
@@ -103,3 +88,99 @@ def test_the_default_store_never_imports_lancedb(findspot: Program, make_project
         check=False,
     )
     assert asked.returncode == 0, asked.stderr
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of a folder in one file."""
+    pytest.importorskip("lancedb")
+    folder = tmp_path_factory.mktemp("exporter")
+    write_files(folder / "shop", {"src/greet.py": "def say_hello(name):\n    return 'hello ' + name\n"})
+    exporter, named = Program(home=folder / "home", cwd=folder), ("--commit", "0123abc", "--branch", "main")
+    done = exporter("export", "shop.findspot", "shop", *named, "--json")
+    assert done.code == 0, done.err
+    assert done.json["address"] == str(folder / "shop.findspot")
+    assert done.json["files"] == 1
+    refused = exporter("export", "shop/index.findspot", "shop", *named)
+    assert (refused.code, "is inside the project" in refused.err) == (2, True)
+    assert sorted(path.name for path in folder.iterdir()) == ["home", "shop", "shop.findspot"]
+    return folder / "shop.findspot"
+
+
+def imported(findspot: Program) -> list[Path]:
+    """The folders that archives were unpacked into."""
+    return list((findspot.home / "indexes").glob("*/imported-*"))
+
+
+def test_an_exported_index_answers_elsewhere(findspot: Program, archive: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for _ in range(2):
+        taken = findspot("import", archive, empty, "--json")
+        assert (taken.code, taken.json["totalFiles"]) == (0, 1), taken.err
+        found = findspot("search", "say hello", "--project", empty, "--json").json
+        assert found["results"][0]["path"] == "src/greet.py"
+        assert "commit 0123abc of main" in found["warning"]
+        assert len(imported(findspot)) == 1
+    (folder,) = imported(findspot)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+    assert findspot("store", "use", "default", empty).code == 0
+    assert imported(findspot) == []
+
+
+def test_a_checkout_that_imports_keeps_its_own_index(
+    findspot: Program, archive: Path, make_project: Make
+) -> None:
+    root = make_project()
+    taken = findspot("import", archive, root, "--yes", "--json")
+    assert taken.code == 0, taken.err
+    assert findspot("status", root, "--json").json["store"] == "default"
+    asked = findspot("delete", root, "--json").json
+    assert "stays" not in asked["question"]
+    assert findspot("delete", root, "--yes").code == 0
+    assert imported(findspot) == []
+
+
+def hostile(kind: str, archive: Path, file: Path) -> None:
+    """Write an archive with something in it that nobody exported."""
+    if kind == "text":
+        file.write_text("not an archive\n")
+        return
+    if kind == "cut off":
+        file.write_bytes(archive.read_bytes()[:-40])
+        return
+    if kind == "damaged":
+        data = bytearray(archive.read_bytes())
+        data[200:260] = bytes(60)
+        file.write_bytes(data)
+        return
+    if kind != "no index":
+        shutil.copyfile(archive, file)
+    link = zipfile.ZipInfo("index.lancedb/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    names = {"no index": "some/file", "above": "a/../../../evil", "absolute": "/evil", "drive": "C:/evil"}
+    with zipfile.ZipFile(file, "a") as out:
+        out.writestr(link if kind == "link" else names.get(kind, "some/file"), "/etc/passwd")
+        if kind == "huge":
+            out.infolist()[-1].file_size = 1 << 40  # as the directory at its end says
+
+
+KINDS = ("text", "cut off", "damaged", "no index", "above", "absolute", "drive", "link", "huge")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hostile_archive_changes_nothing(
+    findspot: Program, archive: Path, tmp_path: Path, kind: str
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert findspot("import", archive, empty).code == 0
+    before = imported(findspot)
+    file = tmp_path / "hostile.findspot"
+    hostile(kind, archive, file)
+    refused = findspot("import", file, empty)
+    assert refused.code == 2, refused.err
+    assert f"{file} is not an archive that `findspot export`" in refused.err
+    assert imported(findspot) == before
+    assert list(tmp_path.rglob("evil")) == []
+    assert findspot("search", "say hello", "--project", empty, "--json").json["results"]

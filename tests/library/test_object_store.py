@@ -1,14 +1,17 @@
-"""A published index on an object store: publishers add versions, readers elsewhere search or fetch them.
+"""A published index on an object store: publishers add versions, readers elsewhere search them.
 
 The server is a real one on loopback; a machine is a folder of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -23,6 +26,7 @@ from findspot.store.lance import lance_tables
 from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE, schema_of
 from findspot.store.lance.lance_tables import Draft, WritableTables
 from findspot.store.sqlite_store import SqliteStore
+from findspot.store.store_protocol import Store
 from object_server import CREDENTIALS, Bucket
 
 A, B, C = (letter * 40 for letter in "abc")
@@ -70,13 +74,11 @@ def reader(published: PublishedIndex, folder: Path) -> PublishedStore:
     return PublishedStore(folder, folder, PublishedIndex(published.address))
 
 
-def fetched(published: PublishedIndex, wanted: Version, folder: Path) -> Contents:
-    """What a machine takes over that begins its index from a version."""
-    path = folder.with_suffix(".sqlite")
-    published.fetch(wanted, path)
-    store = SqliteStore(folder, "p")
-    store.take(path)
-    return contents(store)
+def held_by(published: PublishedIndex, wanted: Version) -> Contents:
+    """What one version holds."""
+    (entry,) = (each for each in published.entries() if each.version.key == wanted.key)
+    opened = SimpleNamespace(snapshot=lambda: contextlib.nullcontext(published.snapshot(entry)))
+    return contents(cast(Store, opened))
 
 
 def objects(published: PublishedIndex) -> int:
@@ -115,12 +117,10 @@ def test_each_version_is_read_as_it_was_published(
 
     listed = {each.commit: each for each in PublishedIndex(on_server.address).versions()}
     assert list(listed) == ["d" * 40, C, B, A]
-    assert fetched(on_server, listed[A], tmp_path / "1") == first
-    assert fetched(on_server, listed[B], tmp_path / "2") == first
-    assert fetched(on_server, listed[C], tmp_path / "3") == branch
-    assert fetched(on_server, listed["d" * 40], tmp_path / "4") == last
-    with pytest.raises(InvalidArgumentError):
-        on_server.fetch(version("e" * 40), tmp_path / "5.sqlite")
+    assert held_by(on_server, listed[A]) == first
+    assert held_by(on_server, listed[B]) == first
+    assert held_by(on_server, listed[C]) == branch
+    assert held_by(on_server, listed["d" * 40]) == last
 
 
 def test_a_reader_without_files_follows_what_is_published(
@@ -163,7 +163,7 @@ def test_another_model_replaces_every_row_and_leaves_older_versions(
     assert Publisher(published).add(other, builder).files == 1
     assert contents(copy) == contents(builder)
     assert len(published.versions()) == 2
-    assert fetched(published, version(A), tmp_path / "old") == contents(builder)
+    assert held_by(published, version(A)) == contents(builder)
 
 
 def test_versions_are_removed_with_what_only_they_used(
@@ -184,13 +184,13 @@ def test_versions_are_removed_with_what_only_they_used(
     assert [each.commit[0] for each in left] == ["4", "3", "2"]
     for each in left:
         turn = int(each.commit[0])
-        assert fetched(published, each, tmp_path / each.commit) == held[turn]
+        assert held_by(published, each) == held[turn]
     before = objects(published)
     monkeypatch.setattr(lance_tables, "_CLOCKS_DIFFER", timedelta(seconds=0.5))
     Publisher(published).remove(left[1:])
     assert objects(published) < before
     Publisher(published).add(version("9" * 40, at=9), builder)
-    assert fetched(published, published.versions()[0], tmp_path / "last") == held[-1]
+    assert held_by(published, published.versions()[0]) == held[-1]
 
 
 def test_what_a_killed_publisher_left_is_undone(
@@ -206,11 +206,11 @@ def test_what_a_killed_publisher_left_is_undone(
     dead = Draft(tables, head.versions[0]["tables"])
     dead.delete(FILES_TABLE, [1])
     dead.replace(CODE_TABLE, schema_of(CODE_TABLE).empty_table())
-    assert {row[6] for row in fetched(published, version(A), tmp_path / "1").chunks} == {"start"}
+    assert {row[6] for row in held_by(published, version(A)).chunks} == {"start"}
     put(builder, record("b.py", "one"))
     assert Publisher(published).add(version(B, at=2), builder).files == 1
-    assert {row[6] for row in fetched(published, version(A), tmp_path / "2").chunks} == {"start"}
-    assert {row[6] for row in fetched(published, version(B), tmp_path / "3").chunks} == {"start", "one"}
+    assert {row[6] for row in held_by(published, version(A)).chunks} == {"start"}
+    assert {row[6] for row in held_by(published, version(B)).chunks} == {"start", "one"}
 
 
 def test_tables_of_another_program_are_not_published_over(

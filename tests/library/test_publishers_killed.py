@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contents import contents, put, record
+from contents import put, record
 from findspot.core.errors import IndexBusyError
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
@@ -43,12 +43,10 @@ for turn in range(first, first + 1_000):
 """
 
 
-def fetched(address: Path, version: Version, folder: Path) -> set[str]:
-    path = folder.with_suffix(".sqlite")
-    PublishedIndex(str(address)).fetch(version, path)
-    store = SqliteStore(folder, "p")
-    store.take(path)
-    return {row[6] for row in contents(store).chunks}
+def texts(published: PublishedIndex, version: Version) -> set[str]:
+    (entry,) = (each for each in published.entries() if each.version == version)
+    snapshot = published.snapshot(entry)
+    return {chunk.text for file in snapshot.files.files for chunk in snapshot.chunks.of_file(file.path)}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -77,7 +75,8 @@ def test_two_publishers_and_kills_lose_nothing(tmp_path: Path) -> None:
             other.kill()
             rest = other.stdout.read().split()
             told |= {f"{int(line):040x}": f"killed {line}" for line in rest if line.isdecimal()}
-    listed = {version.commit: version for version in PublishedIndex(str(address)).versions()}
+    published = PublishedIndex(str(address))
+    listed = {version.commit: version for version in published.versions()}
     assert told.keys() <= listed.keys()
     for commit, text in told.items():
-        assert fetched(address, listed[commit], tmp_path / commit) == {"same", text}
+        assert texts(published, listed[commit]) == {"same", text}

@@ -260,7 +260,7 @@ def test_two_nodes_and_one_of_them_dies(root: Path, tmp_path: Path) -> None:
     try:
         cluster.start("127.0.0.3", "dying")
         refused = index(root, cluster.address, cluster.environment(RAY_AUTH_TOKEN="0" * 64))
-        assert "refuses the token" in json.dumps(refused)
+        assert "RAY_AUTH_TOKEN" in json.dumps(refused)
 
         def kill_at_work() -> None:
             while not (tmp_path / "dying").exists():
@@ -301,4 +301,4 @@ def test_a_cluster_that_is_not_there_is_named(
         with pytest.raises(InvalidArgumentError) as unreachable:
             project.update()
         project.close()
-    assert "cannot be reached" in unreachable.value.user_message
+    assert "cannot be used" in unreachable.value.user_message

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loopback import Loopback, Reply, Request, vector
 from object_server import CREDENTIALS, Bucket, FaultyProxy
 from program import Program
 from trust.conftest import MakeFolder, Serve, run_git
@@ -45,11 +46,29 @@ def site(bucket: Bucket, request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     proxy.close()
 
 
+def embed(request: Request) -> Reply:
+    texts = request.body["texts"] if request.method == "POST" else []
+    return Reply(body={"embeddings": [vector(text) for text in texts]})
+
+
+@pytest.fixture
+def slow_model(findspot: Program, publisher: Program) -> Iterator[None]:
+    """A service embeds for the publisher and for the user."""
+    server = Loopback(embed)
+    for home in (findspot.home, publisher.home, findspot.home.with_name("assistant-home")):
+        home.mkdir(parents=True, exist_ok=True)
+        settings = {"embedding.provider": "http", "embedding.endpoint": server.url}
+        (home / "config.json").write_text(json.dumps(settings))
+    yield
+    server.close()
+
+
 @pytest.fixture
 def publisher(tmp_path: Path) -> Program:
     return Program(home=tmp_path / "publisher-home", cwd=tmp_path)
 
 
+@pytest.mark.usefixtures("slow_model")
 def test_a_committed_address_is_contacted_only_after_consent(
     findspot: Program, publisher: Program, make: MakeFolder, site: Site, serve: Serve
 ) -> None:
@@ -77,7 +96,7 @@ def test_a_committed_address_is_contacted_only_after_consent(
 
     assert findspot("delete", "--yes", cwd=first).code == 0
     yes = findspot.on_terminal("index", cwd=first, answers={QUESTION: "y\n"})
-    assert "26 of 26 files were taken over" in yes.err
+    assert "The vectors of 26 files were taken from" in yes.err
     assert site.requests
     agreed = json.loads((findspot.home / "config.json").read_text())["publishedAgreed"]
     assert agreed == [site.address]

@@ -6,11 +6,10 @@ setting `activity` turns all of them off.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,6 @@ from findspot.core.sqlite import Connection, translated
 _log = get_logger("records")
 
 _WAIT_S = 0.5
-_AFTER_S = 0.25
-"""Between an answer and the notes about it: the answer goes first."""
-_AT_EXIT_S = 2.0
-_MOST_WAITING = 1_000
 
 
 def recording() -> bool:
@@ -43,55 +38,21 @@ def _own_settings(home: Path) -> RememberedSettings:
     return RememberedSettings(None, home, {})
 
 
-class Later:
-    """Small jobs that nobody waits for, done in order in a thread of their own before the process ends."""
-
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._guard = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._ending = threading.Event()
-
-    def __call__(self, job: Callable[[], None]) -> None:
-        """Do a job soon; if very many wait, it is dropped."""
-        if self._jobs.qsize() >= _MOST_WAITING:
-            return
-        self._jobs.put(job)
-        if self._thread is None:
-            self._start()
-
-    def _start(self) -> None:
-        with self._guard:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="records", daemon=True)
-                self._thread.start()
-                atexit.register(self.finish)
-
-    def _work(self) -> None:
-        waits = True
-        while (job := self._jobs.get()) is not None:
-            if waits:
-                self._ending.wait(_AFTER_S)
-            self._do(job)
-            waits = self._jobs.empty()  # what has come meanwhile is done without a further wait
-
-    @staticmethod
-    def _do(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except Exception:  # noqa: BLE001 - the boundary of a thread; no answer depends on it
-            _log.exception("records could not be written")
-
-    def finish(self) -> None:
-        """Do what waits, without a delay."""
-        self._ending.set()
-        self._jobs.put(None)
-        if self._thread is not None:
-            self._thread.join(_AT_EXIT_S)
+_IN_ORDER = ThreadPoolExecutor(1, "records")
+"""One thread does what nobody waits for. The interpreter ends after it."""
 
 
-later = Later()
-"""The jobs of this process."""
+def later(job: Callable[[], None]) -> None:
+    """Do a job after those before it, without waiting for it."""
+    with contextlib.suppress(RuntimeError):  # the interpreter ends this moment
+        _IN_ORDER.submit(_done, job)
+
+
+def _done(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:  # noqa: BLE001 - the boundary of a thread; no answer depends on it
+        _log.exception("records could not be written")
 
 
 class SharedRecords:

@@ -6,7 +6,7 @@ chunks of an index that changes its model are read back from the store: nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from findspot.core.model import Progress
@@ -21,7 +21,16 @@ BATCH_CHUNKS = 64
 """Enough for services to fill their requests, few enough to stop within seconds on request."""
 
 
-def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
+KnownVectors = Callable[[str], Mapping[bytes, tuple[float, bytes]]]
+"""Returns scale and vector by key, of a path."""
+
+
+def embedded(
+    outcomes: Iterable[Outcome],
+    embedder: Embedder,
+    cancel: CancelToken,
+    known_vectors: KnownVectors | None = None,
+) -> Iterator[Outcome]:
     """Yield the same outcomes, with the vectors that their chunks lack; whole files only."""
     waiting: list[Indexed] = []
     missing = 0
@@ -29,8 +38,9 @@ def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToke
         if not isinstance(outcome, Indexed):
             yield outcome
             continue
-        waiting.append(outcome)
-        missing += sum(map(_lacks_vector, outcome.record.chunks))
+        indexed = outcome if known_vectors is None else _with_known(outcome, known_vectors)
+        waiting.append(indexed)
+        missing += sum(map(_lacks_vector, indexed.record.chunks))
         if missing >= BATCH_CHUNKS:
             yield from _filled(waiting, embedder, cancel)
             waiting, missing = [], 0
@@ -60,6 +70,15 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
 def _lacks_vector(record: ChunkRecord) -> bool:
     """Return whether a vector is still to be made: it has no bytes then, and is None where one is stored."""
     return record.vector == b""
+
+
+def _with_known(outcome: Indexed, known_vectors: KnownVectors) -> Indexed:
+    known = known_vectors(outcome.record.file.path)
+    chunks = tuple(
+        _with_vector(item, *known[item.key]) if _lacks_vector(item) and item.key in known else item
+        for item in outcome.record.chunks
+    )
+    return replace(outcome, record=outcome.record.with_chunks(chunks))
 
 
 def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:

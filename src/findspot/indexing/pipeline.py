@@ -34,7 +34,7 @@ from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
 from findspot.graph import given_up_note, store_edges
-from findspot.indexing.adoption import adopt
+from findspot.indexing.adoption import MIN_FILES, adopt
 from findspot.indexing.delta import (
     Delta,
     compare,
@@ -44,7 +44,7 @@ from findspot.indexing.delta import (
     scanned_ns,
     split_by_content,
 )
-from findspot.indexing.embedding import embedded, renew_vectors
+from findspot.indexing.embedding import KnownVectors, embedded, renew_vectors
 from findspot.indexing.workers import (
     Indexed,
     Job,
@@ -103,12 +103,11 @@ class Run:
     was stopped on request."""
     force: bool = False
     allow_large: bool = False
-    gives_way: bool = False  # nobody waits for it, although it was asked for
     edges: bool = True  # whether references are resolved
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings given for this run alone; what catches up with it keeps to them."""
-    seed: Callable[[Sequence[SourceFile]], str | None] | None = None
-    """Begins the index from a published one if that is faster; returns a note about it."""
+    known_vectors: KnownVectors | None = None
+    """Returns vectors of a file that need not be made, where the model is slow or far away."""
     first: Callable[[], Iterable[str]] = tuple
     """Returns paths that are to be indexed before the others, in this order: a question waits for them."""
     progress: ProgressSink = ignore_progress
@@ -286,15 +285,12 @@ def _is_agreed(run: Run, count: int) -> bool:
 
 
 def _adopt(run: Run, found: Discovery) -> None:
-    """Begin a new index from that of another copy of the same files, or from a published one."""
+    """Begin a new index from that of another copy of the same files."""
     if not run.asked or run.force:
         return
     made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
     if whose := adopt(run.store, run.root, made_by, found.files):
         found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
-        return
-    if run.seed is not None and (note := run.seed(found.files)):
-        found.notes.append(note)
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
@@ -405,7 +401,11 @@ def _outcomes(
     with run.workers.lend(_setup(run, size, embedder), size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in changed)
         outcomes = pool.run(jobs, run.cancel, idle)
-        yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
+        if embedder is None:
+            yield from outcomes
+            return
+        known = run.known_vectors if run.asked and not run.force and len(changed) >= MIN_FILES else None
+        yield from embedded(outcomes, embedder, run.cancel, known)
 
 
 def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
@@ -416,7 +416,7 @@ def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
-        gives_way=size > 1 and (run.gives_way or not run.asked),
+        gives_way=size > 1 and not run.asked,
     )
 
 

@@ -7,7 +7,6 @@ killing workers are sent one by one. A node that dies is nobody's fault: its bat
 from __future__ import annotations
 
 import os
-import re
 import socket
 import sys
 from collections import Counter, deque
@@ -54,14 +53,15 @@ _LOST_NODES = 5
 CONNECT_S = 8
 """For the port of a cluster to answer: a host that is not there must not cost half a minute."""
 
-_OTHER_VERSION = re.compile(r"this node \((\S*)\) has Findspot (\S+), the indexer has")
-
 _AHEAD = 2
 """Batches under way for each core of the cluster, so that none waits for the next."""
 
 _TICK_S = 0.1
 _STARTS = 3
 """A cluster has half a minute to start, or to let a client in; on a busy machine that may not do."""
+
+_SHOWN_CHARS = 500
+"""Of an error of Ray's, the last ones: what happened stands there."""
 
 _OBJECTS_BYTES = 256 * 1024 * 1024
 """Of shared memory for a local cluster: batches are small, where Ray would take a third of the machine."""
@@ -173,24 +173,13 @@ class RayPool:
             detail = "the workers that read this file died, or did not end in time"
             yield Rejected(Skip(file.path, SkipReason.WORKER_CRASHED, detail), file)
         except errors.RayError as error:
-            raise _task_failed(error) from error
+            raise _failed("The cluster could not index.", error) from error
 
 
-def _failed(what: str, error: Exception, hint: str = "") -> FindspotError:
+def _failed(what: str, error: Exception) -> FindspotError:
     said = f"{what} What was committed is kept; the next run goes on from there."
-    return FindspotError(said, f"{type(error).__name__}: {error}"[-500:], hint=hint)
-
-
-def _task_failed(error: Exception) -> FindspotError:
-    """Return what went wrong on a node, in words that are true of it."""
-    text, what = str(error), "The cluster could not index."
-    if other := _OTHER_VERSION.search(text):
-        what = f"The node {other[1]} of the cluster has Findspot {other[2]}, and this is {_version()}."
-    elif "No module named 'findspot" in text:
-        what = "A node of the cluster has no Findspot, or another version of it."
-    else:
-        return _failed(what, error)
-    return _failed(what, error, f"Install Findspot {_version()} on every node.")
+    hint = f"Every node needs Findspot {_version()}."
+    return FindspotError(said, f"{type(error).__name__}: {error}"[-_SHOWN_CHARS:], hint=hint)
 
 
 def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
@@ -259,8 +248,14 @@ def _connect(ray: Any, address: str, size: int) -> None:
             return
         except Exception as error:  # Ray raises nothing more precise where a cluster does not start
             ray.shutdown()
-            if not left or not (address in LOCAL or isinstance(error, ConnectionError)):
-                raise _not_connected(address, error) from error
+            if left and (address in LOCAL or isinstance(error, ConnectionError)):
+                continue
+            raise InvalidArgumentError(
+                f"The Ray cluster at '{address}' cannot be used.",
+                f"{type(error).__name__}: {error}"[-_SHOWN_CHARS:],
+                hint="Give ray://HOST:10001 or `local`, RAY_AUTH_TOKEN if the cluster wants one, and the "
+                "same versions of Ray and Python on every node.",
+            ) from error
 
 
 def _check_port(address: str) -> None:
@@ -276,23 +271,6 @@ def _check_port(address: str) -> None:
             ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=CONNECT_S)
     elif port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-
-
-_REFUSED = re.compile(r"InvalidAuthToken|UNAUTHENTICATED|Unauthenticated|AuthenticationError")
-_VERSIONS = re.compile(r"[Vv]ersion mismatch|versions? .{0,40}(?:differ|mismatch)|Python (?:minor )?version")
-
-
-def _not_connected(address: str, error: Exception) -> InvalidArgumentError:
-    """Return why there is no connection: nobody answers, the token is wrong, or versions differ."""
-    text = f"{type(error).__name__}: {error}"
-    what, hint = "cannot be reached", "Give ray://HOST:10001, or `local`."
-    if _REFUSED.search(text):
-        has_token = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-        what = "refuses the token" if has_token else "requires a token"
-        hint = "Set RAY_AUTH_TOKEN to the token of the cluster, or RAY_AUTH_TOKEN_PATH to a file with it."
-    elif _VERSIONS.search(text):
-        what, hint = "has another version of Ray or Python", "Use the same versions here and on every node."
-    return InvalidArgumentError(f"The Ray cluster at '{address}' {what}.", text[-500:], hint=hint)
 
 
 def _own_code_only(ray: Any) -> Any:

@@ -16,12 +16,12 @@ from dataclasses import replace
 from functools import cache
 from typing import BinaryIO
 
-from findspot.chunk.dispatch import UNPARSED, chunk_file
+from findspot.chunk.dispatch import MINIFIED, UNPARSED, chunk_file
 from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.core.platforms import answers_on_stdout, memory_given_back
-from findspot.discover.file_content import masked_part, readable_text
+from findspot.discover.file_content import is_minified, masked_part, readable_text
 from findspot.discover.root_folder import read_file
 from findspot.embed.chunk_vectors import (
     QuantisedVectors,
@@ -63,7 +63,8 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
     text = readable_text(file.path, data, setup.secret_scan)
     if isinstance(text, Skip):
         return Rejected(text, file)
-    chunked = chunk_file(file, text, UNPARSED if job.unparsed else setup.strategy)
+    strategy = UNPARSED if job.unparsed else setup.strategy
+    chunked = chunk_file(file, text, MINIFIED if is_minified(file.path, data) else strategy)
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     records = _records(chunked.chunks, job, embedder)

@@ -20,7 +20,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.paths import Roots
-from findspot.core.platforms import last_words, processor_s, start_python
+from findspot.core.platforms import last_words, start_python
 from findspot.core.progress import CancelToken
 from findspot.store.records import FileRecord
 
@@ -144,9 +144,6 @@ _KILLED = (-9, -15, NO_MEMORY)
 _DYING_S = 5.0
 """Its pipes are closed before the process is gone, not long before."""
 
-_LOOKS = 10
-"""How often a worker that says nothing is looked at before it counts as blocked."""
-
 
 class Death(Enum):
     """Why a worker ended."""
@@ -154,34 +151,6 @@ class Death(Enum):
     MEMORY = auto()
     TIME = auto()
     CRASH = auto()
-
-
-class Watch:
-    """Since the last answer of a process: whether it goes on, by the processor time it spends.
-
-    A process that a busy machine holds up spends little, and is waited for. Where there are timers of
-    processor time, a worker that spends too much ends by itself (`worker.limit_time`).
-    """
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
-        self._moved = self._looked = time.monotonic()
-        self._spent: float | None = None
-        self._first: float | None = None
-        """At the first look, for which few answers take long enough."""
-
-    def is_stuck(self, limit_s: float, blocked_s: float) -> bool:
-        """Return whether it spent more than `limit_s`, or nothing at all for `blocked_s` on the clock."""
-        now = time.monotonic()
-        if now < self._looked + blocked_s / _LOOKS:
-            return False
-        self._looked, before, self._spent = now, self._spent, processor_s(self._process)
-        if self._spent is None or self._spent == before:
-            return now - self._moved >= blocked_s
-        self._moved = now
-        if self._first is None:
-            self._first = self._spent
-        return self._spent - self._first > limit_s
 
 
 class WorkerProcess:
@@ -199,7 +168,7 @@ class WorkerProcess:
         self.jobs: deque[Job] = deque()
         self.ready = False
         self._given = 0
-        self._watch = Watch(self._process)
+        self._heard = time.monotonic()
         self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._outbox.put(setup)
         self._threads = (
@@ -224,14 +193,17 @@ class WorkerProcess:
 
     def give(self, jobs: list[Job]) -> None:
         if not self.jobs:
-            self._watch = Watch(self._process)
+            self._heard = time.monotonic()
         self.jobs.extend(jobs)
         self._given += len(jobs)
         self._outbox.put(jobs)
 
     def end_if_stuck(self, blocked_s: float) -> None:
-        """Kill a process that has something to do and does not get on with it."""
-        if self.jobs and self._watch.is_stuck(self.jobs[0].limit_s, blocked_s):
+        """Kill a process that has something to do and has not answered for so long.
+
+        One that spends too much processor time ends by itself (`worker.limit_time`), where there are timers.
+        """
+        if self.jobs and time.monotonic() - self._heard > blocked_s:
             _log.warning("a worker made no progress and is ended")
             self._is_stuck = True
             self._process.kill()
@@ -268,16 +240,17 @@ class WorkerProcess:
                 if not line:
                     break
                 self.ready = line == READY
-                self._watch = Watch(self._process)
+                self._heard = time.monotonic()
             while self.ready:
                 outcome = pickle.load(pipe)
-                self._watch = Watch(self._process)
+                self._heard = time.monotonic()
                 answers.put((self, outcome))
         answers.put((self, None))
 
 
-BLOCKED_S = 600.0
-"""A worker that spends no processor time at all for so long waits for something that will not come."""
+BLOCKED_S = 1_800.0
+"""A worker that does not answer for so long waits for something that will not come: a file takes seconds of a
+processor, and even a busy machine gives them in that time."""
 
 MAX_TIMEOUTS = 3
 """Files that do not end in time before those that follow get less time."""

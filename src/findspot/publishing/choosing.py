@@ -1,8 +1,8 @@
 """Which version of a published index fits a checkout, and which versions are no longer worth keeping.
 
-A version fits if it has the checkout's model and pipeline revision. Of those that fit, the nearest ancestor
-of HEAD has most of the checkout's files. Git may not know the published commits: the clone may be shallow, or
-the folder may be no checkout at all. Then the newest version of the default branch is likely to be near.
+The nearest ancestor of HEAD has most of the checkout's files. Git may not know the published commits: the
+clone may be shallow, or the folder may be no checkout at all. Then the newest version of the default branch
+is likely to be near.
 """
 
 from __future__ import annotations
@@ -20,11 +20,6 @@ KEEP_DAYS = 30
 MOST_VERSIONS = 1_000
 """Versions of an address: a list of them stays small enough to be read by everyone."""
 KEEP_VERSIONS = 20
-
-
-def choose(versions: Iterable[Version], checkout: Checkout, model: str, pipeline: str) -> Version | None:
-    """Return the version to begin a checkout's index from; None where none fits."""
-    return nearest((v for v in versions if (v.model, v.pipeline) == (model, pipeline)), checkout)
 
 
 def nearest(versions: Iterable[Version], checkout: Checkout) -> Version | None:

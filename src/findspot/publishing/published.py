@@ -1,13 +1,11 @@
 """A published index: an address that holds versions of one project's index, each made from one commit.
 
 The address is a folder or a prefix of an object store, with LanceDB tables. Only `findspot publish` changes
-them. Readers search a version where it lies; a checkout begins its own index from one, and believes nothing
-of it that its files do not confirm.
+them. Readers search a version where it lies.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -16,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.errors import IndexCorruptError, InvalidArgumentError
-from findspot.core.model import FETCHING, Progress
 from findspot.core.paths import expanded
-from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.sqlite import connect_logged, migrate, transaction
-from findspot.store.database import MIGRATIONS, write_meta
-from findspot.store.index_rows import SkipRows, insert_file
 from findspot.store.lance.lance_snapshot import PublishedSnapshot, VersionRows
 from findspot.store.lance.lance_tables import Head, Tables
 
@@ -129,44 +122,6 @@ class PublishedIndex:
         """Return the same, with where their rows are."""
         return entries_of(self.tables.head())
 
-    def entry_of(self, version: Version) -> Entry:
-        """Return where the rows of a version are."""
-        for entry in self.entries():
-            if entry.version.key == version.key:
-                return entry
-        raise InvalidArgumentError(f"{self.address} no longer has the version {version.commit[:7]}.")
-
     def snapshot(self, entry: Entry, generation: int = 0) -> PublishedSnapshot:
         """Open a version to search it."""
         return PublishedSnapshot(VersionRows(self.tables, entry.tables), entry.meta, generation)
-
-    def fetch(
-        self,
-        version: Version,
-        path: Path,
-        progress: ProgressSink = ignore_progress,
-        cancel: CancelToken | None = None,
-    ) -> None:
-        """Stream a version's rows into one database file, in the form that `Maintenance.copy_to` writes.
-
-        Nothing in the file is trusted: the caller checks its tables and all of its rows.
-        """
-        snapshot = self.snapshot(self.entry_of(version))
-        write_database(snapshot, path, progress, cancel or CancelToken())
-
-
-def write_database(
-    snapshot: PublishedSnapshot, path: Path, progress: ProgressSink, cancel: CancelToken
-) -> None:
-    """Write all rows of a version to one database file."""
-    with contextlib.closing(connect_logged(path)) as db:
-        migrate(db, MIGRATIONS)
-        with transaction(db):
-            done, total = 0, sum(file.size for file in snapshot.files.files)
-            for number, record in snapshot.rows.records():
-                cancel.check()
-                insert_file(db, record, number)
-                done += record.file.size
-                progress(Progress(done >> 10, total >> 10, FETCHING))
-            SkipRows(db).replace_shared(snapshot.skips.shared())
-            write_meta(db, snapshot.meta())

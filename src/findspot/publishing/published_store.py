@@ -22,9 +22,8 @@ from findspot.core.files import remove_folder
 from findspot.core.git import read_checkout
 from findspot.core.log import get_logger
 from findspot.core.paths import Roots
-from findspot.core.progress import CancelToken, ignore_progress
 from findspot.publishing.choosing import nearest
-from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version, write_database
+from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Figures
@@ -177,7 +176,3 @@ class PublishedStore:
         """Remove the settings of this reader."""
         self.close()
         remove_folder(self.folder)
-
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the version holds to one database file."""
-        write_database(self.current(), path, ignore_progress, CancelToken())

@@ -47,7 +47,7 @@ def map_arrays(
     try:
         data = np.memmap(path, np.uint8, "r").view(np.ndarray)
         if data[: len(magic)].tobytes() != magic or data.size < HEADER_BYTES:
-            raise ValueError("another kind of file")
+            raise ValueError("written by another version, or damaged")
         header = data[len(magic) :][: 8 * numbers + 8].view(np.int64)
         *sizes, checksum = header.tolist()
         ends = np.cumsum([HEADER_BYTES, *lengths(*sizes)]).tolist()

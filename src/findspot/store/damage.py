@@ -93,6 +93,8 @@ def find_problem(database: Path) -> str | None:
 
 
 def _problem(db: Connection) -> str | None:
+    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return None  # its first writer has not committed anything yet
     for (said,) in db.execute("PRAGMA integrity_check"):  # a quick one does not compare indexes
         if said != "ok" and not _FALSE_ALARM.match(said):
             return str(said)

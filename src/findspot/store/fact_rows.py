@@ -43,15 +43,6 @@ class FactRows:
         )
         return [row[0] for row in self._db.execute(select, (name, first, last))]
 
-    def widely_used(self, limit: int) -> list[tuple[str, int]]:
-        """Return names that are defined once, and in how many files they are used: several, most first."""
-        found = self._db.execute(
-            "SELECT name, SUM(used > 0) AS files FROM names GROUP BY name "
-            "HAVING SUM(defined) = 1 AND files > 1 ORDER BY files DESC, name LIMIT ?",
-            (limit,),
-        )
-        return found.fetchall()
-
     def defined_names(self) -> list[str]:
         """Return every name that is defined, and that code could write."""
         found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")

@@ -154,12 +154,6 @@ class SkipRows:
         select = "SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path"
         return self._db.execute(select).fetchall()
 
-    def replace_shared(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Replace every skip by such rows."""
-        self._db.execute("DELETE FROM skips")
-        insert = "INSERT INTO skips (path, reason, detail, size, mtime_ns) VALUES (?,?,?,?,?)"
-        self._db.executemany(insert, rows)
-
 
 class ChunkRows:
     """The chunks of an index."""
@@ -320,14 +314,14 @@ class SymbolRows:
         return {number for (number,) in found}
 
 
-def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
-    """Insert a file revision; return its number, a new one unless given."""
+def insert_file(db: Connection, record: FileRecord) -> int:
+    """Insert a file revision; return its number."""
     file, rows = record.file, record.rows
     described = (file.path, file.corpus.value, file.language, file.size, file.mtime_ns, record.sha256)
     cursor = db.execute(
-        "INSERT INTO files (id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode) "
-        "VALUES (?,?,?,?,?,?,?,?,?,?)",
-        (number, *described, len(rows.chunks), file.ctime_ns, file.inode),
+        "INSERT INTO files (path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode) "
+        "VALUES (?,?,?,?,?,?,?,?,?)",
+        (*described, len(rows.chunks), file.ctime_ns, file.inode),
     )
     file_id = int(cursor.lastrowid or 0)
     first = chunk_number(file_id, 0)
@@ -369,13 +363,9 @@ def file_record(db: Connection, file: StoredFile) -> FileRecord:
     select = f"SELECT {_RECORD_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
     chunks = tuple(_chunk_record(file.path, row, symbols[row[0]]) for row in db.execute(select, numbers))
     facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
-    return assemble_record(file, chunks, facts[0] if facts else None)
-
-
-def assemble_record(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: bytes | None) -> FileRecord:
-    """Return a file revision put together from its file, its chunks and its packed facts."""
+    packed = facts[0] if facts else None
     source = SourceFile(file.path, Corpus(file.corpus), file.language, *file.stamp)
-    return FileRecord(source, file.sha256, chunks, facts, names_of(unpack(facts)) if facts else ())
+    return FileRecord(source, file.sha256, chunks, packed, names_of(unpack(packed)) if packed else ())
 
 
 def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> ChunkRecord:

@@ -26,7 +26,6 @@ from findspot.store.word_counts import (
     WordCounts,
     hashes_of,
     places_checked,
-    spans,
 )
 
 ENDING = ".terms"
@@ -159,45 +158,34 @@ class KeywordReader:
             return np.empty(0, np.int64), np.empty(0)
         gains = self._words.gains(terms, frequencies)
         with places_checked():
-            found = [self._candidates(at, gains, top, only_files) for at in range(len(self._postings))]
-        return self._words.best(*self._words.scores(np.sort(np.concatenate(found)), gains), top)
+            parts = [self._candidates(at, gains, top, only_files) for at in range(len(self._postings))]
+        least = _last_of_best(np.concatenate([scores for _, scores, _ in parts]), top) * _ROUNDING
+        found = np.concatenate([numbers[scores + left >= least] for numbers, scores, left in parts])
+        return self._words.best(*self._words.scores(np.sort(found), gains), top)
 
     def _candidates(
         self, at: int, gains: Mapping[str, float], top: int, only_files: Sequence[int] | None
-    ) -> Numbers:
-        """Return the chunks of a part that may be among the best.
+    ) -> tuple[Numbers, Column, float]:
+        """Return the chunks of a part, what each has at least, and what more each may have.
 
         Words that most chunks hold give least, and come last. Once the best chunks have more than these words
         could give, they bring no other chunk among the best.
         """
-        postings, numbers, allowed = self._postings[at], self._words.parts[at].numbers, self._words.alive[at]
+        postings, numbers, damped = self._postings[at], self._words.parts[at].numbers, self._words.damped[at]
         if only_files is not None:
-            allowed = allowed & is_allowed(numbers, _mask(only_files))
+            damped = np.where(is_allowed(numbers, _mask(only_files)), damped, np.inf)
         most = np.array(list(gains.values()))
         begins, widths = postings.of(hashes_of(gains))
-        rare, common = np.flatnonzero(widths <= _MANY_ROWS), np.flatnonzero(widths > _MANY_ROWS)
-        places = spans(begins[rare], widths[rare])
-        rows = postings.rows[places]
-        given = self._given(at, np.repeat(most[rare], widths[rare]), rows, postings.counts[places])
-        scores = np.bincount(rows, given * allowed[rows], numbers.size).astype(np.float64)
-        left = float(most[common].sum())
-        for term in common[np.argsort(-most[common])].tolist():
-            if _last_of_best(scores, top) > left:
+        scores, left = np.zeros(numbers.size), float(most.sum())
+        for term in np.lexsort((-most, widths > _MANY_ROWS)).tolist():
+            if widths[term] > _MANY_ROWS and _last_of_best(scores, top) > left:
                 break
             span = slice(begins[term], begins[term] + widths[term])
-            here = np.flatnonzero(allowed[postings.rows[span]])
-            rows = postings.rows[span][here]
-            scores[rows] += self._given(at, most[term], rows, postings.counts[span][here])
+            rows, held = postings.rows[span], postings.counts[span].astype(np.float64)
+            scores[rows] += most[term] * held / (held + damped[rows])
             left -= most[term]
-        least = (_last_of_best(scores, top) - left) * _ROUNDING
-        found: Numbers = numbers[(scores > 0) & (scores >= least)]
-        return found
-
-    def _given(self, at: int, gains: Column, rows: Rows, counts: NDArray[np.uint8]) -> Column:
-        """Return what words give chunks of a part that hold them so often."""
-        held = counts.astype(np.float64)
-        given: Column = gains * held / (held + self._words.damped[at][rows])
-        return given
+        found = np.flatnonzero(scores > 0)
+        return numbers[found], scores[found], left
 
     def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
         """Return the scores of those of these chunks that hold a term."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder
 from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
@@ -29,13 +28,10 @@ from findspot.core.sqlite import (
 )
 from findspot.store.damage import MARK, UNEXPECTED, check_mark, confirm, confirmed, is_marked
 from findspot.store.database import (
-    ADDITIONS,
     FILE_NAME,
     FILE_NAMES,
     FORMAT_VERSION,
-    JOURNAL_NOTE,
     MIGRATIONS,
-    connect,
     connect_reader,
     connect_writer,
     generation_of,
@@ -43,7 +39,6 @@ from findspot.store.database import (
     read_meta,
 )
 from findspot.store.derived import OLD_KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
-from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import FileRows
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
@@ -51,49 +46,9 @@ from findspot.store.writer import Writer
 
 _REPAIR_WAIT_S = 5.0
 
-_LOCAL = ("segments", ADDITIONS, JOURNAL_NOTE)
-"""Rows of `meta` about the files of one machine."""
-
 _OLD_NOTE = "checksums"
 _OLD_FILES = ("checksums.json", "compared.json", "second.sqlite", "second.lock")
 """What older versions kept beside an index, and the row of `meta` that says that they did."""
-
-
-def _copy_database(source: Path, target: Path) -> None:
-    """Make a consistent copy without what is derived, and without what deleted rows leave in a file."""
-    remove_database(target)
-    with (
-        sqlite.translated(source),
-        contextlib.closing(connect_reader(source)) as db,
-        contextlib.closing(sqlite.connect(target, create=True)) as copy,
-    ):
-        db.backup(copy)
-        _drop_local(copy)
-        copy.execute("VACUUM")
-
-
-def _prepare_copy(path: Path, folder: Path) -> None:
-    """Bring a copy to this format, and build what is derived from it in a folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    make_private_dir(folder)
-    with sqlite.translated(path), contextlib.closing(connect(path)) as db:
-        sqlite.migrate(db, MIGRATIONS)
-        _drop_local(db)
-        rebuild(folder, db)
-
-
-def _drop_local(db: sqlite.Connection) -> None:
-    db.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
-    EdgeRows(db).clear()
-
-
-def _put_in_place(path: Path, prepared: Path, folder: Path) -> None:
-    """Make a prepared copy the index of a folder that has none; the database comes last and makes it one."""
-    shutil.rmtree(folder / VECTORS, ignore_errors=True)
-    if (prepared / VECTORS).is_dir():
-        (prepared / VECTORS).rename(folder / VECTORS)
-    path.rename(folder / FILE_NAME)
-
 
 _SNAPSHOT_TRIES = 20
 _MAX_IDLE = 4
@@ -151,7 +106,7 @@ class SqliteStore:
 
     def meta(self) -> dict[str, str]:
         """Return what the index says about itself."""
-        with self.confirming(), contextlib.closing(connect_reader(self.database)) as db:
+        with self.confirming(), contextlib.closing(self._readers.open()) as db:
             return read_meta(db)
 
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
@@ -163,7 +118,7 @@ class SqliteStore:
         if self._readers.have_read:
             with self.snapshot() as snapshot:
                 return snapshot.meta(), snapshot.files.counts()
-        with self.confirming(), contextlib.closing(connect_reader(self.database)) as db:
+        with self.confirming(), contextlib.closing(self._readers.open()) as db:
             return read_meta(db), FileRows(db).counts()
 
     def parts(self) -> dict[str, int]:
@@ -263,27 +218,6 @@ class SqliteStore:
                     (self.folder / name).rename(backup / name)
         return backup
 
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the index holds to one database file."""
-        if not self.exists:
-            raise self.lock.not_found()
-        with self.confirming():
-            check_mark(self.folder)
-            _copy_database(self.database, path)
-
-    def take(self, path: Path) -> None:
-        """Replace the index by what such a file holds."""
-        prepared = self.folder / "prepared"
-        try:
-            _prepare_copy(path, prepared)
-            if self.exists:
-                shutil.rmtree(self.set_aside())
-            with self.lock.hold():
-                self.close()
-                _put_in_place(path, prepared, self.folder)
-        finally:
-            shutil.rmtree(prepared, ignore_errors=True)
-
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""
         with self.lock.hold(DELETE_WAIT_S):
@@ -380,14 +314,15 @@ class _Readers:
 
     def _connect(self) -> Connection:
         """Return a reader's connection; an older index is migrated first, which is the writer's work."""
-        db = self._open()
+        db = self.open()
         if version_of(db) < FORMAT_VERSION:
             db.close()
             self._repair()
-            return self._open()
+            return self.open()
         return db
 
-    def _open(self) -> Connection:
+    def open(self) -> Connection:
+        """Return a connection that reads an index; before its first commit there is none."""
         try:
             db = connect_reader(self._database)
         except PermissionDeniedError:
@@ -430,5 +365,5 @@ class _Readers:
         raise IndexBusyError("a process that commits faster than its commits can be read")
 
     def _generation_now(self) -> int:
-        with contextlib.closing(self._open()) as db:
+        with contextlib.closing(self.open()) as db:
             return generation_of(db)

@@ -1,4 +1,4 @@
-"""What every store offers: snapshots for readers, one writer, a copy of the whole index, and its end."""
+"""What every store offers: snapshots for readers, one writer, and its end."""
 
 from __future__ import annotations
 
@@ -61,9 +61,6 @@ class Store(Protocol):
 
     def parts(self) -> dict[str, int]:
         """Return the bytes that the index takes on disk, by what they are for."""
-
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the index holds to one database file."""
 
     def delete(self) -> None:
         """Remove the index; `IndexBusyError` while someone writes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -259,8 +259,9 @@ class LiveWords:
 
     @cached_property
     def damped(self) -> list[Column]:
-        """Of each part, how much each of its chunks is damped."""
-        return [self._damping[step_of(part.lengths)] for part in self.parts]
+        """Of each part, how much each of its chunks is damped; without end if it does not count."""
+        parts = zip(self.parts, self.alive, strict=True)
+        return [np.where(alive, self._damping[step_of(part.lengths)], np.inf) for part, alive in parts]
 
     @cached_property
     def _damping(self) -> Column:
@@ -288,28 +289,23 @@ class LiveWords:
     def scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Numbers, Column]:
         """Return the live ones of these sorted chunks that hold a term, and their scores."""
         wanted = wanted[is_allowed(wanted, self._live)]
-        scores, holding = self._scores(wanted, gains)
+        scores, held = self._scored(wanted, gains, np.array(list(gains.values())))
+        holding = held.any(axis=1)
         return wanted[holding], scores[holding]
 
     def held(self, terms: Sequence[str], wanted: Numbers) -> Mask:
         """Return which of these terms each of these sorted chunks holds: a row per chunk."""
-        found = np.zeros((wanted.size, len(terms)), np.bool_)
-        hashes = hashes_of(terms)
-        asked = np.array(sorted(set(hashes.tolist())), np.uint32)
-        for part in self.parts:
-            here, rows = _places(part, wanted)
-            if here.size and asked.size:
-                found[here] = _counts(part, rows, asked)[:, np.searchsorted(asked, hashes)] > 0
-        return found
+        return self._scored(wanted, terms, np.zeros(len(terms)))[1]
 
-    def _scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Column, Mask]:
-        scores, holding = np.zeros(wanted.size), np.zeros(wanted.size, np.bool_)
-        terms = hashes_of(gains), np.array(list(gains.values())), STORED_LENGTHS, self._damping
-        score = score_in_python if _native is None or len(gains) > _MOST_TERMS else _native.word_scores
+    def _scored(self, wanted: Numbers, terms: Collection[str], gains: Column) -> tuple[Column, Mask]:
+        """Return the scores of these sorted chunks, and which terms each holds."""
+        scores, held = np.zeros(wanted.size), np.zeros((wanted.size, len(terms)), np.bool_)
+        asked = hashes_of(terms), gains, STORED_LENGTHS, self._damping
+        score = score_in_python if _native is None or len(terms) > _MOST_TERMS else _native.word_scores
         with places_checked():
-            for part in self.parts:
-                score(part.columns, terms, wanted, scores, holding)
-        return scores, holding
+            for part in self.parts if terms else ():
+                score(part.columns, asked, wanted, scores, held)
+        return scores, held
 
     def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
         """Return the best chunks with their scores; a tie for the last place is settled by path and line."""
@@ -323,8 +319,8 @@ Terms = tuple[NDArray[np.uint32], Column, Column, Column]
 """The hash and the gain of each term, the stored lengths, and the damping for each of those."""
 
 
-def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, holding: Mask) -> None:
-    """Put in the BM25 scores of those of these sorted chunks that are here, and whether they hold a term."""
+def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, held: Mask) -> None:
+    """Put in the BM25 scores of those of these sorted chunks that are here, and which terms they hold."""
     part, (hashes, gains, _, damping) = WordCounts(*columns), terms
     here, rows = _places(part, wanted)
     if not here.size:
@@ -333,10 +329,11 @@ def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Col
     counts = _counts(part, rows, asked)
     damped = damping[step_of(part.lengths[rows])]
     found = np.zeros(here.size)
-    for term, gain in zip(hashes, gains, strict=True):
-        held = counts[:, np.searchsorted(asked, term)]
-        found += gain * held / (held + damped)
-    scores[here], holding[here] = found, counts.any(axis=1)
+    for place, (term, gain) in enumerate(zip(hashes, gains, strict=True)):
+        count = counts[:, np.searchsorted(asked, term)]
+        found += gain * count / (count + damped)
+        held[here, place] = count > 0
+    scores[here] = found
 
 
 def _places(part: WordCounts, wanted: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -7,9 +7,7 @@ an audit hook, which sees each file as it is opened.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,9 +17,7 @@ import pytest
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
 from findspot.core.paths import Roots
-from findspot.core.platforms import processor_s
 from findspot.core.progress import CancelToken
-from findspot.indexing import workers
 from findspot.indexing.workers import (
     Indexed,
     Job,
@@ -217,48 +213,6 @@ def test_too_little_memory_is_tried_again_in_a_fresh_process(
     assert reasons(outcomes) == {"c.py": SkipReason.WORKER_CRASHED}
     assert isinstance(lost := outcomes["c.py"], Rejected)
     assert lost.skip.detail == "there is not enough memory for this file"
-
-
-def test_a_worker_on_a_busy_machine_is_waited_for(
-    root: Path, on_open: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hours may pass on the clock while it gets a little processor time; blocked, it is not waited for."""
-    on_open("if name == 'b.py':\n            while True: pass")
-    pool = WorkerPool(setup(root), 1)
-    outcomes = pool.run(jobs(root, "a.py", "b.py"), CancelToken())
-    assert path_of(next(outcomes)) == "a.py"
-    process = pool.workers[0]._process
-    hours = 0
-    monkeypatch.setattr(workers.time, "monotonic", lambda: hours * 3_600.0)
-    watch = workers.Watch(process)
-    for _ in range(20):
-        hours += 1
-        spent = processor_s(process)
-        while processor_s(process) == spent:
-            pass
-        assert not watch.is_stuck(limit_s=60, blocked_s=600)
-    os.kill(process.pid, signal.SIGSTOP)
-    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    watch.is_stuck(limit_s=60, blocked_s=600)
-    hours += 1
-    assert watch.is_stuck(limit_s=60, blocked_s=600)
-    pool.close()
-
-
-def test_a_worker_that_spends_too_much_on_a_file_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no timer of processor time ends it."""
-    hours = 0
-    monkeypatch.setattr(workers.time, "monotonic", lambda: hours * 3_600.0)
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.PIPE) as process:
-        watch = workers.Watch(process)
-        hours += 1
-        assert not watch.is_stuck(limit_s=0.1, blocked_s=600)
-        until = (processor_s(process) or 0.0) + 0.2
-        while (processor_s(process) or 0.0) < until:
-            pass
-        hours += 1
-        assert watch.is_stuck(limit_s=0.1, blocked_s=600)
-        process.kill()
 
 
 def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str], None]) -> None:

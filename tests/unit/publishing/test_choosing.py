@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.git import Checkout, read_checkout
-from findspot.publishing.choosing import choose, likely_near, outdated
+from findspot.publishing.choosing import likely_near, nearest, outdated
 from findspot.publishing.published import Version
 from trust.conftest import run_git
 
@@ -23,7 +23,7 @@ def version(commit: str, branch: str = "main", days_ago: float = 0, **changed: s
 
 
 def chosen(versions: list[Version], checkout: Checkout) -> str | None:
-    found = choose(versions, checkout, MODEL, PIPELINE)
+    found = nearest(versions, checkout)
     return found.commit if found else None
 
 
@@ -39,14 +39,11 @@ A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
         ([version(A, "topic"), version(B, days_ago=1)], (D,), B),
         ([version(A, "topic", 3), version(B, "other", 1)], (D,), B),
         ([version(A, "trunk-2"), version(B, "stable", 1)], (D,), B),
-        ([version(A, model="other"), version(B, pipeline="6")], (A, B), None),
-        ([version(A, model="other"), version(B)], (A, B), B),
         ([], (A,), None),
     ],
-    ids=["nearest", "exact", "no-git", "default-branch", "newest-of-all", "remote-default", "unfit",
-         "unfit-nearest", "none"],
+    ids=["nearest", "exact", "no-git", "default-branch", "newest-of-all", "remote-default", "none"],
 )  # fmt: skip
-def test_the_nearest_ancestor_that_fits_is_chosen(
+def test_the_nearest_ancestor_is_chosen(
     versions: list[Version], ancestors: tuple[str, ...], expected: str | None
 ) -> None:
     assert chosen(versions, Checkout(ancestors, default_branch="stable")) == expected

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from contents import Contents, contents, edited_database, record, words_found
-from findspot.core.errors import FindspotError, IndexCorruptError
+from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
 from findspot.core.model import Corpus
+from findspot.store.damage import confirm
+from findspot.store.database import connect_writer
 from findspot.store.sqlite_store import SqliteStore
 
 Damage = Callable[[Path, random.Random], None]
@@ -160,3 +162,14 @@ def test_an_error_without_damage_is_not_called_damage(copy: Path, expected: Cont
     assert not isinstance(told.value, IndexCorruptError)
     assert not store.damaged
     assert contents(store) == expected
+
+
+def test_an_index_whose_first_writer_has_not_committed_is_not_damaged(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "index", "p")
+    store.folder.mkdir()
+    connect_writer(store.database).close()
+    for read in (store.meta, store.figures):
+        with pytest.raises(IndexNotFoundError):
+            read()
+    assert confirm(store.folder, LookupError("meta")) is None
+    assert not store.damaged

@@ -1,9 +1,11 @@
-"""`findspot publish`: send an index to where everyone who works on the project can begin from it."""
+"""`findspot publish` and `export`: an index for everyone who works on the project, sent or in a file."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,10 +13,11 @@ import click
 from findspot.core.config import ci_branch
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import Checkout, differing, read_checkout, untracked, unwatched
-from findspot.core.paths import expanded
+from findspot.core.paths import absolute, expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.project import Project
+from findspot.publishing.archive import pack
 from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.publisher import Publisher
@@ -22,19 +25,23 @@ from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
-from findspot.serve.cli.options import Reply, common, option_of, project_option
+from findspot.serve.cli.options import Reply, common, option_of, path_or_project, project_option, together
 from findspot.serve.cli.project_choice import open_project
 
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
 
+_of_commit = together(
+    click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's."),
+    click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout."),
+    click.option("--allow-dirty", is_flag=True, help="Go ahead although files differ from the commit."),
+)
+
 
 @click.command()
 @click.argument("address", required=False)
 @project_option
-@click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's.")
-@click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout.")
-@click.option("--allow-dirty", is_flag=True, help="Publish although files differ from the commit.")
+@_of_commit
 @option_of("keep_days", count("Remove versions that are older", 1, default=KEEP_DAYS), metavar="N")
 @option_of("keep", count("Versions to keep per branch", 1, default=KEEP_VERSIONS), metavar="N")
 @click.option(
@@ -59,8 +66,8 @@ def publish(
 
     ADDRESS is a folder, or a place on an object store such as s3://bucket/prefix: LanceDB tables, which
     `findspot serve --from ADDRESS` searches where they lie. Without it, `publishTo` of your own
-    configuration names it. Your own index is brought up to date first, and begins from the nearest
-    published version if there is none. Only files that differ are sent. Then old versions are removed.
+    configuration names it. Your own index is brought up to date first; vectors of a slow model are taken
+    from the nearest published version. Only files that differ are sent. Then old versions are removed.
 
     Nothing is asked, so that it can run in a pipeline. Exit codes: 0 published; 1 failed; 2 wrong usage, no
     commit, or a checkout that differs from its commit; 4 ADDRESS does not answer.
@@ -74,12 +81,27 @@ def publish(
         if listing:
             _list(published, reply)
         else:
-            _require_writable(opened, target)
-            checkout = _checkout(opened, branch, commit)
-            if not allow_dirty:
-                _require_clean(opened, checkout)
+            checkout = _checkout(opened, target, branch, commit, allow_dirty=allow_dirty)
             opened.index.publishes_to = target
-            _publish(opened, published, checkout, reply, (keep_days, keep))
+            _publish(opened, published, checkout, reply, None, keep_days, keep)
+
+
+@click.command()
+@click.argument("file")
+@path_or_project
+@_of_commit
+@common
+def export(
+    reply: Reply, *, file: str, project: str | None, branch: str | None, commit: str | None, allow_dirty: bool
+) -> None:
+    """Write to FILE what `findspot publish` sends to an address: the index of the project at PATH.
+
+    It is the index of a commit, brought up to date first. `findspot import FILE` reads it on another machine.
+    """
+    target = absolute(file)
+    with open_project(project, exact=True) as opened, tempfile.TemporaryDirectory() as folder:
+        checkout = _checkout(opened, str(target), branch, commit, allow_dirty=allow_dirty)
+        _publish(opened, PublishedIndex(folder), checkout, reply, target, KEEP_DAYS, KEEP_VERSIONS)
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -96,12 +118,15 @@ def _require_writable(project: Project, target: str) -> None:
     """Refuse what cannot be published to, before anything is indexed."""
     if "://" not in target and expanded(target).resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
-            f"{target} is inside the project, whose files are indexed.", hint="Name a folder outside of it."
+            f"{target} is inside the project, whose files are indexed.", hint="Name a place outside of it."
         )
 
 
-def _checkout(project: Project, branch: str | None, commit: str | None) -> Checkout:
+def _checkout(
+    project: Project, target: str, branch: str | None, commit: str | None, *, allow_dirty: bool
+) -> Checkout:
     """Return what is published: the commit of HEAD and its branch, or what options say."""
+    _require_writable(project, target)
     found = read_checkout(project.root)
     if commit and found.commit and not found.commit.startswith(commit.lower()):
         raise InvalidArgumentError(
@@ -122,7 +147,10 @@ def _checkout(project: Project, branch: str | None, commit: str | None) -> Check
         raise InvalidArgumentError(
             f"This cannot be published: {error}.", hint="Name it with --commit or --branch."
         ) from error
-    return Checkout(ancestors, named, found.default_branch)
+    checkout = Checkout(ancestors, named, found.default_branch)
+    if not allow_dirty:
+        _require_clean(project, checkout)
+    return checkout
 
 
 def _require_clean(project: Project, checkout: Checkout) -> None:
@@ -152,7 +180,12 @@ def _first(paths: Sequence[str]) -> str:
 
 
 def _publish(
-    project: Project, published: PublishedIndex, checkout: Checkout, reply: Reply, keep: tuple[int, int]
+    project: Project,
+    published: PublishedIndex,
+    checkout: Checkout,
+    reply: Reply,
+    file: Path | None,
+    *keep: int,
 ) -> None:
     update_project(project, reply, force=False, yes=True)
     project.history.close()  # commits are read for the publisher, and only those that are not published
@@ -172,13 +205,16 @@ def _publish(
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
         publisher.remove(removed)
+    if file:
+        pack(Path(published.address), file)
+    address = str(file or published.address)
     left = len(versions) - len(removed)
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
     reply.answer_program(
         {
             "status": "success",
             "projectPath": str(project.root),
-            "address": published.address,
+            "address": address,
             **_as_object(version),
             "filesSent": sent.files,
             "bytesSent": sent.bytes,
@@ -186,7 +222,7 @@ def _publish(
             "versions": left,
         }
     )
-    output.line(f"{published.address}: {named} published", bold=True)
+    output.line(f"{address}: {named} published", bold=True)
     output.fields(
         [
             ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),

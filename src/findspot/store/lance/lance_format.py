@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.model import Chunk, ChunkType, Corpus, Span, Symbol
+from findspot.core.model import Corpus, Symbol
 from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile, chunk_number
 from findspot.store.word_counts import count_words
 
@@ -311,13 +311,3 @@ class PackedChunk:
             self.number, path, language, start, end, chunk_type, kind, text,
             tuple(name for name, _, _ in symbols), signature, breadcrumb, comment, tuple(tags),
         )  # fmt: skip
-
-    def record(self, path: str) -> ChunkRecord:
-        """Return what was published; the keywords follow from the rest."""
-        start, end, chunk_type, kind, language, text, _, *shown, tags, context, key = self.described
-        signature, breadcrumb, comment = shown
-        chunk = Chunk(
-            path, Span(start, end), text, ChunkType(chunk_type), kind, language,
-            tuple(self.symbols), signature, breadcrumb, comment, tuple(tags), context,
-        )  # fmt: skip
-        return ChunkRecord(chunk, "", bytes.fromhex(key), self.scale, self.vector.tobytes())

@@ -22,7 +22,7 @@ from findspot.core.model import Skip, SkipReason, Stamp, Symbol
 from findspot.store.derived import Derived, FileTable, Selection
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import ALL_NUMBERS, FactRows
-from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows, assemble_record
+from findspot.store.index_rows import ChunkRows, SkipRows, SymbolRows
 from findspot.store.keywords import KeywordReader
 from findspot.store.lance.lance_format import (
     CHUNK_TABLES,
@@ -42,7 +42,6 @@ from findspot.store.records import (
     ORDINAL_BITS,
     Definition,
     Extent,
-    FileRecord,
     StoredChunk,
     StoredFile,
     SymbolPlace,
@@ -171,23 +170,6 @@ class VersionRows:
         held = self.chunks(numbers)
         return [held[number] for number in numbers if number in held]
 
-    def records(self) -> Iterator[tuple[int, FileRecord]]:
-        """Yield every file with its number and all that is stored of it."""
-        facts = dict(self.all(REFERENCES_TABLE, ("file_id", "facts")))
-        for corpus, name in CHUNK_TABLES.items():
-            waiting = {file.id: file for file in self.files.files if file.corpus == corpus}
-            gathered: dict[int, list[PackedChunk]] = {number: [] for number in waiting}
-            for packed in self._packed(name, None):
-                number = packed.number >> ORDINAL_BITS
-                if number in waiting:
-                    gathered[number].append(packed)
-                    if len(gathered[number]) == waiting[number].chunks:
-                        yield number, _record(waiting.pop(number), gathered.pop(number), facts.get(number))
-            for number, file in waiting.items():
-                if file.chunks:
-                    raise IndexCorruptError(f"table {name}: chunks of {file.path} are missing")
-                yield number, _record(file, [], facts.get(number))
-
     def search(self, name: str, query: Any, kind: str, allowed: Selection | None, top: int) -> Numbers:
         """Return the numbers of the chunks that lancedb finds among the allowed files."""
         table = self.table(name)
@@ -217,11 +199,6 @@ class VersionRows:
 def _bytes_of(row: Any) -> int:
     values = row if isinstance(row, tuple) else (row,)
     return 100 + sum(len(value) for value in values if isinstance(value, (str, bytes)))
-
-
-def _record(file: StoredFile, chunks: Sequence[PackedChunk], facts: bytes | None) -> FileRecord:
-    ordered = sorted(chunks, key=lambda packed: packed.number)
-    return assemble_record(file, tuple(packed.record(file.path) for packed in ordered), facts)
 
 
 def _among(files: Sequence[int]) -> str:
@@ -288,9 +265,7 @@ class PublishedVectors(VectorReader):
         super().__init__((), rows.files.in_order)
         self._table = rows
 
-    def nearest(
-        self, query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
-    ) -> tuple[Numbers, Scores]:
+    def nearest(self, query: NDArray[np.int8], allowed: Mask, top: int) -> tuple[Numbers, Scores]:
         found, files = [np.empty(0, np.int64)], self._table.files
         for corpus, name in CHUNK_TABLES.items():
             whole = files.whole(corpus).mask
@@ -301,7 +276,7 @@ class PublishedVectors(VectorReader):
                 only = None if everything else files.select([files.by_id[n] for n in chosen.tolist()])
                 near = self._table.search(name, query.astype(np.float32), "vector", only, int(_MORE * top))
                 found.append(near[of_lines(near)])
-        return self._reader(np.concatenate(found)).nearest(query, allowed, top, exact=True)
+        return self._reader(np.concatenate(found)).nearest(query, allowed, top)
 
     def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
         if wanted.size > _FEW_FILES:  # the nearest of all chunks, as far as they are among these
@@ -450,10 +425,6 @@ class PublishedFacts(FactRows):
     def files_defining(self, name: str, first: int = ALL_NUMBERS[0], last: int = ALL_NUMBERS[1]) -> list[int]:
         return [number for number, defined, _ in self.files_naming(name, first, last) if defined]
 
-    def widely_used(self, limit: int) -> list[tuple[str, int]]:
-        """Return none: that would read every name."""
-        return []
-
     def defined_names(self) -> list[str]:
         names = {row[0] for row in self._rows.all(NAMES_TABLE, ("name",), "defined > 0")}
         return sorted(name for name in names if " " not in name)
@@ -530,8 +501,3 @@ class PublishedSnapshot(Snapshot):
 
     def meta(self) -> dict[str, str]:
         return self._meta
-
-    def record(self, file: StoredFile) -> FileRecord:
-        chunks = self.rows.of_file(file)
-        rows = self.rows.look_up(REFERENCES_TABLE, "file_id", file.id)
-        return _record(file, chunks, rows[0][1] if rows else None)

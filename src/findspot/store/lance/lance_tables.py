@@ -62,26 +62,14 @@ _REFUSED = ("401", "403")
 _BEYOND_END = "416"
 """The answer to a request for a part that an object does not have."""
 
-_RIGHTS = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
-_NONE = "No credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
-_UNKNOWN = "The service does not know these credentials: check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-_EXPIRED = "The credentials have expired: renew them (AWS_SESSION_TOKEN, or your login), then try again."
-_CLOCK = "The service's clock and this machine's differ too much: set the clock, then try again."
-_REFUSALS = {
-    **dict.fromkeys(("InvalidAccessKeyId", "SignatureDoesNotMatch"), _UNKNOWN),
-    **dict.fromkeys(("ExpiredToken", "RequestExpired", "InvalidToken"), _EXPIRED),
-    "AccessDenied": _RIGHTS,
-    "RequestTimeTooSkewed": _CLOCK,
-}
-_FAILURES = {
-    "NoSuchBucket": "There is no such bucket: make it, or correct the address.",
-    **dict.fromkeys(("500", "502"), "The service failed. Nothing is lost: try again later."),
-    **dict.fromkeys(
-        ("SlowDown", "429", "503"),
-        "The service asks for fewer requests. Nothing is lost: wait a minute, then try again.",
-    ),
-}
-
+_REFUSALS = (
+    "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "RequestExpired", "InvalidToken",
+    "AccessDenied", "RequestTimeTooSkewed",
+)  # fmt: skip
+_RIGHTS = (
+    "Check the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), when they expire, "
+    "their rights to the bucket, and the clock of this machine."
+)
 INDEX_CACHE_BYTES = 64 << 20
 METADATA_CACHE_BYTES = 24 << 20
 """What lancedb keeps of indexes and of tables: the most that a reader's memory grows by."""
@@ -430,11 +418,11 @@ def _answer_of_service(text: str, shown: str, location: str) -> FindspotError:
     code, status = named[1] if named else "", answered[1] if answered else ""
     said = f"{location}: {status} {code}".strip()
     if code in _REFUSALS or status in _REFUSED:
-        return StoreRefusedError(said, hint=_REFUSALS.get(code, _RIGHTS))
+        return StoreRefusedError(said, hint=_RIGHTS)
     if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
-        return StoreRefusedError(f"{location}: no credentials", hint=_NONE)
+        return StoreRefusedError(f"{location}: no credentials", hint=_RIGHTS)
     if status and status != _BEYOND_END:
-        return StoreUnavailableError(said, hint=_FAILURES.get(code) or _FAILURES.get(status, ""))
+        return StoreUnavailableError(said)
     if status or any(word in text for word in _DAMAGED):
         return IndexCorruptError(shown)
     return StoreUnavailableError(f"{location}: {shown}")  # away or slow: the texts are the same
