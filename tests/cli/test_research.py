@@ -129,7 +129,7 @@ class TestVerbs:
     def test_what_nothing_calls_is_told(self, ask: Ask) -> None:
         found = ask("callers", "resend")
         assert found.code == 0
-        assert "Nothing in this project calls it." in found.out
+        assert "No caller in this project." in found.out
 
     @pytest.mark.parametrize("verb", ["callers", "callees", "implementations", "importers"])
     def test_an_unknown_name_is_an_error(self, ask: Ask, verb: str) -> None:

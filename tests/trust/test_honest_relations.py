@@ -114,7 +114,7 @@ def test_callers_are_certain_possible_or_known_to_be_none(make: MakeFolder, find
     assert "(one of 2 definitions of that name)" in finish
     assert "passed as a value" in ask("callers of on_exit")
     assert "src/shop/page.html:1" in ask("who calls shown_in_page")
-    assert "Nothing in this project calls it." in ask("is Quiet.unused called anywhere")
+    assert "No caller in this project." in ask("is Quiet.unused called anywhere")
 
     unknown = findspot("research", "what calls prise_of", cwd=project)
     assert unknown.code == 1
@@ -145,4 +145,4 @@ def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(make: MakeFolde
     answer = pipe.values("code_research", query="what does shop.session depend on", depth=1)
     assert answer["relation"] == "imports"
     answer = pipe.values("code_research", relation="callers", symbol="Worker.run")
-    assert answer["summary"].endswith("calls it. Thread is outside of the project and may call it.")
+    assert answer["summary"].endswith("No caller in this project.")

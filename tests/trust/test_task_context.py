@@ -63,3 +63,11 @@ def test_context_and_review_on_the_command_line(findspot: Program, make: MakeFol
     assert findspot("review", "nowhere..HEAD", cwd=project).code == 2
     assert findspot("review", "HEAD..base", cwd=project).code == 2
     assert findspot("context", cwd=project).code == 2
+
+
+def test_tabs_and_ends_of_lines_are_shown_as_a_terminal_has_them(findspot: Program, make: MakeFolder) -> None:
+    go, python = "package a\n\nfunc ship() {\n\tpack()\n}\n", "def load():\r\n    return 1\r\n"
+    project = make({"a.go": go, "b.py": python})
+    findspot.make_index(project)
+    assert "\n        pack()\n" in findspot("context", "a.go:3", cwd=project).out
+    assert "\n        return 1\n" in findspot("context", "b.py:1", cwd=project).out

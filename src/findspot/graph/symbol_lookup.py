@@ -252,7 +252,7 @@ def _sorted(definitions: Iterable[Def]) -> list[Node]:
 
 
 def _closest(name: str, others: Iterable[str], limit: int) -> list[str]:
-    """Return the names that contain the name, are contained in it, or differ by few letters."""
+    """Return the names that contain the name, are a large part of it, or differ by few letters."""
     wanted = name.lower()
     pairs = _pairs(wanted)
     alike = nlargest(_ALIKE, others, key=lambda other: len(pairs & _pairs(other.lower())) - len(other) / 50)
@@ -267,7 +267,7 @@ def _pairs(text: str) -> set[str]:
 
 def _likeness(name: str, other: str) -> float:
     shorter, longer = sorted((name.strip("_"), other.strip("_")), key=len)
-    if len(shorter) > 3 and shorter in longer:
+    if len(shorter) > 3 and shorter in longer and 3 * len(other) >= len(name):
         return _CLOSE + (1 - _CLOSE) * len(shorter) / len(longer)
     return SequenceMatcher(None, name, other).ratio()
 

@@ -14,7 +14,7 @@ from findspot.graph.values import FLOOR, IMPORTED
 from findspot.rank.roles import Role, role_of
 from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
-from findspot.research.findings import Aim, Answer, FoundNode, Inquiry, PossiblePlace
+from findspot.research.findings import Aim, Findings, FoundNode, Inquiry, PossiblePlace
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
 from findspot.research.related_tests import Candidate, rank_tests
 from findspot.research.relations import answer_by_name, meant, mentions, unknown_symbol, unread
@@ -33,16 +33,16 @@ _FEW = 3
 """Direct dependents that the first sentence names; the listing has them all."""
 
 
-def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Answer:
+def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Findings:
     """Return what depends on a change, or the tests that most likely notice it."""
     change, note = _asked_about(view, inquiry, aim, name)
     if change is None:
         by_name = answer_by_name(view, name, inquiry)
         if by_name is None:
-            return Answer(unknown_symbol(view, name), unknown=True)
+            return Findings(summary=unknown_symbol(view, name), unknown=True)
         return by_name
     if not change.files:
-        return Answer(f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
+        return Findings(summary=f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
     subjects = _about(change, name)
     answer = _tests(view, change, subjects) if aim is Aim.TESTS else _impact(view, inquiry, change, subjects)
     return replace(answer, summary=" ".join(filter(None, (answer.summary, note))))
@@ -97,7 +97,7 @@ def _about(change: Change, name: str) -> str:
     return f"{changed}{more}, {sentences.counted(len(change.nodes), 'changed definition')}"
 
 
-def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str) -> Answer:
+def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str) -> Findings:
     trail = view.trail
     trail.tick(1)
     found = impact_of(view.graph, change.nodes, inquiry.depth, change.gone, trail.cancel)
@@ -114,14 +114,10 @@ def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str)
             trail.link(edge)
     possible, packages = _possible(view, inquiry, change) if floor < FLOOR else ([], "")
     left = [_leftover(view, leftover) for leftover in found.leftovers]
-    nodes = [_found(node, 0) for node in change.nodes]
-    nodes += [_found(each.node, each.distance, _reason(each)) for each in affected]
+    nodes = [FoundNode.of(node, 0) for node in change.nodes]
+    nodes += [FoundNode.of(each.node, each.distance, _reason(each)) for each in affected]
     summary = _impact_summary(subjects, change, found, affected, len(possible)) + packages
-    return Answer(summary, possible=(*left, *possible), nodes=tuple(nodes))
-
-
-def _found(node: Node, hop: int, why: str = "") -> FoundNode:
-    return FoundNode(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop, why)
+    return Findings(summary=summary, possible=(*left, *possible), nodes=tuple(nodes))
 
 
 def _reason(affected: Affected) -> str:
@@ -184,13 +180,13 @@ def _names(nodes: Sequence[Node]) -> str:
     return f"{shown} …" if len(nodes) > sentences.MOST_NAMED else shown
 
 
-def _tests(view: ResearchView, change: Change, subjects: str) -> Answer:
+def _tests(view: ResearchView, change: Change, subjects: str) -> Findings:
     view.trail.tick(1)
     reader = view.reader
     ranked = rank_tests(reader.snapshot, view.graph, change, reader.history(), view.trail.cancel)
     ranked = [each for each in ranked if each.score >= _LEAST_SHARE * ranked[0].score]
     if not ranked:
-        return Answer(f"{subjects}: no test is known to concern it.")
+        return Findings(summary=f"{subjects}: no test is known to concern it.")
     nodes: list[FoundNode] = []
     for candidate in ranked[:MOST_TESTS]:
         nodes += _test_nodes(view, candidate)
@@ -198,7 +194,8 @@ def _tests(view: ResearchView, change: Change, subjects: str) -> Answer:
         view.trail.nodes[node.id] = (node, 0)
     first = ", ".join(candidate.path for candidate in ranked[:3])
     more = f" {len(ranked) - MOST_TESTS} more left out." if len(ranked) > MOST_TESTS else ""
-    return Answer(f"{subjects}: most likely to notice a change: {first}.{more}", nodes=tuple(nodes))
+    summary = f"{subjects}: most likely to notice a change: {first}.{more}"
+    return Findings(summary=summary, nodes=tuple(nodes))
 
 
 def _test_nodes(view: ResearchView, candidate: Candidate) -> list[FoundNode]:
@@ -210,6 +207,5 @@ def _test_nodes(view: ResearchView, candidate: Candidate) -> list[FoundNode]:
     nodes = [FoundNode(path, path.rpartition("/")[2], FILE_KIND, path, 1, end, 1, why)]
     for node, reason in list(candidate.functions.values())[:MOST_FUNCTIONS]:
         view.trail.nodes[node.id] = (node, 2)
-        lines = node.start_line, node.end_line
-        nodes.append(FoundNode(node.id, node.name, node.kind, node.path, *lines, 2, reason))
+        nodes.append(FoundNode.of(node, 2, reason))
     return nodes

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.facts import Facts, unpack
-from findspot.core.git import diff_from, find_commit, old_version, untracked
+from findspot.core.git import diff_from, find_commit, hunk_of, old_version, untracked
 from findspot.core.languages import language_of, row
 from findspot.core.model import Corpus
 from findspot.core.paths import Roots
@@ -30,7 +30,6 @@ MOST_FILES = 300
 
 _MOST_OLD_BYTES = 1 << 20
 _OLD_SIDE_S = 20.0
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
@@ -129,51 +128,41 @@ def parse_diff(text: str) -> list[FileChange]:
         path = after or before
         if path is None:
             continue
-        old, new, lines, gone = _read_hunks(f"@@ {hunks}" if mark else "")
+        old, new, changed, gone = _read_hunks(f"@@ {hunks}" if mark else "")
+        texts = "\n".join(changed), "\n".join(gone)
         spelled = unicodedata.normalize("NFC", path)
-        files.append(FileChange(spelled, old, new, lines, gone, before is None, after is None))
+        files.append(FileChange(spelled, tuple(old), tuple(new), *texts, before is None, after is None))
     return files
 
 
-def _read_hunks(hunks: str) -> tuple[tuple[LineRange, ...], tuple[LineRange, ...], str, str]:
+def _read_hunks(hunks: str) -> tuple[list[LineRange], list[LineRange], list[str], list[str]]:
+    """Return the changed lines before and after, the texts of both, and those of the removed ones."""
     old: list[LineRange] = []
     new: list[LineRange] = []
-    text: list[str] = []
+    changed: list[str] = []
     gone: list[str] = []
-    at_old = at_new = 0
-    run: list[int] | None = None  # first line on the old side, its length, the same on the new side
-    left = [0, 0]
-
-    def close() -> None:
-        if run is not None:
-            old.append((run[0], run[0] + run[1] - 1))
-            new.append((run[2], run[2] + run[3] - 1))
-
-    for line in hunks.split("\n"):
-        if left == [0, 0]:
-            close()
-            run = None
-            if found := _HUNK.match(line):
-                first_old, many_old, first_new, many_new = (int(n) if n else 1 for n in found.groups())
-                left = [many_old, many_new]
-                at_old = first_old + (many_old == 0)
-                at_new = first_new + (many_new == 0)
-            continue
-        if line[:1] in ("-", "+"):
-            run = run or [at_old, 0, at_new, 0]
+    lines = iter(hunks.split("\n"))
+    for hunk in filter(None, map(hunk_of, lines)):
+        at = [hunk.old + (not hunk.removed), hunk.new + (not hunk.added)]
+        end = [at[0] + hunk.removed, at[1] + hunk.added]
+        is_run = False
+        while at[0] < end[0] or at[1] < end[1]:
+            line = next(lines, "")
+            if line[:1] not in ("-", "+"):
+                if line[:1] != "\\":  # no newline at the end of the file
+                    at, is_run = [at[0] + 1, at[1] + 1], False
+                continue
+            if not is_run:
+                old.append((at[0], at[0] - 1))
+                new.append((at[1], at[1] - 1))
+                is_run = True
             side = line[0] == "+"
-            run[3 if side else 1] += 1
-            left[side] -= 1
-            at_old, at_new = at_old + (not side), at_new + side
-            text.append(line[1:])
+            ranges = new if side else old
+            ranges[-1] = (ranges[-1][0], at[side])
+            at[side] += 1
+            changed.append(line[1:])
             gone += [] if side else [line[1:]]
-        elif line[:1] in (" ", ""):
-            close()
-            run = None
-            left = [left[0] - 1, left[1] - 1]
-            at_old, at_new = at_old + 1, at_new + 1
-    close()
-    return tuple(old), tuple(new), "\n".join(text), "\n".join(gone)
+    return old, new, changed, gone
 
 
 def _path(name: str) -> str | None:

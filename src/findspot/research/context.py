@@ -20,6 +20,7 @@ from findspot.research.impact import Impact, impact_of
 from findspot.research.related_tests import CHANGED_OFTEN, rank_tests
 from findspot.research.relations import mentions
 from findspot.research.research_view import ResearchView
+from findspot.research.sentences import counted, placed
 from findspot.research.task_signals import Kind, Request, Signal, read_signal
 from findspot.search.related import suggest_files
 from findspot.text.tokens import tokens
@@ -96,10 +97,7 @@ class _Task:
             str(self.signal.kind),
             self.subject,
             tuple(ranked),
-            tuple(
-                FoundEdge(e.source.id, e.target.id, e.relation, e.path, e.line, round(e.confidence, 2))
-                for e in edges
-            ),
+            tuple(map(FoundEdge.of, edges)),
             self.left_out,
             " ".join(filter(None, warning)) or None,
         )
@@ -129,7 +127,7 @@ class _Task:
     def at_place(self) -> None:
         """Answer a file with a line; of a remark about it, also what has the words of the remark."""
         (node,) = self.signal.at
-        self.subject = f"At {_placed(node)}."
+        self.subject = f"At {placed(node)}."
         self._add(node, Reason.CHANGE)
         if self.signal.text:
             for other, hit in self._search(self.signal.text)[0][:MOST_TOO]:
@@ -146,7 +144,7 @@ class _Task:
         changed = [node for node in change.nodes if node.kind != FILE_KIND]
         names = ", ".join(node.qualified for node in changed[:3])
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-        files = f"{len(change.files)} changed file{'s' * (len(change.files) != 1)}"
+        files = counted(len(change.files), "changed file")
         self.subject = f"{files}{f': {names}{more}' if names else ''}." if change.files else NOTHING_CHANGED
         if not change.files:
             return
@@ -322,10 +320,6 @@ class _Task:
         text = self.view.cite(path, line).text if line > 1 else ""
         region = Region(f"{path}:{line}", path, Span(line, line), symbol, LINE, reason, why, text)
         self.regions.setdefault(f"{reason}:{path}:{line}", region)
-
-
-def _placed(node: Node) -> str:
-    return node.path if node.kind == FILE_KIND else f"{node.qualified} ({node.path}:{node.start_line})"
 
 
 def _order(path: str) -> tuple[bool, int]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests, one_of, storable
+from findspot.graph import Edge, Node
 from findspot.text.snippet import CUT_MARK
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
@@ -44,11 +45,9 @@ class Aim(StrEnum):
     TESTS = "tests"
     SUPERTYPES = "supertypes"
     IMPORTS = "imports"
-    OPEN = "open"
-    """No relation: search, and walk outward from the results."""
 
 
-RELATIONS = tuple(str(aim) for aim in Aim if aim is not Aim.OPEN)
+RELATIONS = tuple(map(str, Aim))
 """What can be asked about a symbol without a sentence."""
 
 FORWARD = (Aim.CALLEES, Aim.SUPERTYPES, Aim.IMPORTS, Aim.PATH)
@@ -138,6 +137,11 @@ class FoundNode:
     why: str = ""
     """What makes it part of the answer, where no edge says so."""
 
+    @classmethod
+    def of(cls, node: Node, hop: int, why: str = "") -> FoundNode:
+        """Return a node of the graph as one of an answer."""
+        return cls(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop, why)
+
 
 @dataclass(frozen=True, slots=True)
 class FoundEdge:
@@ -149,6 +153,12 @@ class FoundEdge:
     path: str
     line: int
     confidence: float
+
+    @classmethod
+    def of(cls, edge: Edge) -> FoundEdge:
+        """Return an edge of the graph as one of an answer."""
+        confidence = round(edge.confidence, 2)
+        return cls(edge.source.id, edge.target.id, edge.relation, edge.path, edge.line, confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,30 +283,13 @@ class PossiblePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a walk found, in addition to the nodes and edges of its trail."""
-
-    summary: str
-    chains: Sequence[tuple[str, ...]] = ()
-    chain_count: int = 0
-    possible: tuple[PossiblePlace, ...] = ()
-    unresolved: Sequence[str] = ()
-    relation: Aim | None = None
-    unknown: bool = False
-    nodes: tuple[FoundNode, ...] = ()
-    """Instead of the trail's."""
-    edges: tuple[FoundEdge, ...] = ()
-    context: Context | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """All that research found; nodes in the order in which they matter."""
 
-    query: str
-    depth: int
-    focus: Focus | None
-    summary: str
+    query: str = ""
+    depth: int = DEFAULT_DEPTH
+    focus: Focus | None = None
+    summary: str = ""
     nodes: tuple[FoundNode, ...] = ()
     edges: tuple[FoundEdge, ...] = ()
     chains: tuple[tuple[str, ...], ...] = ()

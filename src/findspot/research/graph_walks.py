@@ -263,19 +263,7 @@ def record_path(way: CallPath, trail: Trail) -> Chain:
 
 
 def find_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> CallPath | None:
-    """Return the shortest way by calls and by what overrides the called; None when there is none.
-
-    Where calls alone lead nowhere, functions that are passed on are followed too.
-    """
-    return _find_path(starts, ends, trail, _onward) or _find_path(starts, ends, trail, _onward_by_values)
-
-
-def _find_path(
-    starts: Sequence[Node],
-    ends: Sequence[Node],
-    trail: Trail,
-    onward: Callable[[Graph, Node], Iterable[Edge]],
-) -> CallPath | None:
+    """Return the shortest way by calls, what overrides the called, and functions that are passed on."""
     wanted = {node.id for node in ends}
     came_by: dict[str, Edge | None] = {node.id: None for node in starts}
     frontier = list(starts)
@@ -283,7 +271,7 @@ def _find_path(
         if step % STEPS_PER_LEVEL == 0:
             trail.tick(step // STEPS_PER_LEVEL + 1)
         reached: list[Node] = []
-        for edge in (edge for node in frontier for edge in onward(trail.graph, node)):
+        for edge in (edge for node in frontier for edge in _onward(trail.graph, node)):
             trail.cancel.check()
             if edge.target.id in came_by or edge.confidence < trail.floor:
                 continue
@@ -298,15 +286,11 @@ def _find_path(
 
 
 def _onward(graph: Graph, node: Node) -> Iterator[Edge]:
-    """Return calls in the order of their lines; follow a declared method to those that override it."""
+    """Yield calls in the order of their lines, a declared method to those that override it, then values."""
     yield from graph.callees(node)
     for edge in graph.overrides(node):
         if edge.target.id == node.id:
             yield replace(edge, source=node, target=edge.source)
-
-
-def _onward_by_values(graph: Graph, node: Node) -> Iterator[Edge]:
-    yield from _onward(graph, node)
     yield from graph.edges_of(node, (Relation.VALUE,))
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
@@ -19,8 +18,8 @@ CERTAIN = STRUCTURAL
 MOST_AFFECTED = 200
 """Definitions that are reported, production code and tests each; the rest is counted."""
 
-MOST_SUBJECTS = 200
-"""Changed definitions that are followed."""
+MOST_FOLLOWED = 200
+"""Changed definitions, and those at each further distance, whose dependents are looked for."""
 
 MOST_LEFTOVERS = 100
 
@@ -29,20 +28,12 @@ _CARRIES = frozenset({Relation.CALL, Relation.DECORATE, Relation.INHERIT, Relati
 called by whoever it was given to.
 """
 
-_ENDS = frozenset({Relation.IMPORT, Relation.TYPE_USE})
 
-
-class Certainty(StrEnum):
-    CERTAIN = "certain"
-    LIKELY = "likely"
-    POSSIBLE = "possible"
-
-
-def certainty_of(confidence: float) -> Certainty:
+def certainty_of(confidence: float) -> str:
     """Return what the confidence of an edge is worth, in a word."""
     if confidence >= CERTAIN:
-        return Certainty.CERTAIN
-    return Certainty.LIKELY if confidence >= FLOOR else Certainty.POSSIBLE
+        return "certain"
+    return "likely" if confidence >= FLOOR else "possible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,7 @@ class Affected:
     edges: tuple[Edge, ...]
     distance: int
     confidence: float
-    """Of the weakest reference on the way."""
+    """Of the weakest reference on the best way."""
 
     @property
     def node(self) -> Node:
@@ -67,38 +58,10 @@ class Affected:
 class Impact:
     """Everything that depends on some definitions, as far as it is known."""
 
-    subjects: tuple[Node, ...]
-    affected: tuple[Affected, ...] = ()
-    leftovers: tuple[Leftover, ...] = ()
-    left_out: int = 0
-    """Reached, and not reported."""
-
-
-@dataclass(slots=True)
-class _Walk:
-    graph: Graph
-    found: dict[str, Affected] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
-    left_out: set[str] = field(default_factory=set)
-    room: dict[bool, int] = field(default_factory=lambda: {True: MOST_AFFECTED, False: MOST_AFFECTED})
-
-    def reach(self, edge: Edge, distance: int, confidence: float) -> bool:
-        """Record what a reference reaches; return whether the change may go on from there."""
-        node = edge.source
-        if (known := self.found.get(node.id)) is not None and known.distance == distance:
-            best = max(known.confidence, confidence)
-            self.found[node.id] = replace(known, edges=(*known.edges, edge), confidence=best)
-            return False
-        if node.id in self.known:
-            return False
-        reached = Affected((edge,), distance, confidence)
-        if not self.room[reached.in_test]:
-            self.left_out.add(node.id)
-            return False
-        self.room[reached.in_test] -= 1
-        self.known.add(node.id)
-        self.found[node.id] = reached
-        return edge.relation not in _ENDS and node.kind != FILE_KIND
+    affected: tuple[Affected, ...]
+    leftovers: tuple[Leftover, ...]
+    left_out: int
+    """Reached, and not reported; or changed, and not followed."""
 
 
 def impact_of(
@@ -110,34 +73,41 @@ def impact_of(
 ) -> Impact:
     """Return what depends on definitions, and the uses that removed ones leave behind."""
     cancel = cancel or CancelToken()
-    walk = _Walk(graph, known={node.id for node in subjects})
-    frontier = [(node, 1.0) for node in subjects[:MOST_SUBJECTS]]
+    found = {node.id: 1.0 for node in subjects}
+    affected: list[Affected] = []
+    frontier = list(subjects)
+    left_out = max(0, len(subjects) - MOST_FOLLOWED)
     for distance in range(1, depth + 1):
-        reached: list[tuple[Node, float]] = []
-        for node, confidence in frontier:
+        reached: dict[str, list[tuple[Edge, float]]] = {}
+        for node in frontier[:MOST_FOLLOWED]:
             cancel.check()
             for edge in _dependents(graph, node, first=distance == 1):
-                weakest = min(confidence, edge.confidence)
-                if walk.reach(edge, distance, weakest):
-                    reached.append((edge.source, weakest))
-        frontier = reached
+                if edge.source.id not in found:
+                    weakest = min(found[node.id], edge.confidence)
+                    reached.setdefault(edge.source.id, []).append((edge, weakest))
+        found |= {name: max(sure for _, sure in ways) for name, ways in reached.items()}
+        affected += [
+            Affected(tuple(edge for edge, _ in ways), distance, found[name]) for name, ways in reached.items()
+        ]
+        carried = (ways[0][0] for ways in reached.values())
+        frontier = [e.source for e in carried if e.relation in _CARRIES and e.source.kind != FILE_KIND]
+    affected.sort(key=_order)
+    tests = [each for each in affected if each.in_test]
+    production = [each for each in affected if not each.in_test]
+    shown = (*production[:MOST_AFFECTED], *tests[:MOST_AFFECTED])
     uses = (leftover for node in gone for leftover in graph.leftovers.of(node))
     left = {(each.use.path, each.use.line, each.use.name): each for each in uses}
-    return Impact(
-        tuple(subjects),
-        tuple(sorted(walk.found.values(), key=_order)),
-        tuple(sorted(left.values(), key=lambda leftover: not leftover.certain))[:MOST_LEFTOVERS],
-        len(walk.left_out) + max(0, len(subjects) - MOST_SUBJECTS),
-    )
+    certain_first = sorted(left.values(), key=lambda leftover: not leftover.certain)
+    return Impact(shown, tuple(certain_first[:MOST_LEFTOVERS]), left_out + len(affected) - len(shown))
 
 
-def _order(affected: Affected) -> tuple[bool, bool, int, float, int, int, str, int]:
-    """Production code before tests, certain before likely, near before far, also by folders."""
+def _order(affected: Affected) -> tuple[bool, int, float, int, int, str, int]:
+    """Certain before likely, near before far, also by folders."""
     unsure = affected.confidence < CERTAIN
     edge = affected.edges[0]
     apart = folders_apart(edge.path, edge.target.path)
     place = reading_order(edge.path), apart, edge.path, edge.line
-    return affected.in_test, unsure, affected.distance, -affected.confidence, *place
+    return unsure, affected.distance, -affected.confidence, *place
 
 
 def _dependents(graph: Graph, node: Node, *, first: bool) -> list[Edge]:
@@ -145,13 +115,7 @@ def _dependents(graph: Graph, node: Node, *, first: bool) -> list[Edge]:
     if node.kind == FILE_KIND:
         edges = graph.importers(node.path)
     else:
-        relations = [relation for relation in Relation if first or relation in _CARRIES]
-        edges = list(_references(graph, node, relations))
-    own = node.id
-    others = (e for e in edges if e.source.id != own)
+        relations = set(Relation if first else _CARRIES) - {Relation.CALL}
+        edges = [*graph.callers(node, DISPATCHED), *graph.references_to(node, sorted(relations))]
+    others = (edge for edge in edges if edge.source.id != node.id)
     return sorted(others, key=lambda e: (reading_order(e.path), folders_apart(e.path, node.path)))
-
-
-def _references(graph: Graph, node: Node, relations: Sequence[Relation]) -> Iterator[Edge]:
-    yield from graph.callers(node, DISPATCHED)
-    yield from graph.references_to(node, [r for r in relations if r is not Relation.CALL])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from findspot.core.model import Progress, Query
 from findspot.core.progress import CancelToken, ProgressSink
-from findspot.graph import Edge, Graph, Node, Relation, pending_note
+from findspot.graph import Graph, Node, Relation, pending_note
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
@@ -18,7 +18,6 @@ from findspot.research.findings import (
     LINE,
     OF_A_CHANGE,
     Aim,
-    Answer,
     Citation,
     Context,
     Findings,
@@ -32,7 +31,6 @@ from findspot.research.graph_walks import (
     MOST_NODES,
     STEPS_PER_LEVEL,
     TYPES,
-    Chain,
     Trail,
     definitions_of,
     find_path,
@@ -66,25 +64,23 @@ def investigate(
     trail = Trail(Graph(reader.snapshot), depth, inquiry.under, floor, inquiry.include_tests, cancel=cancel)
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
     view = ResearchView(reader, trail)
-    answer = _walk(view, inquiry)
-    nodes = answer.nodes or _found_nodes(trail, ordered=answer.relation is not None)
-    edges = answer.edges or tuple(map(_edge, sorted(trail.edges, key=lambda edge: reading_order(edge.path))))
+    found = _walk(view, inquiry)
+    nodes = found.nodes or _found_nodes(trail, ordered=found.relation is not None)
+    edges = found.edges or tuple(
+        map(FoundEdge.of, sorted(trail.edges, key=lambda edge: reading_order(edge.path)))
+    )
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
-    findings = Findings(
+    findings = replace(
+        found,
         query=query,
         depth=trail.depth,
         focus=inquiry.focus,
-        summary=f"At least {MOST_NODES}: {answer.summary}" if trail.full else answer.summary,
+        summary=f"At least {MOST_NODES}: {found.summary}" if trail.full else found.summary,
         nodes=nodes,
         edges=edges,
-        chains=tuple(answer.chains),
-        chain_count=max(answer.chain_count, len(answer.chains)),
-        relation=answer.relation,
-        possible=answer.possible,
-        unknown=answer.unknown,
-        context=answer.context,
-        citations=() if answer.context else _citations(view, nodes, edges),
-        unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
+        chain_count=max(found.chain_count, len(found.chains)),
+        citations=() if found.context else _citations(view, nodes, edges),
+        unresolved=(*full, *found.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
     )
     warnings = (
@@ -101,7 +97,7 @@ def find_context(reader: IndexReader, request: Request, cancel: CancelToken) -> 
     )
 
 
-def _walk(view: ResearchView, inquiry: Inquiry) -> Answer:
+def _walk(view: ResearchView, inquiry: Inquiry) -> Findings:
     query, focus, relation = inquiry.text, inquiry.focus, inquiry.relation
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
@@ -121,26 +117,26 @@ def _walk(view: ResearchView, inquiry: Inquiry) -> Answer:
     return answer
 
 
-def _path(view: ResearchView, inquiry: Inquiry, name: str, end: str) -> Answer:
+def _path(view: ResearchView, inquiry: Inquiry, name: str, end: str) -> Findings:
     if (outside := _flow_outside(view, name, end)) is not None:
         return outside
     missing, unknown = _missing_ends(view, inquiry, (name, end))
     if missing:
-        return Answer(missing, unknown=unknown, relation=Aim.PATH)
+        return Findings(summary=missing, unknown=unknown, relation=Aim.PATH)
     return _flow_between(view, name, end)
 
 
-def _relation(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Answer:
+def _relation(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Findings:
     aim, starts, note = meant(view, name, aim)
     if starts:
         answer = answer_relation(view, aim, starts, inquiry)
         return replace(answer, summary=" ".join(filter(None, (answer.summary, note))))
     if by_name := answer_by_name(view, name, inquiry):
         return replace(by_name, relation=aim)
-    return Answer(unknown_symbol(view, name), unknown=True, relation=aim)
+    return Findings(summary=unknown_symbol(view, name), unknown=True, relation=aim)
 
 
-def _context(view: ResearchView, inquiry: Inquiry) -> Answer:
+def _context(view: ResearchView, inquiry: Inquiry) -> Findings:
     """Return the task context of a question, with its regions as nodes."""
     view.trail.tick(1)
     found = gather(view, Request(inquiry.text, under=inquiry.under))
@@ -152,7 +148,7 @@ def _context(view: ResearchView, inquiry: Inquiry) -> Answer:
         )
         for each in regions
     )  # fmt: skip
-    return Answer(found.summary, nodes=nodes, edges=found.edges, context=found)
+    return Findings(summary=found.summary, nodes=nodes, edges=found.edges, context=found)
 
 
 def _missing_ends(view: ResearchView, inquiry: Inquiry, ends: tuple[str, str]) -> tuple[str, bool]:
@@ -163,7 +159,7 @@ def _missing_ends(view: ResearchView, inquiry: Inquiry, ends: tuple[str, str]) -
     return " ".join(said), None in by_name
 
 
-def _flow_outside(view: ResearchView, name: str, end: str) -> Answer | None:
+def _flow_outside(view: ResearchView, name: str, end: str) -> Findings | None:
     """From a symbol to a name that a dependency defines: through the project, and over its border."""
     graph, starts = view.graph, _functions_of(view, name)
     uses = graph.leftovers.outside_uses(end) if starts and not graph.find(end) else []
@@ -177,21 +173,20 @@ def _flow_outside(view: ResearchView, name: str, end: str) -> Answer | None:
     chain = record_path(way, view.trail) if way else (direct[0].id,)
     use = by_source[chain[-1]]
     summary = sentences.of_way_out(chain, (name, end), f"{use.path}:{use.line}", view.trail)
-    return Answer(f"{summary}{in_packages(view, end)}", [chain], relation=Aim.PATH)
+    return Findings(summary=f"{summary}{in_packages(view, end)}", chains=(chain,), relation=Aim.PATH)
 
 
-def _flow_between(view: ResearchView, name: str, end: str) -> Answer:
+def _flow_between(view: ResearchView, name: str, end: str) -> Findings:
     """From one symbol to the other."""
     starts, ends = (_functions_of(view, each) for each in (name, end))
     way = find_path(starts, ends, view.trail)
-    chains = [record_path(way, view.trail)] if way else []
+    chains = (record_path(way, view.trail),) if way else ()
     if not way:
         for node in (*starts[:3], *ends[:3]):
             view.trail.add(node, 0)
     summary = sentences.of_path(chains, (name, end), view.trail.depth * STEPS_PER_LEVEL, view.trail)
-    return Answer(
-        summary, chains, unresolved=[] if way else unresolved_calls(view, starts[:3]), relation=Aim.PATH
-    )
+    unresolved = () if way else tuple(unresolved_calls(view, starts[:3]))
+    return Findings(summary=summary, chains=chains, unresolved=unresolved, relation=Aim.PATH)
 
 
 def _functions_of(view: ResearchView, name: str) -> list[Node]:
@@ -202,7 +197,7 @@ def _functions_of(view: ResearchView, name: str) -> list[Node]:
     return [*found, *members]
 
 
-def _structure(view: ResearchView, focus: Focus) -> Answer:
+def _structure(view: ResearchView, focus: Focus) -> Findings:
     """Modules as nodes; their hop is their layer."""
     trail = view.trail
     trail.tick(1)
@@ -211,7 +206,7 @@ def _structure(view: ResearchView, focus: Focus) -> Answer:
     entries = entry_points(view.graph, imports) if focus is Focus.ARCHITECTURE else []
     found = (view.graph.node(entry) for entry in entries)
     begun = [node for node in found if node is not None and trail.covers(node.path)]
-    nodes = [_found_node(node, 0) for node in begun]
+    nodes = [FoundNode.of(node, 0) for node in begun]
     known = {node.id for node in nodes}
     for hop, layer in enumerate(modules.layers, 1 if begun else 0):
         nodes += [_module(name, modules.files[name], hop) for name in layer if name not in known]
@@ -219,16 +214,11 @@ def _structure(view: ResearchView, focus: Focus) -> Answer:
         FoundEdge(d.source, d.target, Relation.IMPORT, d.path, d.line, 1.0) for d in modules.dependences
     )
     summary = sentences.of_map(focus, modules, [sentences.placed(node) for node in begun])
-    chains = _longest_chains(edges, modules.layers)
-    return Answer(summary, chains, nodes=tuple(nodes), edges=edges)
+    chains = tuple(_longest_chains(edges, modules.layers))
+    return Findings(summary=summary, chains=chains, nodes=tuple(nodes), edges=edges)
 
 
-def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
-    kind = "file" if files == (name,) else FOLDER
-    return FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop)
-
-
-def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[Chain]:
+def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """For each module of the top layer, the longest way down, always to the next layer that it reaches."""
     level = {name: number for number, layer in enumerate(layers) for name in layer}
     below: dict[str, list[str]] = {}
@@ -243,6 +233,11 @@ def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]])
         if len(way) > 1:
             chains.append(tuple(way))
     return chains
+
+
+def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
+    kind = "file" if files == (name,) else FOLDER
+    return FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop)
 
 
 def _citations(
@@ -260,14 +255,4 @@ def _found_nodes(trail: Trail, *, ordered: bool) -> tuple[FoundNode, ...]:
     found = list(trail.nodes.values())
     if ordered:
         found.sort(key=lambda item: (item[1], reading_order(item[0].path)))
-    return tuple(_found_node(node, hop) for node, hop in found)
-
-
-def _found_node(node: Node, hop: int) -> FoundNode:
-    return FoundNode(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop)
-
-
-def _edge(edge: Edge) -> FoundEdge:
-    return FoundEdge(
-        edge.source.id, edge.target.id, edge.relation, edge.path, edge.line, round(edge.confidence, 2)
-    )
+    return tuple(FoundNode.of(node, hop) for node, hop in found)

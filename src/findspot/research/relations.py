@@ -20,11 +20,10 @@ from findspot.graph.possible_uses import (
 )
 from findspot.graph.resolve import EXTERNAL
 from findspot.graph.source_view import VALUE_KINDS
-from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
-from findspot.research.findings import Aim, Answer, Inquiry, PossiblePlace
+from findspot.research.findings import Aim, Findings, Inquiry, PossiblePlace
 from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
@@ -82,11 +81,14 @@ def unknown_symbol(view: ResearchView, name: str) -> str:
     """Return that a symbol or file is not in the index, and the names that are close to it."""
     near = view.graph.symbols.near(name)
     close = f" Did you mean {sentences.named(near)}?" if near else ""
-    missing = f"No indexed file {name}." if _names_file(name) else f"No definition named {name} in the index."
-    return f"{missing}{in_packages(view, name) or close}"
+    if _names_file(name):
+        return f"No indexed file {name}.{in_packages(view, name) or close}"
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    seen = next((f", but the word is in {c.path}" for c in _chunks(view, name) if word.search(c.text)), "")
+    return f"No definition named {name} in the index{seen}.{in_packages(view, name) or close}"
 
 
-def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Answer | None:
+def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Findings | None:
     """Return the lines with a name that the index has and the graph does not; None where neither has it."""
     starts = unread(view, name, inquiry)
     if not starts:
@@ -96,14 +98,14 @@ def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Answer | 
     if not languages:
         unknown = f"The graph has no edges for this {starts[0].kind}"
     if starts[0].kind == FILE_KIND:
-        return Answer(f"{name} is indexed. {unknown}, so what refers to it is not known.")
+        return Findings(summary=f"{name} is indexed. {unknown}, so what refers to it is not known.")
     known = {(node.path, node.start_line) for node in starts}
     places = [use for use in mentions(view, starts, known) if inquiry.include_tests or not use.in_test]
     found = (
         f"{sentences.counted(len(places), 'line')} with its name, listed below" if places else "no other line"
     )
-    return Answer(
-        f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
+    return Findings(
+        summary=f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
         possible=tuple(_shown(view, use) for use in places),
     )
 
@@ -160,27 +162,25 @@ def in_packages(view: ResearchView, name: str) -> str:
     return f"{defined}{used}"
 
 
-def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> Answer:
+def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> Findings:
     """Follow a relation from the starts; where it may go on unseen, say so."""
     trail = view.trail
     chains, count = follow(aim, starts, trail)
     uses = _possible(view, aim, starts) if trail.floor <= FLOOR else PossibleUses()
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
-    summary += _about_libraries(view, starts) if summary.endswith(sentences.NOT_CALLED) else ""
     summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
-    summary += _about_overridden(view, starts) if aim is Aim.OVERRIDES else ""
     summary += _about_languages(view, starts)
     if view.graph.given_up:
         summary += f" {sentences.counted(view.graph.given_up, 'reference')} could not be followed."
     unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
-    return Answer(
-        summary,
-        tuple(chains),
-        count,
-        tuple(_shown(view, use) for use in shown),
-        tuple(unresolved),
-        aim,
+    return Findings(
+        summary=summary,
+        chains=tuple(chains),
+        chain_count=count,
+        possible=tuple(_shown(view, use) for use in shown),
+        unresolved=tuple(unresolved),
+        relation=aim,
     )
 
 
@@ -215,27 +215,6 @@ def _possible_uses(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> Poss
 def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
     text = view.cite(use.path, use.line).text
     return PossiblePlace(use.path, use.line, use.source.qualified, use.reason, use.confidence, text)
-
-
-def _about_overridden(view: ResearchView, starts: Sequence[Node]) -> str:
-    """Return what the starts override themselves: a question may mean either direction."""
-    edges = [edge for node in starts for edge in view.graph.edges_of(node, (Relation.OVERRIDE,))]
-    targets = list({edge.target.id: edge.target for edge in edges}.values())
-    subject = "It overrides" if len(starts) == 1 else "They override"
-    return f" {subject} {sentences.named(targets)}." if targets else ""
-
-
-def _about_libraries(view: ResearchView, starts: Sequence[Node]) -> str:
-    """Return which bases outside of the project may call the starts: what they override is called there."""
-    around = (view.graph.node(node.id.rpartition(".")[0]) for node in starts if "." in node.qualified)
-    types = [node for node in around if node is not None]
-    types += [edge.target for node in types for edge in view.graph.supertypes(node, transitive=True)]
-    outside = (use for node in types for use in view.graph.unresolved(node))
-    inherited = (use.name for use in outside if use.relation is Relation.INHERIT)
-    bases = dict.fromkeys(name for name in inherited if name not in MEMBERLESS)
-    named = " and ".join(list(bases)[: sentences.FEW])
-    verb = "is" if len(bases) == 1 else "are"
-    return f" {named} {verb} outside of the project and may call it." if bases else ""
 
 
 def _about_tests(count: int) -> str:
@@ -343,6 +322,7 @@ def _in_chunk(
     reason = (_BY_NAME if named else _UNSAID) if node else _UNREAD
     defining = re.compile(rf"{_DEFINES}{word}(?![\w$])")
     for line, text in enumerate(chunk.text.split("\n"), chunk.start_line):
-        if used.search(text) and not text.lstrip().startswith(_COMMENTS) and not defining.search(text):
+        fits = len(text) <= 1_000 and used.search(text) and not defining.search(text)
+        if fits and not text.lstrip().startswith(_COMMENTS):
             source = view.node_at(chunk.path, line) if node else None
             yield PossibleUse(source or unread, chunk.path, line, reason)

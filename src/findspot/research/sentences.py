@@ -30,18 +30,6 @@ _SAID = {
 }
 """Of one start, of several, and what each result is."""
 
-NOT_CALLED = "Nothing in this project calls it."
-_NONE = {
-    Aim.CALLERS: NOT_CALLED,
-    Aim.CALLEES: "It calls nothing in this project.",
-    Aim.IMPLEMENTATIONS: "No type in this project implements it.",
-    Aim.SUPERTYPES: "It is built on no type of this project.",
-    Aim.IMPORTERS: "Nothing in this project imports it.",
-    Aim.IMPORTS: "It imports nothing of this project.",
-    Aim.USES: "Nothing in this project uses it.",
-    Aim.OVERRIDES: "Nothing in this project overrides it.",
-}
-
 
 def placed(node: Node) -> str:
     """`Session.open (src/session.py:12)`."""
@@ -62,10 +50,7 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     nearest = sorted(_next_to(aim, starts, trail), key=lambda node: reading_order(node.path))
     one, several, what = _SAID[aim]
     if not nearest:
-        none = _of_none(aim, uses, trail.floor, hidden=bool(trail.tests_left_out))
-        if none == NOT_CALLED and _called_implicitly(starts):
-            none = "No call by name; the language itself calls it."
-        return f"{named(starts, FEW)}: {none}"
+        return f"{named(starts, FEW)}: {_of_none(aim, uses, trail.floor, hidden=bool(trail.tests_left_out))}"
     verb = one if len(starts) == 1 else several
     said = [f"{named(starts, FEW)} {verb} {_tests_counted(nearest)}: {named(nearest, FEW)}."]
     further = Counter(hop for _, hop in trail.nodes.values() if hop > 1)
@@ -90,7 +75,7 @@ def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str
         others = f"; {counted(elsewhere, 'use')} of that name {verb} elsewhere"
         return f"No {what} was found{others}.{about_packages(uses)}"
     unsure = uses.foreign or not uses.complete
-    return f"No {what} was found.{about_packages(uses)}" if unsure else _NONE[aim]
+    return f"No {what} was found.{about_packages(uses)}" if unsure else f"No {what} in this project."
 
 
 def about_packages(uses: PossibleUses) -> str:
@@ -100,11 +85,6 @@ def about_packages(uses: PossibleUses) -> str:
     named = ", ".join(uses.packages[:FEW]) + (", …" if len(uses.packages) > FEW else "")
     verb = "is" if uses.foreign == 1 else "are"
     return f" {counted(uses.foreign, 'use')} of that name {verb} taken for another package's ({named})."
-
-
-def _called_implicitly(nodes: Sequence[Node]) -> bool:
-    """Return whether Python calls methods of such names by itself."""
-    return all(node.name.startswith("__") and node.name.endswith("__") for node in nodes)
 
 
 def _places(uses: PossibleUses) -> str:

@@ -61,6 +61,7 @@ def test_names_as_people_write_them(graph: Graph, name: str, ids: list[str]) -> 
         ("prise_of", ["Shop.price_of", "price_of"]),
         ("unrelate", ["unrelated"]),
         ("nosuchfunction", []),
+        ("no_such_unrelated_name_anywhere", []),
     ],
 )
 def test_names_close_to_an_unknown_one(graph: Graph, name: str, near: list[str]) -> None:

@@ -55,6 +55,9 @@ def test_lines_of_context_belong_to_no_change() -> None:
     diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,5 +1,5 @@\n one\n-two\n+TWO\n three\n\n+five\n-six\n"
     (file,) = parse_diff(diff)
     assert (file.path, file.old, file.new) == ("a", ((2, 2), (5, 5)), ((2, 2), (5, 5)))
+    mark = "\\ No newline at end of file\n"
+    (file,) = parse_diff(f"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n{mark}+two\n{mark}")
+    assert (file.old, file.new, file.text) == (((1, 1),), ((1, 1),), "one\ntwo")
 
 
 def test_a_line_belongs_to_the_innermost_definition() -> None:

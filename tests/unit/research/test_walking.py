@@ -96,3 +96,11 @@ def test_a_path_from_an_unknown_symbol_says_so_first(make_project: MakeProject) 
     assert found.summary == "No definition named caler_0 in the index. Did you mean caller_0 (hub.py:5)?"
     asked = project.research("path from caler_0 to hub")
     assert asked.summary.startswith("No definition named caler_0 in the index.")
+
+
+def test_a_word_that_the_graph_does_not_know_is_not_denied(make_project: MakeProject) -> None:
+    """A field of a struct is no definition for the graph, and yet it is there."""
+    project = make_project({"command.go": "package cli\n\ntype Command struct {\n\tValidArgs []string\n}\n"})
+    project.update()
+    found = project.research(Inquiry(relation=Aim.CALLERS, symbol="ValidArgs"))
+    assert found.summary == "No definition named ValidArgs in the index, but the word is in command.go."

@@ -30,7 +30,7 @@ from findspot.serve.research_answers import fitted_findings, fitted_report, repo
 from findspot.serve.search_answers import COMPACT
 
 _JSON = "json"
-_RELATIONS = [aim for aim in Aim if aim not in (Aim.SUPERTYPES, Aim.IMPORTS, Aim.OPEN)]
+_RELATIONS = [aim for aim in Aim if aim not in (Aim.SUPERTYPES, Aim.IMPORTS)]
 _DESCRIPTION = (
     "Find where a function is used, who calls it, implementations, importers, how A reaches B, instead of "
     "grep: multi-hop search over the reference graph"
