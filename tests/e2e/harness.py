@@ -237,14 +237,6 @@ class Pipe:
         self.wire.received(message)
         return message
 
-    def next_batch(self) -> list[dict[str, Any]]:
-        """The parts of the next message, which must be a batch."""
-        batch: Any = self._messages.get(timeout=PATIENCE_S)
-        assert isinstance(batch, list), batch
-        for message in batch:
-            self.wire.received(message)
-        return batch
-
     def answer(self, number: int) -> dict[str, Any]:
         """The answer to a request; other messages on the way are passed over."""
         while (message := self.next()).get("id") != number or "method" in message:

@@ -90,8 +90,8 @@ def test_a_bad_message_is_refused_and_nothing_else(
             "send each message of a batch by itself",
         ),
         (b"42", -32600, "not an object"),
-        (b'{"jsonrpc": "2.0", "id": 81, "method": 7}', -32600, "'method' must be a string"),
-        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "params": 3}', -32602, "'params' must be an object"),
+        (b'{"jsonrpc": "2.0", "id": 81, "method": 7}', -32600, "'method' a string"),
+        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "params": 3}', -32600, "'params' an object"),
         (b'{"jsonrpc"', -32700, "Parse error: "),
     ],
 )

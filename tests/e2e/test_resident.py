@@ -123,6 +123,8 @@ def test_each_client_is_answered_about_its_own_folder(house: House, tmp_path: Pa
         assert there.values("get_index_status")["projectPath"] == str(other)
         (found,) = there.values("search_code", query="orbit_of_mars")["results"]
         assert found["path"] == "planets.py"
+        watched = house.run("service", "status").out.partition("watches")[2].splitlines()
+        assert sorted(map(str.strip, watched)) == sorted(map(str, (house.shop, other)))
 
 
 def test_toolsets_are_those_of_each_client(shared: House) -> None:

@@ -276,8 +276,8 @@ def test_resources_prompts_and_messages_of_agreed_servers(
     assert "the note" in json.dumps(other.result("resources/read", {"uri": f"{notes}1"}))
 
 
-def test_a_question_of_a_server_reaches_a_client_without_sessions(gateway: Gateway, home: Path) -> None:
-    """From 2026-07-28 on the call is answered with the question, and goes on when called again."""
+def test_a_client_without_sessions_is_asked_before_a_call_not_during_it(gateway: Gateway, home: Path) -> None:
+    """From 2026-07-28 on a call is answered with the question; a server's work would not outlive that."""
     person = Person(content={"name": "Ada"})
     transport = stdio_client(parameters(home, gateway.root, HOME=str(gateway.user)))
     with (
@@ -289,9 +289,9 @@ def test_a_question_of_a_server_reaches_a_client_without_sessions(gateway: Gatew
             result = portal.call(connection.client.call_tool, "call_tool", {"name": name, **arguments})
             return str(result.content[0].text)
 
-        assert call("any__ask") == "accept Ada"
-        assert [asked.message for asked in person.asked] == ["[any] Who are you?"]
+        assert call("any__ask").startswith("cancel")
+        assert person.asked == []
         assert call("any__erase") == "erase {}"
-        assert "any__erase" in person.asked[1].message
+        assert "any__erase" in person.asked[0].message
         assert call("any__add", arguments={"a": 1, "b": 1}) == "2"
     assert gateway.calls() == ["ask done", "erase done", "add done"], "each ran once"

@@ -20,21 +20,6 @@ def line(method: str, params: str, identity: str = "900") -> bytes:
     return f'{{"jsonrpc": "2.0", "id": {identity}, "method": "{method}", "params": {params}}}'.encode()
 
 
-def test_batches_are_answered_together(make: MakeFolder, serve: Serve) -> None:
-    """protocol B8: 2025-03-26 requires that batches are accepted."""
-    pipe = serve(make(CODE), version="2025-03-26")
-    ping = {"jsonrpc": "2.0", "method": "ping"}
-    listed = {"jsonrpc": "2.0", "id": "b", "method": "tools/list"}
-    noted = {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}
-    pipe.send_line(json.dumps([ping | {"id": 901}, noted, listed, 7]).encode())
-    answers = {answer["id"]: answer for answer in pipe.next_batch()}
-    assert set(answers) == {901, "b", None}
-    assert answers["b"]["result"]["tools"]
-    assert answers[None]["error"]["code"] == -32600
-    pipe.send_line(json.dumps([noted]).encode())
-    assert pipe.result("ping", {}) == {}
-
-
 def test_input_that_ends_does_not_take_the_answers_with_it(make: MakeFolder, serve: Serve) -> None:
     """protocol AWKWARD: `printf … | findspot serve` gives a result; a question to nobody does not stop it."""
     pipe = serve(make(CODE), capabilities={"elicitation": {}})

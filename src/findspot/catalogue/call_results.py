@@ -1,7 +1,7 @@
 """Results of tool calls that fit a token budget; the whole text of a longer one is stored and read in pages.
 
 Results have the form that the protocol gives them: `content`, `structuredContent`, `isError`. Stored results
-are in memory, bounded in number, size and age, and readable only by the session that made the call.
+are in memory, bounded in number and size, and readable only by the session that made the call.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import json
 import re
 import secrets
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from findspot.search.token_budget import CHARS_PER_TOKEN
@@ -24,7 +22,6 @@ _ADDRESS = re.compile(re.escape(ADDRESS) + r"([A-Za-z0-9_-]{16,64})/([0-9]{1,6})
 MAX_RESULTS = 100
 MAX_CHARS = 32 * 1024 * 1024
 """Of all stored results together."""
-MAX_AGE_S = 3600.0
 
 MAX_MEDIA_CHARS = 6 * 1024 * 1024
 """Of the pictures and sounds of one answer, in base64."""
@@ -35,37 +32,12 @@ _NAMED, _NAME_CHARS = 10, 200
 Result = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a stored result."""
-
-    number: int
-    pages: int
-    text: str
-    next_address: str | None = None
-
-    @property
-    def note(self) -> str:
-        """Where the page stands, and where the next one is."""
-        return f"Page {self.number} of {self.pages}." + (
-            f" Next: {self.next_address}" if self.next_address else ""
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    owner: str | None
-    stored_at: float
-    pages: tuple[str, ...]
-
-
 class StoredResults:
-    """The results that were too long for an answer, by an address that cannot be guessed."""
+    """The pages of results that were too long for an answer, by an address that cannot be guessed."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._stored: dict[str, _Stored] = {}
+        self._stored: dict[str, tuple[str | None, tuple[str, ...]]] = {}
 
     def store(self, pages: tuple[str, ...], owner: str | None) -> str | None:
         """Store pages for their owner; return the address without the page, or None if they are too large."""
@@ -73,38 +45,31 @@ class StoredResults:
             return None
         key = secrets.token_urlsafe(16)
         with self._guard:
-            self._stored[key] = _Stored(owner, self._clock(), pages)
-            self._drop_old()
+            self._stored[key] = owner, pages
             while len(self._stored) > MAX_RESULTS or self._chars() > MAX_CHARS:
                 del self._stored[next(iter(self._stored))]
         return ADDRESS + key
 
-    def read(self, address: str, owner: str | None) -> Page | None:
-        """Return a page; None if there is none, it is too old or it belongs to somebody else."""
+    def read(self, address: str, owner: str | None) -> tuple[str, str] | None:
+        """Return a page, and where it stands; None if there is none or it belongs to somebody else."""
         matched = _ADDRESS.fullmatch(address)
         with self._guard:
-            self._drop_old()
             stored = self._stored.get(matched[1]) if matched else None
-        if matched is None or stored is None or stored.owner != owner:
+        if matched is None or stored is None or stored[0] != owner:
             return None
-        number, pages = int(matched[2]), len(stored.pages)
-        if not 1 <= number <= pages:
+        number, pages = int(matched[2]), stored[1]
+        if not 1 <= number <= len(pages):
             return None
-        following = f"{ADDRESS}{matched[1]}/{number + 1}" if number < pages else None
-        return Page(number, pages, stored.pages[number - 1], following)
+        following = f" Next: {ADDRESS}{matched[1]}/{number + 1}" if number < len(pages) else ""
+        return pages[number - 1], f"Page {number} of {len(pages)}.{following}"
 
     def forget(self, owner: str | None) -> None:
         """Drop everything that belongs to a session, which has ended."""
         with self._guard:
-            self._stored = {key: stored for key, stored in self._stored.items() if stored.owner != owner}
-
-    def _drop_old(self) -> None:
-        oldest = self._clock() - MAX_AGE_S
-        for key in [key for key, stored in self._stored.items() if stored.stored_at < oldest]:
-            del self._stored[key]
+            self._stored = {key: stored for key, stored in self._stored.items() if stored[0] != owner}
 
     def _chars(self) -> int:
-        return sum(len(page) for stored in self._stored.values() for page in stored.pages)
+        return sum(len(page) for _, pages in self._stored.values() for page in pages)
 
 
 def pages_of(text: str, page_chars: int) -> tuple[str, ...]:
@@ -129,36 +94,33 @@ def fit_result(result: Result, max_tokens: int, results: StoredResults, owner: s
     """
     room = max_tokens * CHARS_PER_TOKEN
     fitted, notes = dict(result), list[str]()
-    fitted["content"] = _fitting(result["content"], room, notes)
-    texts = [part for part in fitted["content"] if _text_of(part) is not None]
+    content, left_out = _fitting(result["content"], room)
+    texts = [part for part in content if _text_of(part) is not None]
     whole = "\n".join(filter(None, map(_text_of, texts)))
-    structured = result.get("structuredContent")
-    if structured is not None:
-        written = json.dumps(structured, ensure_ascii=False)
-        if len(written) > room:
-            del fitted["structuredContent"]
-            if not whole:
-                whole = written
-            elif not _is_same(whole, structured):
-                pages = pages_of(written, room)
-                notes.append(_structured_note(len(pages), results.store(pages, owner)))
+    written = json.dumps(result.get("structuredContent"), ensure_ascii=False)
+    if len(written) > room:
+        structured = fitted.pop("structuredContent")
+        if not whole or not _is_same(whole, structured):
+            whole = f"{whole}\n{written}".lstrip("\n")
     if len(whole) > room or written_chars(texts) - len(whole) > room:
         pages = pages_of(whole, room)
-        others = [part for part in fitted["content"] if _text_of(part) is None]
-        fitted["content"] = [{"type": "text", "text": pages[0]}, *others]
+        content = [{"type": "text", "text": pages[0]}, *(part for part in content if _text_of(part) is None)]
         if len(pages) > 1:
-            notes.insert(0, _page_note(len(pages), results.store(pages, owner)))
+            notes.append(_page_note(len(pages), results.store(pages, owner)))
+    if left_out:
+        named = ", ".join(map(_name, left_out[:_NAMED]))
+        more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
+        notes.append(f"Left out, since an answer cannot hold it: {named}{more}.")
     if written_chars(result.get("_meta")) > room:
         del fitted["_meta"]
         notes.append("Its _meta is too large and was left out.")
     if notes:
-        note = {"type": "text", "text": " ".join(notes), "annotations": {"audience": ["assistant"]}}
-        fitted["content"] = [*fitted["content"], note]
-    return fitted
+        content.append({"type": "text", "text": " ".join(notes), "annotations": {"audience": ["assistant"]}})
+    return fitted | {"content": content}
 
 
-def _fitting(parts: Sequence[Result], room: int, notes: list[str]) -> list[Result]:
-    """Return the texts, which are cut later, and the other parts that fit; a note names those that do not."""
+def _fitting(parts: list[Result], room: int) -> tuple[list[Result], list[Result]]:
+    """Return the texts, which are cut later, with the other parts that fit; and those that do not."""
     kept, left_out, media_room = list[Result](), list[Result](), MAX_MEDIA_CHARS
     for part in parts:
         if _text_of(part) is None:
@@ -168,11 +130,7 @@ def _fitting(parts: Sequence[Result], room: int, notes: list[str]) -> list[Resul
                 continue
             media_room, room = media_room - media, room - rest
         kept.append(part)
-    if left_out:
-        named = ", ".join(map(_name, left_out[:_NAMED]))
-        more = f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
-        notes.append(f"Left out, since an answer cannot hold it: {named}{more}.")
-    return kept
+    return kept, left_out
 
 
 def _name(part: Result) -> str:
@@ -190,11 +148,6 @@ def _page_note(pages: int, address: str | None) -> str:
         f"Shortened: this is page 1 of {pages}. Read the next with call_tool and this address as name: "
         f"{address}/2"
     )
-
-
-def _structured_note(pages: int, address: str | None) -> str:
-    stored = f"has {pages} pages: {address}/1" if address else "is too large to store."
-    return f"The structured content {stored}"
 
 
 def _text_of(part: Mapping[str, Any]) -> str | None:

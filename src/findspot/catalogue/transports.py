@@ -1,8 +1,7 @@
 """How messages of MCP servers travel, by pipes or HTTP, with limits on what a server can do to us.
 
 A server on pipes leads its own process group, so that everything it starts can be ended with it, and its exit
-status is known. Its output is read at a limited pace and up to a limited size: a server that floods its pipes
-slows down only itself. The SDK's `stdio_client` does none of that.
+status is known. Its messages have a limited size. The SDK's `stdio_client` does neither.
 
 Imports the MCP SDK: import this module only where a server is called.
 """
@@ -55,9 +54,6 @@ _NETWORK_VARIABLES = (*_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
 """Variables without which a server cannot reach the network on some machines: proxies and certificates."""
 
 _CHUNK_BYTES = 1 << 16
-_UNITS_PER_SECOND = 5_000
-_BYTES_PER_UNIT = 10_000
-"""What is read of a server per second: so many lines, or so many times this many bytes."""
 
 _TAIL_BYTES = 4_000
 _SHOWN_CHARS = 300
@@ -173,7 +169,7 @@ async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes
     """Pass messages on, until one is too large or unreadable; a greeting or a log line is none."""
     line = bytearray()
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        async for chunk in _paced(output):
+        async for chunk in _chunks(output):
             *ended, rest = chunk.split(b"\n")
             for end in ended:
                 message = _message(bytes(line + end))
@@ -188,7 +184,7 @@ async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes
             if notes.fault:
                 break
     incoming.close()
-    async for _ in _paced(output):  # so that it is not stuck writing when it should end
+    async for _ in _chunks(output):  # so that it is not stuck writing when it should end
         pass
 
 
@@ -203,21 +199,13 @@ def _message(line: bytes) -> JSONRPCMessage | str | None:
 
 
 async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
-    async for chunk in _paced(error_output):
+    async for chunk in _chunks(error_output):
         notes.add(chunk)
 
 
-async def _paced(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield what comes, only so much per second."""
-    left, until = float(_UNITS_PER_SECOND), 0.0
+async def _chunks(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
     with contextlib.suppress(OSError):
         while chunk := await output.read(_CHUNK_BYTES):
-            now = anyio.current_time()
-            if now >= until:
-                left, until = float(_UNITS_PER_SECOND), now + 1
-            left -= chunk.count(b"\n") + len(chunk) / _BYTES_PER_UNIT
-            if left <= 0:
-                await anyio.sleep(until - now)
             yield chunk
 
 

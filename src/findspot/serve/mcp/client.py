@@ -108,10 +108,6 @@ class Client:
         """What the request's token allows; None on a server without tokens."""
         return grant_of(self._context)
 
-    def continue_in(self, context: Context) -> None:
-        """Go on in the request with which the client called again."""
-        self._context, self._session, self.version = context, context.session, context.protocol_version
-
     @property
     def owner(self) -> str | None:
         """Whose stored results a request may read: its connection's; without one its token's, or nobody's."""
@@ -202,7 +198,7 @@ class Client:
 
     async def request(self, key: str, question: types.InputRequest, result: type[Result]) -> Result | None:
         """Return the answer to a question, in whichever way it travels; None for one of another kind."""
-        if self.task is not None and (self.task.kept or self.task.held):
+        if self.task is not None and self.task.kept:
             return result.model_validate(await self.task.ask(key, question))
         if self.modern:
             answer = self.answer_to(key, question)

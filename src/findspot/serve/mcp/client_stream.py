@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import json
 import select
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
@@ -23,7 +22,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from findspot.core.log import get_logger
 from findspot.door.pipe import LEAVING, LEFT, key_of
-from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
+from findspot.serve.mcp.framing import NoMessageError, read_message
 
 _log = get_logger("mcp")
 
@@ -69,32 +68,6 @@ class Connection:
             await self._outgoing.tell_pipe(LEAVING)
 
 
-class Batch:
-    """The answers to one batch, written together once the last one is there."""
-
-    def __init__(self, requests: Iterable[RequestId], errors: Iterable[types.JSONRPCError]) -> None:
-        self._open = Counter(map(key_of, requests))
-        self._answers = [_dumped(error) for error in errors]
-
-    def awaits(self, identity: RequestId) -> bool:
-        return self._open[key_of(identity)] > 0
-
-    def settle(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
-        """Note that a request is done; `answer` is None where it was cancelled."""
-        self._open[key_of(identity)] -= 1
-        if answer is not None:
-            self._answers.append(_dumped(answer))
-
-    @property
-    def complete(self) -> bool:
-        return self._open.total() == 0
-
-    @property
-    def text(self) -> str | None:
-        """The array of answers; None where nothing is to be answered."""
-        return f"[{','.join(self._answers)}]" if self._answers else None
-
-
 class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     """What the client sends; a line that is not a message is answered here."""
 
@@ -103,8 +76,6 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
         self._lines = _lines(reader)
         self._at_end = at_end
         self._outgoing = outgoing
-        self._waiting: deque[SessionMessage] = deque()
-        self._batches = False
         self._last_chance: float | None = None
         self._end = reader.feed_eof
 
@@ -113,8 +84,6 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
 
     async def receive(self) -> SessionMessage | Exception:
         while not self._closed:
-            if self._waiting:
-                return self._waiting.popleft()
             line = await anext(self._lines, None)
             if line is None:
                 self._at_end()
@@ -122,24 +91,19 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
             if line == _LEFT_LINE:
                 self._outgoing.call_when_idle(self._end)
                 continue
-            frame = read_frame(line, batches=self._batches)
-            for error in frame.errors:
-                _log.warning("a message could not be read: %s", error.error.message)
-            await self._take(frame)
+            try:
+                message = read_message(line)
+            except NoMessageError as error:
+                _log.warning("a message could not be read: %s", error)
+                with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone
+                    await self._outgoing.write(error.answer)
+                continue
+            if message is not None:
+                return self._received(message)
         raise anyio.EndOfStream
-
-    async def _take(self, frame: Frame) -> None:
-        if frame.is_batch:
-            asked = [m.id for m in frame.messages if isinstance(m, types.JSONRPCRequest)]
-            await self._outgoing.expect_batch(Batch(asked, frame.errors))
-        else:
-            await self._outgoing.refuse(frame.errors)
-        self._waiting.extend(map(self._received, frame.messages))
 
     def _received(self, message: types.JSONRPCMessage) -> SessionMessage:
         if isinstance(message, types.JSONRPCRequest):
-            if message.method == "initialize":
-                self._batches = (message.params or {}).get("protocolVersion") == BATCH_VERSION
             return SessionMessage(message, self._outgoing.expect_answer(message.id))
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             self._outgoing.questions.pop(message.id, None)
@@ -154,7 +118,7 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
                 identity, _ = self._outgoing.questions.popitem()
                 gone = types.ErrorData(code=types.CONNECTION_CLOSED, message="The input has ended")
                 return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=identity, error=gone))
-            if not self._outgoing.running.total():
+            if not self._outgoing.running:
                 break
             await self._outgoing.change(_CHECK_S)
         raise anyio.EndOfStream
@@ -166,9 +130,8 @@ class Outgoing(ObjectSendStream[SessionMessage]):
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._closed = False
         self._writer = writer
-        self._batches: list[Batch] = []
         self._changed = anyio.Event()
-        self.running: Counter[str] = Counter()
+        self.running: set[str] = set()
         """Requests of the client that are not answered yet."""
         self.questions: dict[RequestId, None] = {}
         """Requests to the client that it has not answered."""
@@ -189,62 +152,38 @@ class Outgoing(ObjectSendStream[SessionMessage]):
         if isinstance(message, types.JSONRPCRequest):
             self.questions[message.id] = None
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            await self._answer(message.id, message)
-        else:
-            await self._write(_dumped(message).encode())
+            self.running.discard(key_of(message.id))
+        await self.write(message)
         self._announce()
 
     def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
         """Count a request as running until it is answered, or settled without an answer."""
-        self.running[key_of(identity)] += 1
+        self.running.add(key_of(identity))
 
         async def unanswered() -> None:
-            await self._answer(identity, None)
+            self.running.discard(key_of(identity))
             self._announce()
 
         return ServerMessageMetadata(on_request_unanswered=unanswered)
-
-    async def expect_batch(self, batch: Batch) -> None:
-        """Collect the answers to these requests; a batch without requests is answered at once."""
-        self._batches.append(batch)
-        await self._write_complete(batch)
-
-    async def refuse(self, errors: Iterable[types.JSONRPCError]) -> None:
-        """Answer what was not a message."""
-        with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone
-            for error in errors:
-                await self._write(_dumped(error).encode())
 
     async def change(self, timeout_s: float) -> None:
         """Wait until something was sent or settled, but not longer than that."""
         with anyio.move_on_after(timeout_s):
             await self._changed.wait()
 
-    async def _answer(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
-        self.running -= Counter([key_of(identity)])
-        batch = next((batch for batch in self._batches if batch.awaits(identity)), None)
-        if batch is not None:
-            batch.settle(identity, answer)
-            await self._write_complete(batch)
-        elif answer is not None:
-            await self._write(_dumped(answer).encode())
+    async def write(self, message: types.JSONRPCMessage) -> None:
+        await self._write(message.model_dump_json(by_alias=True, exclude_unset=True))
 
-    async def _write_complete(self, batch: Batch) -> None:
-        if batch.complete:
-            self._batches.remove(batch)
-            if batch.text is not None:
-                await self._write(batch.text.encode())
-
-    async def _write(self, message: bytes) -> None:
+    async def _write(self, line: str) -> None:
         try:
-            self._writer.write(message + b"\n")
+            self._writer.write(line.encode() + b"\n")
             await self._writer.drain()
         except OSError:
             raise anyio.BrokenResourceError from None
 
     async def tell_pipe(self, word: str) -> None:
         """Say something that is for the pipe alone."""
-        await self._write(json.dumps({"findspot": word}).encode())
+        await self._write(json.dumps({"findspot": word}))
 
     def call_when_idle(self, action: Callable[[], None]) -> None:
         """Call an action once no request waits for an answer."""
@@ -252,14 +191,10 @@ class Outgoing(ObjectSendStream[SessionMessage]):
         self._announce()
 
     def _announce(self) -> None:
-        if self._when_idle is not None and not self.running.total():
+        if self._when_idle is not None and not self.running:
             self._when_idle()
         woken, self._changed = self._changed, anyio.Event()
         woken.set()
-
-
-def _dumped(message: types.JSONRPCMessage) -> str:
-    return message.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

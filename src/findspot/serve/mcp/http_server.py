@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import math
 import re
 import secrets
@@ -28,7 +27,7 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from sse_starlette.sse import AppStatus
 from starlette.datastructures import Headers
@@ -45,7 +44,7 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
-from findspot.serve.mcp.framing import read_frame
+from findspot.serve.mcp.framing import NoMessageError, Read, read_message
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
@@ -92,20 +91,23 @@ class Bodies:
         first = await receive()  # the whole body, or that the client left before its end
         body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
         first = {**first, "body": body} if body else first
-        message = _parsed(body)
-        if body and scope["path"] == PATH and (refusal := _refused(scope, body, message)) is not None:
-            await refusal(scope, receive, send)
-            return
+        message: object = None
+        if body and scope["path"] == PATH:
+            try:
+                message = _read(scope, body)
+            except NoMessageError as error:
+                await _answer(error)(scope, receive, send)
+                return
         session = _session_of(scope)
-        identity = message.get("id") if isinstance(message, dict) and "method" in message else None
+        identity = message.id if isinstance(message, JSONRPCRequest) else None
         if session is None or identity is None:
             await self._app(scope, _replayed(first, receive), send)
             return
         grant = scope.get(IN_SCOPE)  # an id that somebody else uses is nobody's business
         key = (grant.name if grant else "", session, str(identity))
         if key in self._busy:
-            error = _error(identity, INVALID_REQUEST, "A request with this id is still being answered")
-            await error(scope, receive, send)
+            busy = NoMessageError(identity, INVALID_REQUEST, "A request with this id is still being answered")
+            await _answer(busy)(scope, receive, send)
         else:
             self._busy.add(key)
 
@@ -135,36 +137,21 @@ def _without_resumption(scope: Scope) -> Scope:
     return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
-def _parsed(body: bytes) -> Any:
-    """Return what a body holds; None if it cannot be read."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refused(scope: Scope, body: bytes, message: Any) -> JSONResponse | None:
-    """Return the error for what is no message, in the words of standard output, or of an unknown version."""
-    if isinstance(message, list):
-        return _error(None, INVALID_REQUEST, "Invalid request: send each message of a batch by itself")
-    if errors := read_frame(body, batches=False).errors:
-        return _error(errors[0].id, errors[0].error.code, errors[0].error.message)
+def _read(scope: Scope, body: bytes) -> Read:
+    """Return the message of a body; raise for what is none, in the words of standard output."""
+    message = read_message(body)
     version = Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)
-    if version is None or version in KNOWN_PROTOCOL_VERSIONS or PROTOCOL_VERSION_META_KEY in _meta(message):
-        return None
-    known = ", ".join(KNOWN_PROTOCOL_VERSIONS)
-    why = f"Unsupported protocol version in the header MCP-Protocol-Version. Supported: {known}"
-    return _error(message.get("id"), UNSUPPORTED_PROTOCOL_VERSION, why)
+    meta = (getattr(message, "params", None) or {}).get("_meta")
+    is_named = isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
+    if not is_named and version not in (None, *KNOWN_PROTOCOL_VERSIONS):
+        known = ", ".join(KNOWN_PROTOCOL_VERSIONS)
+        why = f"Unsupported protocol version in the header MCP-Protocol-Version. Supported: {known}"
+        raise NoMessageError(getattr(message, "id", None), UNSUPPORTED_PROTOCOL_VERSION, why)
+    return message
 
 
-def _meta(message: dict[str, Any]) -> dict[str, Any]:
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta if isinstance(meta, dict) else {}
-
-
-def _error(identity: Any, code: int, message: str) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}, 400)
+def _answer(error: NoMessageError) -> JSONResponse:
+    return JSONResponse(error.answer.model_dump(by_alias=True, exclude_unset=True), 400)
 
 
 _ADDRESS = re.compile(r"(?:[a-z-]+://)?(?:\[[0-9a-f:.]+\]|[^\[\]:@/?#\\]+)(?::[0-9]+)?", re.IGNORECASE)

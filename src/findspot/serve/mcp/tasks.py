@@ -72,8 +72,6 @@ class Task:
         self.message = ""
         self.kept = False
         """Known to the client: the work has gone on after its request was answered."""
-        self.held = False
-        """Waits for its client to call again with the answer to a question."""
         self.result: Any = None
         self.error: Exception | None = None
         self.questions: dict[str, Question] = {}

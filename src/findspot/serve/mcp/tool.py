@@ -291,8 +291,6 @@ class Tool:
     failure: Callable[[FindspotError], Answer] | None = None
     """How this tool shows errors, if its specification has a form of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN
-    asks_midway: bool = False
-    """Whether questions come up when the work cannot be begun again, as that of another server."""
 
     @property
     def input_schema(self) -> Schema:

@@ -56,8 +56,6 @@ _LONG_THREADS = 4
 _PATIENT_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
-_MAX_HELD = 1_000
-
 
 class Threads:
     """How much may run at once."""
@@ -159,8 +157,6 @@ class ToolCalls:
         self._terms = terms
         self._tasks = tasks
         self._threads = Threads()
-        self._held: dict[str, tuple[Task, Client]] = {}
-        """Calls that wait for their client to call again with an answer."""
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
@@ -172,8 +168,6 @@ class ToolCalls:
             return await self._start_task(context, tool, client, given, params.task)
         if tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context):
             return await self._answer_or_task(context, tool, client, given)
-        if tool.asks_midway and client.modern:
-            return await self._answer_in_rounds(context, tool, client, params)
         try:
             answer = await answer_of(tool, self.new_call(client), given)
         except InputNeededError as needed:
@@ -223,42 +217,6 @@ class ToolCalls:
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
         await _until(task, lambda: task.kept or task.finished)
         return created(task, context) if task.kept else _result(task)
-
-    async def _answer_in_rounds(
-        self, context: Context, tool: Tool, client: Client, params: types.CallToolRequestParams
-    ) -> Any:
-        """Answer, or answer with a question: the work goes on when the client calls again with the answer.
-
-        The key of a question names the call that waits for its answer, and cannot be guessed.
-        """
-        answers = params.input_responses or {}
-        held = [self._held[name] for key in answers if (name := key.partition(":")[0]) in self._held]
-        if held and held[0][0].owner == client.owner:
-            task, client = held[0]
-            client.continue_in(context)
-            for key, answer in answers.items():
-                value = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
-                await task.answer(key.partition(":")[2], value)
-        else:
-            task = self._hold(client)
-            given = params.arguments or {}
-            self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
-        await _until(task, lambda: bool(task.finished or task.questions))
-        if task.finished:
-            self._held.pop(task.id, None)
-            return _result(task)
-        asked = {f"{task.id}:{key}": question.request for key, question in task.questions.items()}
-        return types.InputRequiredResult(input_requests=asked, request_state="{}")
-
-    def _hold(self, client: Client) -> Task:
-        """Return a new task whose questions are answered by later calls; finished ones make room."""
-        self._held = {name: held for name, held in self._held.items() if not held[0].finished}
-        if len(self._held) >= _MAX_HELD:
-            raise MCPError(types.INTERNAL_ERROR, "Too many calls wait for an answer: answer or cancel them.")
-        task = client.task = Task(client.owner)
-        task.held = True
-        self._held[task.id] = task, client
-        return task
 
     async def _run(
         self, task: Task, tool: Tool, client: Client, given: dict[str, Any], *, errors_fail: bool

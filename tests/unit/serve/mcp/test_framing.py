@@ -7,15 +7,10 @@ from typing import Any
 
 import pytest
 
-from findspot.serve.mcp.framing import read_frame
+from findspot.serve.mcp.framing import NoMessageError, read_message
 from findspot.text.json_text import with_whole_characters
 
-PARSE, REQUEST, PARAMS = -32700, -32600, -32602
-
-
-def answers(line: bytes, *, batches: bool = False) -> list[tuple[Any, int]]:
-    frame = read_frame(line, batches=batches)
-    return [(error.id, error.error.code) for error in frame.errors]
+PARSE, REQUEST = -32700, -32600
 
 
 @pytest.mark.parametrize(
@@ -28,6 +23,7 @@ def answers(line: bytes, *, batches: bool = False) -> list[tuple[Any, int]]:
         (b'{"jsonrpc": "2.0", "method": "x", "id": 1' + b"0" * 5_000 + b"}", (None, PARSE)),
         (b"null", (None, REQUEST)),
         (b"[]", (None, REQUEST)),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', (None, REQUEST)),
         (b'{"id": 2, "method": "ping"}', (2, REQUEST)),
         (b'{"jsonrpc": "1.0", "id": "a", "method": "ping"}', ("a", REQUEST)),
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', (None, REQUEST)),
@@ -35,14 +31,15 @@ def answers(line: bytes, *, batches: bool = False) -> list[tuple[Any, int]]:
         (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', (None, REQUEST)),
         (b'{"jsonrpc": "2.0", "id": 3, "method": 7}', (3, REQUEST)),
         (b'{"jsonrpc": "2.0", "id": 4}', (4, REQUEST)),
-        (b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": [1]}', (5, PARAMS)),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": [1]}', (5, REQUEST)),
     ],
     ids=lambda value: value[:50].decode("latin-1") if isinstance(value, bytes) else str(value),
 )
 def test_what_is_no_message_is_answered(line: bytes, answer: tuple[Any, int]) -> None:
     """protocol B8."""
-    assert answers(line) == [answer]
-    assert read_frame(line, batches=False).messages == ()
+    with pytest.raises(NoMessageError) as refused:
+        read_message(line)
+    assert (refused.value.answer.id, refused.value.answer.error.code) == answer
 
 
 @pytest.mark.parametrize(
@@ -56,15 +53,12 @@ def test_what_is_no_message_is_answered(line: bytes, answer: tuple[Any, int]) ->
     ],
 )
 def test_blank_lines_notifications_and_responses_are_never_answered(line: bytes) -> None:
-    assert read_frame(line, batches=False) == read_frame(b"", batches=False)
+    assert read_message(line) is None
 
 
 def test_a_call_may_be_nested_deeper_than_the_quick_parser_reads() -> None:
     nested = b"[" * 300 + b"]" * 300
-    frame = read_frame(
-        b'{"jsonrpc": "2.0", "id": 8, "method": "x", "params": {"a": ' + nested + b"}}", batches=False
-    )
-    assert len(frame.messages) == 1
+    assert read_message(b'{"jsonrpc": "2.0", "id": 8, "method": "x", "params": {"a": ' + nested + b"}}")
 
 
 @pytest.mark.parametrize(
@@ -84,18 +78,5 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(escaped: bytes, t
     assert json.loads(whole) == text
     assert len(whole) == len(escaped) + 2
     line = b'{"jsonrpc": "2.0", "id": 9, "method": "x", "params": {"query": "' + escaped + b'"}}'
-    (message,) = read_frame(line, batches=False).messages
+    message = read_message(line)
     assert message.params == {"query": text}  # type: ignore[union-attr]
-
-
-def test_batches() -> None:
-    """protocol B8: accepted in the one version that has them, else every request in it is answered."""
-    ping = {"jsonrpc": "2.0", "method": "ping"}
-    batch = json.dumps([ping | {"id": 1}, 7, ping | {"id": "two"}, ping]).encode()
-    frame = read_frame(batch, batches=True)
-    assert frame.is_batch
-    assert len(frame.messages) == 3
-    assert answers(batch, batches=True) == [(None, REQUEST)]
-    assert sorted(answers(batch), key=str) == [("two", REQUEST), (1, REQUEST), (None, REQUEST)]
-    assert answers(json.dumps([ping]).encode()) == [(None, REQUEST)]
-    assert read_frame(batch, batches=False).messages == ()

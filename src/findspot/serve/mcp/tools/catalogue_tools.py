@@ -155,7 +155,7 @@ def _stored_page(call: Call, address: str) -> Answer:
     page = call.library.results.read(address, call.client.owner)
     if page is None:
         raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
-    content = [{"type": "text", "text": text} for text in (page.text, page.note)]
+    content = [{"type": "text", "text": text} for text in page]
     return Answer({}, passed_on={"content": content, "isError": False})
 
 
@@ -186,9 +186,13 @@ def _handlers(call: Call, server: str) -> CallHandlers:
         await client.log(params.level, params.data, ": ".join(filter(None, (server, params.logger))))
 
     async def elicit(params: types.ElicitRequestParams) -> types.ElicitResult:
-        """Ask the user in the server's name; a client that cannot ask has its user dismiss the question."""
+        """Ask the user in the server's name; a client that cannot be asked now dismisses the question.
+
+        From 2026-07-28 on a client is asked by ending its call, which the server's work would not outlive.
+        """
         named = params.model_copy(update={"message": f"[{server}] {params.message}"})
-        answer = await client.user.answer_to(named, key_of(params.model_dump_json(exclude={"meta"})))
+        key = key_of(params.model_dump_json(exclude={"meta"}))
+        answer = None if client.modern else await client.user.answer_to(named, key)
         if answer is None:
             call.warnings.append(f"The server asked the user, whom this client cannot ask: {params.message}")
         return answer or types.ElicitResult(action="cancel")
@@ -229,5 +233,4 @@ CALL_TOOL = Tool(
     handler=_call_tool,
     toolset="catalogue",
     failure=catalogue_failure,
-    asks_midway=True,
 )
