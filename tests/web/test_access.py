@@ -166,7 +166,7 @@ def ready(selector: str) -> Callable[[Page], None]:
 
 
 LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
-    "nothing asked": ("search", ready(".example")),
+    "nothing asked": ("search", ready(':text("all on this machine")')),
     "results": ("search", with_results),
     "file": ("search", with_a_file_open),
     "callers": ("search", with_a_side("Callers", "Cart.total")),
@@ -239,7 +239,7 @@ def test_indexing_stopped_and_damaged(
         with being_indexed(folder):
             for section in ("project", "projects", "search"):
                 states(f"{served.address}#/{section}", "progress")
-        window = states(served.address, ".example")
+        window = states(served.address, ':text("all on this machine")')
         served.stop()
         window.locator("[data-search]").fill("x")
         states(window, "#offline")

@@ -212,7 +212,7 @@ class TestHistory:
         expect(viewer.locator(".within")).to_have_count(1)
         expect(window).to_have_url(re.compile("open=src%2Fshop%2Fprices.py%3A3"))
         again = visit(page.address)
-        expect(again.locator(".example").first).to_be_visible()
+        expect(again.locator(':text("all on this machine")').first).to_be_visible()
         again.goto(window.url)
         expect(again.get_by_role("dialog").locator(".within")).to_have_attribute("data-line", "3")
         again.keyboard.press("Escape")
@@ -335,7 +335,7 @@ class TestSafety:
 
     def test_an_old_page_says_what_to_do(self, visit: Visit) -> None:
         window = visit(expect_errors=True)
-        expect(window.locator(".example").first).to_be_visible()
+        expect(window.locator(':text("all on this machine")').first).to_be_visible()
         window.context.clear_cookies()
         window.keyboard.type("x")
         expect(window.locator("#offline")).to_contain_text("not let in since Findspot was started")
@@ -359,7 +359,7 @@ class TestStates:
             window.get_by_role("button", name="Index now").click()
             expect(window.locator(".notice.good")).to_contain_text(f"{len(FILES) - 4} files indexed")
             window.get_by_role("link", name="Search", exact=True).first.click()
-            expect(window.locator(".example").first).to_be_visible()
+            expect(window.locator(':text("all on this machine")').first).to_be_visible()
             search(window, "cart")
             expect(window.locator(".hit").first).to_be_visible()
 
@@ -494,7 +494,7 @@ class TestStates:
     def test_the_program_has_stopped(self, visit: Visit, indexed: tuple[Home, Path]) -> None:
         with serving(*indexed) as served:
             window = visit(served.address, expect_errors=True)
-            expect(window.locator(".example").first).to_be_visible()
+            expect(window.locator(':text("all on this machine")').first).to_be_visible()
             served.stop()
             window.keyboard.type("x")
             expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
@@ -576,6 +576,26 @@ class TestProject:
         expect(viewer.locator(".within").first).to_contain_text("def total")
         window.keyboard.press("Escape")
         expect(viewer).to_be_hidden()
+
+    def test_a_side_chosen_before_the_last_result_is_drawn_stays(self, visit: Visit) -> None:
+        """The pane follows the list a moment later: a click in between is not undone."""
+        window = visit()
+        search(window, "price")
+        pane = window.locator(".pane")
+        expect(pane.get_by_role("tab", name="Code")).to_have_attribute("aria-selected", "true")
+        window.evaluate(
+            """() => new MutationObserver((_, observer) => {
+                const tab = document.querySelector('.pane [data-side="callers"]');
+                tab.focus();
+                tab.click();
+                observer.disconnect();
+            }).observe(document.querySelector("#results"), { attributeFilter: ["data-query"] })"""
+        )
+        window.keyboard.insert_text("_of")
+        answered(window, "price_of")
+        expect(pane.get_by_role("region", name="Called by")).to_contain_text("Cart.total")
+        expect(pane.get_by_role("tab", name="Callers")).to_be_focused()
+        expect(window).to_have_url(re.compile("q=price_of.*tab=callers"))
 
     def test_a_side_is_kept_in_the_address(self, visit: Visit) -> None:
         window = visit()

@@ -24,7 +24,6 @@ from findspot.project import Project
 from findspot.rank.roles import Role, role_of
 from findspot.research.findings import DEFAULT_DEPTH, OF_A_CHANGE, Aim, Inquiry
 from findspot.research.module_map import Part, folder_imports, map_folder
-from findspot.research.suggested_questions import suggest_searches
 from findspot.serve import activity
 from findspot.serve.history_answers import ask_history, commits_object
 from findspot.serve.project_files import ownership_note, source_object
@@ -50,7 +49,6 @@ _log = get_logger("web")
 MAX_SKIPS = 2_000
 """Rows of a table that a browser lays out at once; the counts tell of all."""
 
-MAX_EXAMPLES = 4
 
 MAX_ENTRIES = 200
 """Questions that a page lists."""
@@ -77,7 +75,6 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/search": _search_several,
         "/api/projects/{id}": _project,
         "/api/projects/{id}/search": _search,
-        "/api/projects/{id}/examples": _examples,
         "/api/projects/{id}/file": _file,
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
@@ -219,12 +216,6 @@ def _dependencies(page: PageProjects, request: Request) -> dict[str, Any]:
     packages = _asked(page, request).packages
     indexed = packages.indexed()
     return {"dependencies": [p.as_dict() | {"indexed": p.label in indexed} for p in packages.listed()]}
-
-
-def _examples(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return searches worth trying, made from the names and comments of the project."""
-    with _asked(page, request).reader() as reader:
-        return {"examples": suggest_searches(reader, MAX_EXAMPLES)}
 
 
 def _file(page: PageProjects, request: Request) -> dict[str, Any]:

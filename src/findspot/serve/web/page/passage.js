@@ -65,7 +65,7 @@ export function passageView({ project, place, side, code, onOpen, onSide = () =>
   /** Show a side, and put it into the address. */
   function choose(name) {
     readdress({ tab: name === "code" ? "" : name });
-    onSide();
+    onSide(name);
     show(name);
   }
 

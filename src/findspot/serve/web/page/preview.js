@@ -16,12 +16,14 @@ const SETTLE_MS = 60;
 export function preview(pane, { project, onLike }) {
   let shown = null;
   let sides = null;
+  let picked = ""; // the side that was chosen while a newer result waited to be drawn
   let timer = 0;
   const projectOf = (hit) => hit.project?.id || project.id;
 
   /** At once where the reader moved through the list; while someone types, not before the typing rests. */
   function show(hit, about) {
     shown = hit;
+    picked = "";
     clearTimeout(timer);
     timer = setTimeout(() => draw(hit, about), about.typing ? REST_MS : 0);
   }
@@ -32,15 +34,20 @@ export function preview(pane, { project, onLike }) {
   }
 
   function draw(hit, about) {
+    const inSides = document.activeElement?.closest(".sides") && pane.contains(document.activeElement);
     sides = passageView({
       project: projectOf(hit),
       place: hit,
-      side: about.tab,
+      side: picked || about.tab,
       code: (panel) => drawCode(panel, hit, matcher(about.query, about.mode)),
       onOpen: (place, side) => openFile(projectOf(hit), place, { side }),
+      onSide: (name) => {
+        picked = name;
+      },
     });
     fill(pane, head(hit), sides.element);
     sides.show();
+    if (inSides) pane.querySelector('.sides [aria-selected="true"]').focus();
   }
 
   function drawCode(panel, hit, match) {

@@ -137,31 +137,9 @@ export function searchPage(main) {
     fill(notice);
     if (!project?.queryReady) return showUnready();
     fill(pane);
-    const invitation = emptyState(
-      `Search ${nameOf(project.path)}`,
-      `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
-    );
-    fill(list.aside, invitation);
-    if (!everywhere && state.corpus === "code")
-      get(`projects/${project.id}/examples`).then(
-        ({ examples }) => showExamples(invitation, examples),
-        () => {},
-      );
+    const size = `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}`;
+    fill(list.aside, emptyState(`Search ${nameOf(project.path)}`, `${size}, all on this machine.`));
     return undefined;
-  }
-
-  /** Questions that the project itself suggests. */
-  function showExamples(invitation, examples) {
-    if (!examples.length) return;
-    const example = (text) => {
-      const use = () => {
-        field.value = text;
-        field.focus();
-        ask();
-      };
-      return h("button", { type: "button", class: "example", onclick: use }, text);
-    };
-    invitation.append(h("p", { class: "try" }, "Try"), h("div", { class: "actions" }, examples.map(example)));
   }
 
   function showUnready() {
@@ -227,20 +205,24 @@ export function searchPage(main) {
   /** The address follows once typing rests: to change it with every key would cost more than the search. */
   function remember(values) {
     clearTimeout(resting);
-    unwritten = values;
+    unwritten = { values, before: route().parameters };
     resting = setTimeout(writeAddress, REST_MS);
   }
 
-  /** A question that somebody rested on stays in the history; what was typed in between does not. */
+  /** A question that somebody rested on stays in the history; what was typed in between does not. What was
+   * chosen for the question before it goes from the address, what was chosen since stays. */
   function writeAddress() {
     if (!unwritten) return;
-    const values = unwritten;
+    const { values, before } = unwritten;
     unwritten = null;
     const named = ["languages", "tests", "path", "mode", "similar", "q"].map((name) => [name, values[name] || ""]);
     const changes = { ...Object.fromEntries(named), corpus: state.corpus === "code" ? "" : state.corpus };
     const { parameters: now } = route();
     if (Object.entries(changes).every(([name, value]) => (now.get(name) || "") === value)) return;
-    readdress({ ...changes, result: "", open: "", line: "", of: "", tab: "" }, { push: state.settled });
+    for (const name of ["result", "open", "line", "of", "tab"]) {
+      if (now.get(name) === before.get(name)) changes[name] = "";
+    }
+    readdress(changes, { push: state.settled });
     state.settled = false;
     clearTimeout(settling);
     settling = setTimeout(() => {
