@@ -62,6 +62,8 @@ class Repository:
     index_cpu_s: float = 0.0
     index_mb: float = 0.0
     left_out: dict[str, list[str]] = field(default_factory=dict)
+    in_part: dict[str, int] = field(default_factory=dict)
+    """Reason → the source files of which the index holds only a part."""
     failures: list[str] = field(default_factory=list)
 
     def fail(self, where: str, what: str) -> None:
@@ -146,6 +148,7 @@ def left_out(seen: Repository, command: Command, paths: Sequence[str], indexed: 
     for path in sources:
         if path not in indexed:
             seen.left_out.setdefault(_reason(path, reasons), []).append(path)
+    seen.in_part = dict(Counter(reasons[path] for path in sources if path in indexed and path in reasons))
 
 
 def _reason(path: str, reasons: dict[str, str]) -> str:
@@ -288,7 +291,10 @@ def _by_command(command: Command) -> None:
     command.ask("docs", "how to install it")
     command.ask("research", "how does it start")
     command.ask("research", "--focus", "architecture", "how is it built")
+    command.ask("history", "why was it changed")
     for hit in hits[:1]:
+        command.ask("context", f"{hit['path']}:{hit['startLine']}")
+        command.ask("grep", "--max-count", "1", ".", hit["path"])
         command.ask("impact", hit["path"])
         command.ask("tests", hit["path"])
         if hit.get("symbol"):
@@ -305,6 +311,7 @@ def report(rows: Sequence[Repository]) -> list[str]:
     failures = [f"{row.name}: {failure}" for row in rows for failure in row.failures]
     if sources and counted / sources >= MOST_LEFT_OUT:
         failures.append(f"{counted} of {sources} source files are left out")
+    in_part = sum((Counter(row.in_part) for row in rows), Counter[str]())
     per_thousand = 1000 / max(1, sum(row.files for row in rows))
     processor_s, wall_s = (sum(getattr(row, name) for row in rows) for name in ("index_cpu_s", "index_s"))
     by_reason = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
@@ -314,6 +321,7 @@ def report(rows: Sequence[Repository]) -> list[str]:
         f"1,000 files: {processor_s * per_thousand:.1f} s of processor time, {wall_s * per_thousand:.1f} s",
         f"most memory while indexing: {memory:.0f} MB",
         f"source files left out: {counted} ({counted / max(1, sources):.3%}); by reason: {by_reason}",
+        "indexed in part: " + (", ".join(f"{reason} {count}" for reason, count in in_part.items()) or "none"),
         f"failures: {len(failures)}",
     ]
     return lines + [f"  {failure}" for failure in failures]

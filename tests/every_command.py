@@ -25,7 +25,6 @@ STAYS = {("ui",), ("watch",)}
 """Commands that go on until they are stopped."""
 
 VALUES = {
-    "file": "a.findspot",
     "address": "",
     "pattern": "**",
     "key": "store",

@@ -150,7 +150,7 @@ def _load() -> None:
 
     for module in sorted({module for module, _ in COMMANDS.values()}):
         import_module(f"findspot.serve.cli.{module}")
-    for module in ("project", "serve.mcp.http_server", "resident.in_process", "serve.web.page_server"):
+    for module in ("project", "serve.mcp.http_server", "resident.sessions", "serve.web.page_server"):
         import_module(f"findspot.{module}")
     with contextlib.suppress(ImportError):
         import_module("lance_namespace")  # nearly all that lancedb takes to import; the rest starts threads

@@ -282,8 +282,6 @@ class Engine:
             for catalogue in self._catalogues.values():
                 catalogue.close()
             self._catalogues.clear()
-            for chunks in self._chunks.values():
-                chunks.close()
             self._chunks.clear()
             if self._documents is not None:
                 self._documents.close()

@@ -1,4 +1,4 @@
-"""The index of one project: built, brought up to date, imported, moved to another store."""
+"""The index of one project: built, brought up to date."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ from findspot.core.errors import (
     IndexFormatError,
     IndexNotFoundError,
     IndexStoppedError,
-    ModelMismatchError,
 )
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Skip, SkipReason
@@ -50,7 +48,6 @@ from findspot.sync.supervisor import MANY
 
 if TYPE_CHECKING:
     from findspot.indexing import pipeline
-    from findspot.store.prebuilt import Imported
 
 _log = get_logger("project")
 
@@ -175,10 +172,12 @@ class Indexer:
             from findspot.indexing.spread import RayWorkers
 
             run.workers = RayWorkers(run.settings.chunk.workers)
+        published = None
         if address := self.publishes_to or self.reads_from or agreed_address(run.settings):
-            from findspot.publishing.seeding import seed
+            from findspot.publishing.known_vectors import PublishedVectors
 
-            run.seed = partial(seed, address.replace(PROJECT, self.root.name), run)
+            published = PublishedVectors(address.replace(PROJECT, self.root.name), self.root, run.model)
+            run.known_vectors = published.of_file
         try:
             report = pipeline.apply(run)
         except FindspotError as error:
@@ -192,7 +191,8 @@ class Indexer:
         _write_files(self)
         if self.shared is not None:
             self.shared.close()  # from now on the index of these files answers
-        notes = filter(None, (strategy_note(run.settings.sync.strategy, run.tree), rebuilt))
+        strategy = strategy_note(run.settings.sync.strategy, run.tree)
+        notes = filter(None, (strategy, rebuilt, published.note if published else None))
         return replace(report, notes=(*report.notes, *notes))
 
     def reindex_file(self, relative: str) -> int:
@@ -237,20 +237,6 @@ class Indexer:
         token = cancel or CancelToken()
         first = self.store.read_only
         return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token, asked=first)))
-
-    def import_index(self, source: str | Path) -> Imported:
-        """Take over an index that `export` wrote; an update brings it to the files that are here."""
-        from findspot.indexing.imported import keep_checked
-        from findspot.store.prebuilt import read_manifest, unpack
-
-        settings = self.settings
-        manifest, model = read_manifest(Path(source)), model_name(self.open_embedder(settings))
-        if manifest.model != model:
-            raise ModelMismatchError(manifest.model, model)
-        check = partial(keep_checked, roots=self.roots.checked(), settings=settings)
-        imported = unpack(Path(source), self.own, self.root, check)
-        _write_files(self)
-        return imported
 
     def close(self) -> None:
         """Close files and end workers; the next use opens them again."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from http import HTTPStatus
+from typing import Any
 
 from findspot.core.config import secret
 from findspot.core.errors import LanguageModelError, ProviderError
-from findspot.core.http_client import Address, Answer, RequestFailedError, refusal
+from findspot.core.http_client import Address, RequestFailedError, refusal
 from findspot.core.settings import LlmSettings
 
 PATIENCE_S = 10.0
@@ -43,54 +41,32 @@ class Completion:
     """The name of the model for answers."""
 
 
-class LanguageModel(Protocol):
-    """Answers prompts within their time; raises `LanguageModelError` when it cannot."""
-
-    @property
-    def name(self) -> str:
-        """The name of the model for warnings."""
-
-    def complete(self, prompt: Prompt) -> Completion: ...
-
-
 Sample = Callable[[Prompt], Completion]
-"""A function that asks the client's own model."""
+"""A function that asks a model; raises `LanguageModelError` when it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientModel:
-    """The model of the assistant that is asking."""
-
-    sample: Sample
-    name: str = "client"
-
-    def complete(self, prompt: Prompt) -> Completion:
-        return self.sample(prompt)
-
-
-class Bounded:
+class LanguageModel:
     """A model with a time limit over all prompts of one answer."""
 
     def __init__(
         self,
-        model: LanguageModel,
+        name: str,
+        answer: Sample,
         patience_s: float = PATIENCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._model = model
+        self.name = name
+        """The name of the model for warnings."""
+        self._answer = answer
         self._left_s = patience_s
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def complete(self, prompt: Prompt) -> Completion:
         if self._left_s <= 0:
             raise LanguageModelError(f"{self.name}: its earlier answers took all the time there is")
         start = self._clock()
         try:
-            return self._model.complete(replace(prompt, timeout_s=min(prompt.timeout_s, self._left_s)))
+            return self._answer(replace(prompt, timeout_s=min(prompt.timeout_s, self._left_s)))
         finally:
             self._left_s -= self._clock() - start
 
@@ -145,119 +121,91 @@ MAX_ANSWER_BYTES = 4 << 20
 _HINT = "Check `llm.endpoint` and `llm.model`, or set `llm.provider` to none."
 
 
-class ServiceModel(ABC):
-    """A model at an address; safe to use from several threads. Each kind of service has its own format."""
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One way to ask a model at an address."""
 
-    service: ClassVar[str]
-    base: ClassVar[str]
-    path: ClassVar[str]
-    usual_model: ClassVar[str]
-    key_variable: ClassVar[str]
+    name: str
+    base: str
+    path: str
+    usual_model: str
+    key_variable: str
+    headers: Callable[[str | None], dict[str, str]]
+    """Takes the key, if there is one."""
+    body: Callable[[Prompt], dict[str, Any]]
+    text: Callable[[Any], Any]
+    """Takes an answer."""
 
-    def __init__(self, key: str | None, endpoint: str | None = None, model: str | None = None) -> None:
-        self._key = key
-        self._endpoint = (endpoint or self.base).rstrip("/").removesuffix(self.path)
-        self._needs_key = endpoint is None  # a server of one's own may want none
-        self._model = model or self.usual_model
 
-    @abstractmethod
-    def _body(self, prompt: Prompt) -> dict[str, Any]: ...
+OPENAI = Service(
+    "openai",
+    "https://api.openai.com/v1",
+    "/chat/completions",
+    "gpt-4o-mini",
+    "OPENAI_API_KEY",
+    lambda key: {"Authorization": f"Bearer {key}"} if key else {},
+    lambda prompt: {
+        "messages": [{"role": "system", "content": prompt.rules}, {"role": "user", "content": prompt.text}],
+        "max_tokens": prompt.max_tokens,
+        "temperature": 0,
+    },
+    lambda answer: answer["choices"][0]["message"]["content"],
+)
+"""The chat completions of OpenAI, which many servers speak."""
 
-    @abstractmethod
-    def _headers(self) -> dict[str, str]: ...
+ANTHROPIC = Service(
+    "anthropic",
+    "https://api.anthropic.com/v1",
+    "/messages",
+    "claude-3-5-haiku-latest",
+    "ANTHROPIC_API_KEY",
+    lambda key: {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {}),
+    lambda prompt: {
+        "system": prompt.rules,
+        "messages": [{"role": "user", "content": prompt.text}],
+        "max_tokens": prompt.max_tokens,
+    },
+    lambda answer: "".join(part["text"] for part in answer["content"] if part["type"] == "text"),
+)
+"""The messages of Anthropic."""
 
-    @abstractmethod
-    def _text(self, answer: Any) -> Any: ...
 
-    @property
-    def name(self) -> str:
-        return f"{self.service}:{self._model}"
+def service_model(
+    service: Service, key: str | None, endpoint: str | None = None, model: str | None = None
+) -> LanguageModel:
+    """Return a model at an address; a server of one's own may want no key."""
+    address = (endpoint or service.base).rstrip("/").removesuffix(service.path)
+    model = model or service.usual_model
+    name = f"{service.name}:{model}"
 
-    def complete(self, prompt: Prompt) -> Completion:
+    def failure(detail: str, hint: str | None = None) -> LanguageModelError:
+        return LanguageModelError(f"{name}: {detail}", hint=hint or _HINT)
+
+    def complete(prompt: Prompt) -> Completion:
         """Send one request, without a retry: an answer without a model is better than a long wait."""
-        if self._needs_key and not self._key:
-            raise self._failure("it needs a key", f"Set the environment variable {self.key_variable}.")
-        body = json.dumps(self._body(prompt)).encode()
-        answer = self._in_time(lambda: self._ask(body, prompt.timeout_s), prompt.timeout_s)
-        if answer.status != 200:
-            raise self._failure(*refusal(answer.status, self._model, self.key_variable))
+        if endpoint is None and not key:
+            raise failure("it needs a key", f"Set the environment variable {service.key_variable}.")
+        headers = {"Content-Type": "application/json", **service.headers(key)}
+        body = json.dumps({"model": model, **service.body(prompt)}).encode()
         try:
-            text = self._text(json.loads(answer.data))
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-            raise self._failure("its answer holds no text") from error
-        if not isinstance(text, str) or not text.strip():
-            raise self._failure("its answer holds no text")
-        return Completion(text, self.name)
-
-    def _in_time(self, work: Callable[[], Answer], timeout_s: float) -> Answer:
-        """Limit the time of the whole request: name lookup and slow response heads have no limit of their
-        own."""
-        outcome: Future[Answer] = Future()
-
-        def run() -> None:
-            try:
-                outcome.set_result(work())
-            except Exception as error:  # noqa: BLE001 - raised again by whoever waits
-                outcome.set_exception(error)
-
-        threading.Thread(target=run, name="language model", daemon=True).start()
-        try:
-            return outcome.result(timeout_s)
-        except TimeoutError:
-            raise self._failure(f"no answer within {timeout_s:.0f} seconds") from None
-
-    def _ask(self, body: bytes, timeout_s: float) -> Answer:
-        headers = {"Content-Type": "application/json", **self._headers()}
-        limits: dict[str, Any] = {"timeout_s": timeout_s, "max_bytes": MAX_ANSWER_BYTES}
-        try:
-            return Address(self._endpoint).ask("POST", self.path, body, headers, **limits)
+            answer = Address(address).ask(
+                "POST", service.path, body, headers, timeout_s=prompt.timeout_s, max_bytes=MAX_ANSWER_BYTES
+            )
         except ProviderError as error:
-            raise self._failure(error.developer_message.partition(": ")[2]) from None
+            raise failure(error.developer_message.partition(": ")[2]) from None
         except RequestFailedError as error:
-            raise self._failure(str(error)) from error
+            raise failure(str(error)) from error
+        if answer.status != HTTPStatus.OK:
+            raise failure(*refusal(answer.status, model, service.key_variable))
+        try:
+            text = service.text(json.loads(answer.data))
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+            raise failure("its answer holds no text") from error
+        if not isinstance(text, str) or not text.strip():
+            raise failure("its answer holds no text")
+        return Completion(text, name)
 
-    def _failure(self, detail: str, hint: str | None = None) -> LanguageModelError:
-        return LanguageModelError(f"{self.name}: {detail}", hint=hint or _HINT)
-
-
-class OpenAi(ServiceModel):
-    """The chat completions of OpenAI, which many servers speak."""
-
-    service = "openai"
-    base, path = "https://api.openai.com/v1", "/chat/completions"
-    usual_model = "gpt-4o-mini"
-    key_variable = "OPENAI_API_KEY"
-
-    def _body(self, prompt: Prompt) -> dict[str, Any]:
-        messages = [{"role": "system", "content": prompt.rules}, {"role": "user", "content": prompt.text}]
-        limits = {"max_tokens": prompt.max_tokens, "temperature": 0}
-        return {"model": self._model, "messages": messages, **limits}
-
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
-
-    def _text(self, answer: Any) -> Any:
-        return answer["choices"][0]["message"]["content"]
-
-
-class Anthropic(ServiceModel):
-    """The messages of Anthropic."""
-
-    service = "anthropic"
-    base, path = "https://api.anthropic.com/v1", "/messages"
-    usual_model = "claude-3-5-haiku-latest"
-    key_variable = "ANTHROPIC_API_KEY"
-
-    def _body(self, prompt: Prompt) -> dict[str, Any]:
-        messages = [{"role": "user", "content": prompt.text}]
-        limits = {"max_tokens": prompt.max_tokens}
-        return {"model": self._model, "system": prompt.rules, "messages": messages, **limits}
-
-    def _headers(self) -> dict[str, str]:
-        return {"anthropic-version": "2023-06-01"} | ({"x-api-key": self._key} if self._key else {})
-
-    def _text(self, answer: Any) -> Any:
-        return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
+    return LanguageModel(name, complete)
 
 
 def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
@@ -266,8 +214,8 @@ def choose_model(settings: LlmSettings, client: Sample | None = None) -> Languag
     if settings.provider == "none":
         return None
     if client is not None:
-        return Bounded(ClientModel(client))
-    for kind in (OpenAi, Anthropic):
-        if kind.service == settings.provider:
-            return Bounded(kind(secret(kind.key_variable), settings.endpoint, settings.model))
+        return LanguageModel("client", client)
+    for service in (OPENAI, ANTHROPIC):
+        if service.name == settings.provider:
+            return service_model(service, secret(service.key_variable), settings.endpoint, settings.model)
     return None

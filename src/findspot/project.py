@@ -28,7 +28,7 @@ from findspot.core.model import (
 )
 from findspot.core.paths import Roots, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.settings import EAGER, Settings
+from findspot.core.settings import Settings
 from findspot.discover.checkouts import head_commit
 from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
 from findspot.graph import resolve_waiting
@@ -68,7 +68,7 @@ class Project:
         """Open the project of a folder; `flags` are settings that go before those of all files."""
         self.root = project_root(root)
         self.index = Indexer(self.root, flags or {}, embedder)
-        self.packages = PackageIndexes(self.root, self.index.open_model, lambda: self.index.store)
+        self.packages = PackageIndexes(self.root, self.index.open_model)
         """What the project depends on, to be searched."""
         self._supervisor: Supervisor | None = None
         self._guard = threading.Lock()
@@ -166,8 +166,6 @@ class Project:
             if self._supervisor is None:
                 self._supervisor = Supervisor(self.index, delay_s=delay_s)
                 self.history.update_soon()
-                if self.settings.sync.dependencies == EAGER:
-                    self.packages.index_direct()
             return self._supervisor
 
     @property
@@ -185,7 +183,6 @@ class Project:
             supervisor, self._supervisor = self._supervisor, None
         if supervisor:
             supervisor.stop()
-        self.packages.stop()
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[IndexReader]:

@@ -44,8 +44,9 @@ static double damping_of(const Terms *it, double length) {
     return it->damping[low > 0 ? low - 1 : it->lengths - 1];
 }
 
-/* Score one chunk; 0 if it holds none of the terms, -1 if its words are not there. */
-static int score_chunk(const Part *part, const Terms *it, const uint8_t *likely, Py_ssize_t row, double *score) {
+/* Score one chunk, and say which terms it holds; -1 if its words are not there. */
+static int score_chunk(const Part *part, const Terms *it, const uint8_t *likely, Py_ssize_t row, double *score,
+                       uint8_t *holds) {
     int64_t begin = part->starts[row], end = part->starts[row + 1];
     if (begin < 0 || end > part->total)
         return -1;
@@ -61,13 +62,12 @@ static int score_chunk(const Part *part, const Terms *it, const uint8_t *likely,
                 held[term] = part->counts[at];
     }
     double sum = 0, damping = damping_of(it, part->lengths[row]);
-    int holds = 0;
     for (Py_ssize_t term = 0; term < it->terms; term++) {
         sum += it->gains[term] * held[term] / (held[term] + damping);
-        holds |= held[term] > 0;
+        holds[term] = held[term] > 0;
     }
     *score = sum;
-    return holds;
+    return 0;
 }
 
 #define TOGETHER 16
@@ -99,20 +99,18 @@ static int score_chunks(const Part *part, const Terms *it, const int64_t *number
         for (Py_ssize_t at = 0; at < together; at++)
             rows[at] = place_of(part->numbers, part->chunks, numbers[first + at]);
         look_ahead(part, rows, together);
-        for (Py_ssize_t at = 0; at < together; at++) {
-            int held = rows[at] < 0 ? 0 : score_chunk(part, it, likely, rows[at], &scores[first + at]);
-            if (held < 0)
+        for (Py_ssize_t at = 0; at < together; at++)
+            if (rows[at] >= 0 && score_chunk(part, it, likely, rows[at], &scores[first + at],
+                                             &holds[(first + at) * it->terms]) < 0)
                 return -1;
-            if (rows[at] >= 0)
-                holds[first + at] = (uint8_t)held;
-        }
     }
     return 0;
 }
 
 #define PARTS 12
 
-/* word_scores(part, terms, wanted, scores, holds): the BM25 scores of those of the chunks `wanted` that are here.
+/* word_scores(part, terms, wanted, scores, holds): the BM25 scores of those of the chunks `wanted` that are here, and
+ * which terms each of them holds.
  *
  * `part` has the numbers of chunks, starts and lengths, and words and counts; `terms` has the hash and the gain of each
  * term, the stored lengths, and the damping for each of those. */
@@ -132,7 +130,7 @@ static PyObject *word_scores(PyObject *module, PyObject *args) {
     Py_ssize_t wanted = b[9].len / 8;
     if (b[1].len / 8 != part.chunks + 1 || b[2].len / 4 != part.chunks || b[4].len != part.total || terms.terms < 1 ||
         terms.terms > MOST_TERMS || b[6].len / 8 != terms.terms || terms.lengths < 1 || b[8].len != b[7].len ||
-        b[10].len / 8 != wanted || b[11].len != wanted) {
+        b[10].len / 8 != wanted || b[11].len / terms.terms != wanted || b[11].len % terms.terms) {
         PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
         goto done;
     }

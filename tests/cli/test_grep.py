@@ -135,6 +135,18 @@ def test_nothing_that_was_named_is_left_out_in_silence(project: Program) -> None
         assert project("grep", "-s", "needle", path).err == ""
 
 
+def test_as_much_of_a_long_line_is_shown_as_is_read(project: Program) -> None:
+    (project.cwd / "app.min.js").write_text(
+        "/* Widgets */\n" + "t(e);" * 20_000 + "needle" + "n(r);" * 20_000
+    )
+    shown = project("grep", "-B", "1", "needle").out.splitlines()
+    assert shown[0] == "app.min.js-1-/* Widgets */"
+    assert "e);needlen(r)" in shown[1]
+    assert shown[1].endswith(" [part of 200,006 characters]")
+    assert len(shown[1]) < 2_100
+    assert len(project("grep", "Widgets", "-A", "1").out) < 2_200
+
+
 def test_secrets_are_neither_shown_nor_guessed(project: Program) -> None:
     token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
     (project.cwd / "deploy.py").write_text(f'TOKEN = "{token}"\nother = 1\n')

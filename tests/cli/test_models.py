@@ -36,12 +36,10 @@ def test_every_provider_is_listed(findspot: Program) -> None:
     static = found["local:static"]
     assert static["chosen"]
     assert static["installed"]
-    assert (static["dimensions"], static["leavesMachine"]) == (256, False)
-    assert static["chunksPerSecond"] > 10
+    assert not static["leavesMachine"]
     assert 5_000_000 < static["sizeBytes"] < 25_000_000
     assert [found[name]["installed"] for name in ("api:openai", "api:voyage")] == [True, False]
     assert [found[name]["leavesMachine"] for name in NAMES] == [False] * 4 + [True] * 2
-    assert found["api:openai"]["chunksPerSecond"] is None
     assert KEY not in outcome.out + outcome.err
 
 
@@ -51,8 +49,6 @@ def test_the_table_marks_the_configured_one(findspot: Program, service: Loopback
     (line,) = [line for line in shown.splitlines() if line.startswith("http ")]
     assert line.split()[1:3] == ["yes", "yes"]
     assert service.url in line
-    quick = findspot("models", "--no-speed", "--json", env=chosen).json["providers"]
-    assert all(row["chunksPerSecond"] is None for row in quick)
 
 
 def test_an_index_changes_its_model_and_keeps_it(

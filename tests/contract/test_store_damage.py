@@ -47,15 +47,6 @@ def test_what_is_derived_and_damaged_is_repaired(store: SqliteStore, open_at: Op
     assert contents(again) == expected
 
 
-def test_a_copy_goes_from_store_to_store(store: SqliteStore, open_at: OpenAt, tmp_path: Path) -> None:
-    fill(store)
-    store.copy_to(tmp_path / "copy.sqlite")
-    other = open_at(tmp_path / "other")
-    put(other, record("else.py", "replaced by it"))
-    other.take(tmp_path / "copy.sqlite")
-    assert contents(other) == contents(open_at(other.folder)) == contents(store)
-
-
 def test_a_damaged_truth_is_told_and_can_be_set_aside(store: SqliteStore, open_at: OpenAt) -> None:
     fill(store)
     store.close()

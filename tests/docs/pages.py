@@ -67,7 +67,7 @@ def run(
 def run_line(line: str, folder: Path, home: Path) -> str:
     """Run a line of a console and return its standard output.
 
-    It may change the folder, set variables, and run `findspot` several times (`&&`).
+    It may make and change the folder, set variables, and run `findspot` several times (`&&`).
     """
     output = ""
     variables = {"FINDSPOT_HOME": str(home)}
@@ -78,6 +78,8 @@ def run_line(line: str, folder: Path, home: Path) -> str:
             variables[name] = str(folder / value)
         if words[0] == "cd":
             folder = folder / words[1]
+        elif words[0] == "mkdir":
+            (folder / words[1]).mkdir()
         elif words[0] == "findspot":
             done = run(folder, *words, variables=variables)
             assert done.returncode == 0, f"{line}: {done.stderr}"

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from contents import contents, fresh_contents
-from findspot import Project
+from findspot import Inquiry, Project, Query
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.model import IndexState
+from findspot.research.findings import Aim
+from findspot.serve.project_files import find_files
 
 GOOD = {"good.py": "def good():\n    return 1\n", "notes.md": "# Notes\n\nGood ones.\n"}
 
@@ -47,6 +49,40 @@ def test_odd_contents(make_project: Callable[..., Project]) -> None:
     with project.store.snapshot() as snapshot:
         assert "façade" in snapshot.chunks.of_file("latin.py")[0].text
         assert "café" in snapshot.chunks.of_file("utf16.py")[0].text
+    contents(project.store)
+
+
+def test_minified_files_are_found_by_path_and_banner_and_by_nothing_else(
+    make_project: Callable[..., Project],
+) -> None:
+    """What a bundler wrote is indexed with its first passage: names such as `t` would mislead."""
+    bundle = "function t(e){return createElement(e)}var n=t(1);" * 10_000
+    project = make_project(
+        {
+            **GOOD,
+            "view.js": "export function createElement(e) {\n  return e\n}\n",
+            "web/widgets.js": f"/*! Widgets 1.2 by Ada, MIT licence */\n{bundle}\n",
+            "web/plain.min.js": bundle,
+            "web/plain.min.js.map": "{}",
+        }
+    )
+    project.update()
+    begun = ("minified", "only its beginning is indexed")
+    assert {skip.path: (skip.reason, skip.detail) for skip in project.skipped()} == {
+        "web/widgets.js": begun,
+        "web/plain.min.js": begun,
+    }
+    assert find_files(project, None, "**/*.min.*")[0] == ["web/plain.min.js", "web/plain.min.js.map"]
+    assert project.search(Query("Widgets MIT licence")).hits[0].path == "web/widgets.js"
+    with project.store.snapshot() as snapshot:
+        for path in ("web/widgets.js", "web/plain.min.js"):
+            (chunk,) = snapshot.chunks.of_file(path)
+            assert len(chunk.text) < 2_000
+    callers = project.research(Inquiry(relation=Aim.CALLERS, symbol="createElement"))
+    assert not [node for node in callers.nodes if node.path.startswith("web/")]
+    assert not [place for place in callers.possible if place.path.startswith("web/")]
+    impact = project.research(Inquiry(relation=Aim.IMPACT, symbol="web/plain.min.js"))
+    assert not impact.summary.startswith("No ")
     contents(project.store)
 
 

@@ -72,14 +72,15 @@ def test_words_are_scored_alike(
 
 def _scored(
     score: Any, part: WordCounts, terms: Any, numbers: NDArray[np.int64]
-) -> tuple[list[float], list[bool]]:
-    scores, holds = np.full(numbers.size, 7.0), np.zeros(numbers.size, np.bool_)
+) -> tuple[list[float], list[list[bool]]]:
+    scores, holds = np.full(numbers.size, 7.0), np.zeros((numbers.size, terms[0].size), np.bool_)
     score(part.columns, terms, numbers, scores, holds)
     return scores.tolist(), holds.tolist()
 
 
 PART = WordCounts.of([(1, "a b"), (4, "b c c d")])
 TERMS = PART.words[:2], np.ones(2), np.zeros(1), np.ones(1)
+HELD = np.zeros((2, 2), np.bool_)
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ def test_parts_of_other_sizes_are_refused(field: int, column: object) -> None:
     columns: list[object] = [*PART.columns]
     columns[field] = column
     with pytest.raises(ValueError, match="different lengths"):
-        compiled.word_scores(tuple(columns), TERMS, PART.numbers, np.zeros(2), np.zeros(2, np.bool_))
+        compiled.word_scores(tuple(columns), TERMS, PART.numbers, np.zeros(2), HELD)
 
 
 @pytest.mark.parametrize("starts", [PART.starts + 3, PART.starts - 3])
 def test_words_that_are_not_there_are_refused(starts: object) -> None:
     numbers, _, *others = PART.columns
     with pytest.raises(IndexError):
-        compiled.word_scores((numbers, starts, *others), TERMS, numbers, np.zeros(2), np.zeros(2, np.bool_))
+        compiled.word_scores((numbers, starts, *others), TERMS, numbers, np.zeros(2), HELD)
 
 
 @pytest.mark.parametrize(
@@ -106,4 +107,10 @@ def test_words_that_are_not_there_are_refused(starts: object) -> None:
 )
 def test_terms_of_other_sizes_are_refused(terms: object) -> None:
     with pytest.raises(ValueError, match="different lengths"):
-        compiled.word_scores(PART.columns, terms, PART.numbers, np.zeros(2), np.zeros(2, np.bool_))
+        compiled.word_scores(PART.columns, terms, PART.numbers, np.zeros(2), HELD)
+
+
+@pytest.mark.parametrize("held", [HELD[:1], np.zeros(5, np.bool_)])
+def test_room_for_other_terms_is_refused(held: object) -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        compiled.word_scores(PART.columns, TERMS, PART.numbers, np.zeros(2), held)

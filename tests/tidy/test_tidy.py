@@ -199,7 +199,7 @@ class TestWeight:
         assert not loaded_after(statement) & {"numpy", "mcp", "tree_sitter", "pydantic"}
 
     def test_a_server_loads_what_few_projects_need_when_one_does(self) -> None:
-        loaded = loaded_after("import findspot.resident.in_process")
+        loaded = loaded_after("import findspot.resident.sessions")
         assert not loaded & {"tree_sitter", "lancedb", "onnxruntime", "toon_format"}
 
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])

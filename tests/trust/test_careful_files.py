@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -108,32 +106,11 @@ def test_setup_and_doctor_wait_for_no_clients_file(
     assert "not a regular file" in findspot("doctor", cwd=project, env=environment).out
 
 
-def test_what_is_no_archive_is_said_before_any_question(
-    findspot: Program, make: MakeFolder, tmp_path: Path
-) -> None:
-    """security 10, first-impression B10: `/dev/zero` and a FIFO hung; the question came before the look."""
-    project = make({"a.py": "x = 1\n"})
-    findspot.make_index(project)
-    os.mkfifo(tmp_path / "pipe")
-    for name, *agreed in (("a.py",), (".",), ("/dev/zero", "--yes"), (tmp_path / "pipe", "--yes")):
-        refused = findspot("import", name, "--json", *agreed, cwd=project)
-        assert (refused.code, refused.json["code"]) == (2, "INVALID_ARGUMENT"), name
-
-
 def test_export_does_not_write_through_links(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
     """`security 15`: a predictable temporary name and committed folders led outside."""
     project = make({"a.py": "def f():\n    return 1\n", ".cortex/notes": ""})
     findspot.make_index(project)
     outside = make({"precious.txt": "precious"}, "outside")
-    share = make({}, "share")
-    (share / ".x.zip.unfinished").symlink_to(outside / "precious.txt")
-    (share / "x.zip").symlink_to(outside / "precious.txt")
-    assert findspot("export", share / "x.zip", cwd=project).code == 0
-    assert (outside / "precious.txt").read_text() == "precious"
-    assert not (share / "x.zip").is_symlink()
-    assert zipfile.is_zipfile(share / "x.zip")
-    assert stat.S_IMODE((share / "x.zip").stat().st_mode) == 0o600
-
     (project / ".cortex/chunks").symlink_to(outside)
     refused = findspot("chunks", "export", cwd=project)
     assert (refused.code, "Symbolic links are not allowed" in refused.err) == (1, True)

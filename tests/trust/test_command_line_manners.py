@@ -74,7 +74,7 @@ def test_tables_fit_a_narrow_terminal(findspot: Program, make: MakeFolder) -> No
     """first-impression A6: no line is wider than 80 columns unless a path in it is long."""
     root = make(FILES | {"logo.png": b"\x89PNG\r\n\x1a\n\0\0"})
     findspot.make_index(root)
-    for command in ("config", "models --no-speed", "projects", "status", "status --skipped all"):
+    for command in ("config", "models", "projects", "status", "status --skipped all"):
         shown = findspot.on_terminal(*command.split(), answers={}, whole=True, cwd=root, env=NARROW).err
         lines = [line.rstrip() for line in ESCAPES.sub("", shown).splitlines()]
         assert lines

@@ -1,9 +1,7 @@
-"""On a terminal the best answer comes first and has a number; a first index says what to ask it."""
+"""On a terminal the best answer comes first and has a number."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -67,24 +65,3 @@ def test_the_files_with_the_words_of_a_question_are_indexed_first(make: MakeFold
     root = make(files | held)
     assert likely_files(root, "where is an invoice sent") == ["billing.py", "tests/test_billing.py"]
     assert likely_files(root, "where is it") == []
-
-
-def test_a_first_index_suggests_questions_that_it_answers(findspot: Program, make: MakeFolder) -> None:
-    """first-impression A3: two commands made from the project's own names; both give a good answer."""
-    about = '"""Send the monthly invoice to a customer by mail."""'
-    sender = f"def send_invoice(customer):\n    {about}\n    return customer\n"
-    users = {
-        f"{name}.py": f"from sender import send_invoice\n\n\ndef {name}(who):\n    return send_invoice(who)\n"
-        for name in ("billing", "renewal", "refunds")
-    }
-    root = make({"pyproject.toml": "", "sender.py": sender, **users})
-    first = findspot("index", root)  # from elsewhere: the commands name the project
-    commands = re.findall(r"^(?:  ask)? +findspot (.+)$", first.out, re.MULTILINE)
-    search, callers = map(shlex.split, commands)
-    assert search[:2] == ["search", "how does send_invoice work"]
-    assert callers[:2] == ["callers", "send_invoice"]
-    best = findspot(*search).out.splitlines()[0]
-    assert re.match(r"1  sender\.py:\d+-\d+  (strong|likely)  send_invoice", best)
-    assert all(f"  {name}: " in findspot(*callers).out for name in ("billing", "renewal", "refunds"))
-    again = findspot("index", root)
-    assert "findspot search" not in again.out

@@ -159,6 +159,3 @@ def test_others_cannot_look_into_the_home(
     assert findspot("projects").code == 0
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert stat.S_IMODE((home / "indexes").stat().st_mode) == 0o700
-    archive = project / "x.zip"
-    assert findspot("export", archive, cwd=project).code == 0
-    assert stat.S_IMODE(archive.stat().st_mode) == 0o600

@@ -50,6 +50,8 @@ SYNTAX = "syntax"
 CHARACTER = "character"
 UNPARSED = "unparsed"
 """Not a setting: like `syntax`, but no parser is started."""
+MINIFIED = "minified"
+"""Not a setting: what stands first, where a licence or a title may be; names such as `t` would mislead."""
 
 
 def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFile:
@@ -60,6 +62,8 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
     split = _split(file, lines, strategy)
     drafts = cut_long_lines(split.drafts, lines, _line_limits(file, strategy))
     kept, skip = _limited(file, drafts, lines)
+    if strategy == MINIFIED and len(drafts) > 1:
+        kept, skip = drafts[:1], Skip(file.path, SkipReason.MINIFIED, "only its beginning is indexed")
     if strategy == UNPARSED and row(file.language).grammar:
         skip = skip or Skip(file.path, SkipReason.WORKER_TIMEOUT, _UNPARSED_DETAIL)
     default = _chunk_type(file)
@@ -71,6 +75,8 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
 
 
 def _split(file: SourceFile, lines: SourceLines, strategy: str) -> Split:
+    if strategy == MINIFIED:
+        return Split(chunk_plain(lines))
     if strategy == CHARACTER:
         window = DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW
         return Split(chunk_characters(lines, *window))

@@ -330,11 +330,9 @@ class LanguageModelError(ProviderError):
 class StoreUnavailableError(ProviderError):
     """An object store cannot be reached."""
 
-    def __init__(self, detail: str, *, hint: str = "") -> None:
-        otherwise = "Check its address, AWS_ENDPOINT_URL and the network, then try again."
-        FindspotError.__init__(
-            self, "The store of this index cannot be reached.", detail, hint=hint or otherwise
-        )
+    def __init__(self, detail: str) -> None:
+        hint = "Check its address, AWS_ENDPOINT_URL and the network, then try again."
+        FindspotError.__init__(self, "The store of this index cannot be reached.", detail, hint=hint)
 
 
 class CancelledError(FindspotError):

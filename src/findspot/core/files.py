@@ -29,7 +29,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self
@@ -494,10 +494,13 @@ def read_json(path: Path) -> Any:
         raise ContentError(f"larger than {MAX_JSON_BYTES} bytes") from None
 
 
-def parse_json(data: bytes) -> Any:
-    """Return the value of JSON text; ContentError, which names at most a line, when it is not JSON."""
+def parse_json(data: bytes, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """Return the value of JSON text; ContentError, which names at most a line, when it is not JSON.
+
+    `of_object` may replace each object as soon as it is read.
+    """
     try:
-        return json.loads(data)
+        return json.loads(data, object_hook=of_object)
     except json.JSONDecodeError as error:
         raise ContentError(f"not valid JSON at line {error.lineno}") from None
     except UnicodeDecodeError:

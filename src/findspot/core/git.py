@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources
@@ -64,6 +66,7 @@ _ATTRIBUTES = Path(__file__).with_name("git_attributes")
 _MAX_REVISION_CHARS = 200
 _NOTHING_SET = 1
 """The exit status of `git config` where no key matches."""
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
 class GitMissingError(InvalidArgumentError):
@@ -138,6 +141,27 @@ def diff_from(root: Path, commit: str, path: str = ".") -> str | None:
     """Return the changed lines below a folder, without any around them, as a unified diff."""
     named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")
     return run_git(root, "diff", "-U0", *named, "--relative", *_PLAIN_DIFF, commit, "--", f":(literal){path}")
+
+
+class Hunk(NamedTuple):
+    """The lines of a hunk before and after; where there are none, `old` or `new` is the line before them."""
+
+    old: int
+    removed: int
+    """How many lines it has of the old side, with those that stay."""
+    new: int
+    added: int
+    around: str
+    """The line that git names it by."""
+
+
+def hunk_of(line: str) -> Hunk | None:
+    """Return the hunk that a line of a diff begins."""
+    found = _HUNK.match(line)
+    if found is None:
+        return None
+    old, removed, new, added = (int(number or 1) for number in found.group(1, 2, 3, 4))
+    return Hunk(old, removed, new, added, found[5])
 
 
 def old_version(root: Path, commit: str, path: str) -> str | None:

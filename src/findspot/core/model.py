@@ -115,7 +115,6 @@ class SkipReason(StrEnum):
     UNSAFE_NAME = "unsafe_name"
     LFS_POINTER = "lfs_pointer"
     SECRET = "secret"
-    MINIFIED = "minified"
     EMPTY = "empty"
     UNREADABLE = "unreadable"
     VANISHED = "vanished"
@@ -123,6 +122,8 @@ class SkipReason(StrEnum):
     WORKER_TIMEOUT = "worker_timeout"
     CHUNK_LIMIT = "chunk_limit"
     """Indexed up to a limit."""
+    MINIFIED = "minified"
+    """Indexed with its first passage alone."""
     MASKED = "masked"
     """Indexed without the secrets in it."""
 
@@ -403,6 +404,8 @@ class Hit:
     """The lines that match, where the query is a pattern."""
     definition: Span | None = None
     """The lines of the definition that it is named after, where the text holds them."""
+    declared: int | None = None
+    """The line with the name of that definition, below the comments about it."""
     overview: str | None = None
     """What a file's header is shown as: its description and what the file defines."""
     constants: tuple[CodeReference, ...] = ()
@@ -489,9 +492,6 @@ class Progress:
 
 LINKING = "linking"
 """The phase in which references are resolved, after all files can be searched."""
-
-FETCHING = "fetching"
-"""The phase in which a published index is fetched; counted in kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,9 +147,6 @@ def package_of(path: str) -> str:
     return f"{before}@{after.partition('/')[0]}"
 
 
-PACKAGE_SOURCES = "dependencies/sources"
-"""Where packages that are archives are unpacked, below the home."""
-
 # fmt: off
 OWN_FOLDERS = frozenset({
     "indexes", "dependencies", "document_sets", "documents", "catalogues", "logins", "models",
@@ -170,8 +167,6 @@ def own_paths(home: Path, base: Path) -> frozenset[str]:
     real, below = Path(os.path.realpath(home)), Path(os.path.realpath(base))
     if real == below:
         return OWN_FOLDERS
-    if real / PACKAGE_SOURCES in below.parents:  # unpacked, to be searched
-        return frozenset()
     if real in below.parents:
         return frozenset({""} if below.relative_to(real).parts[0] in OWN_FOLDERS else ())
     return frozenset({real.relative_to(below).as_posix()} if below in real.parents else ())

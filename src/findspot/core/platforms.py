@@ -211,38 +211,6 @@ def last_words(code: str, given: bytes) -> str:
     return lines[-1][:_LAST_WORDS_CHARS] if lines else ""
 
 
-def processor_s(process: subprocess.Popen[bytes]) -> float | None:
-    """Return the processor time that a process has used so far; None where the system does not tell."""
-    if sys.platform == "win32":
-        times = [ctypes.c_ulonglong() for _ in range(4)]  # created, ended, in the system, in the program
-        told = ctypes.windll.kernel32.GetProcessTimes(int(process._handle), *map(ctypes.byref, times))  # type: ignore[attr-defined]
-        return (times[2].value + times[3].value) / 1e7 if told else None
-    try:
-        fields = Path(f"/proc/{process.pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except FileNotFoundError:  # of systems without such files
-        return _processor_s_by_ps(process.pid)
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-_PS = "/bin/ps"
-"""By its place: nothing that a working folder or a changed PATH offers is run."""
-
-
-def _processor_s_by_ps(pid: int) -> float | None:
-    """Return what `ps` says: minutes and seconds with hundredths on macOS, hours and days before them."""
-    try:
-        shown = subprocess.run([_PS, "-o", "time=", "-p", str(pid)], capture_output=True, check=False)
-        days, dash, clock = shown.stdout.decode("ascii").strip().rpartition("-")
-        seconds = 0.0
-        for part in clock.split(":"):
-            seconds = seconds * 60 + float(part)
-        return seconds + 86_400 * int(days) if dash else seconds
-    except (OSError, ValueError):
-        return None
-
-
 def answers_on_stdout() -> BinaryIO:
     """Return the standard output for answers alone: a stray `print` goes to standard error from now on."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

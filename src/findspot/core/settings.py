@@ -183,7 +183,6 @@ COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
 PROJECT_TOOLSET, DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET = "project", "documents", "catalogue"
 TOOLSETS = (PROJECT_TOOLSET, "cortex", DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET)
 STRATEGIES = ("realtime", "lazy", "git")
-EAGER = "eager"
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
 DTYPES = ("q8", "fp32")
@@ -421,9 +420,9 @@ class PublishingSettings:
     """Where indexes of the project are published, for everyone who works on it."""
 
     address: str | None = key("publishedAt", None, optional(_published),
-        "Where an index of the project is [published](teams.md): a new index begins from it. An address "
-        "in a committed file is used once you agree. '{project}' is replaced by the name of the project's "
-        "folder.",
+        "Where an index of the project is [published](teams.md): with a slow model, a new index takes "
+        "vectors from it. An address in a committed file is used once you agree. '{project}' is replaced "
+        "by the name of the project's folder.",
         committed=_NETWORK_ONLY)
     agreed: tuple[str, ...] = key("publishedAgreed", [], _addresses,
         "The addresses out of committed files that you agreed to.")
@@ -444,9 +443,6 @@ class SyncSettings:
     integrity_interval_hours: int = key("integrityIntervalHours", 24, positive,
         "Hours between two checks of the whole index against the disk.", committed=_NO_MORE)
     watch: bool = key("watch", True, boolean, "If false, a server does not watch the projects it serves.")
-    dependencies: str = key("dependencies", "on-demand", one_of("on-demand", EAGER),
-        "When [packages](dependencies.md) are indexed: 'on-demand' (when one is first asked about), or "
-        "'eager' (servers that watch the project index those that it names itself, in the background).")
 
 
 @dataclass(frozen=True, slots=True)

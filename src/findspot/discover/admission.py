@@ -17,7 +17,7 @@ from findspot.core.languages import BY_NAME, PLAIN, language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.paths import BUILD_FOLDERS, is_denied
 from findspot.core.settings import DiscoverSettings
-from findspot.discover.file_content import BINARY_EXTENSIONS, extension, is_minified_name
+from findspot.discover.file_content import BINARY_EXTENSIONS, extension
 from findspot.discover.ignore import Ignored
 from findspot.discover.root_folder import cleaned, is_plain, is_unsafe, nfc, spelled_out
 
@@ -124,8 +124,6 @@ class Judge:
             return Skip(path, SkipReason.NOT_REGULAR, "a hard link to a file of another user")
         if extension(name) in BINARY_EXTENSIONS:
             return Skip(path, SkipReason.BINARY, "by extension")
-        if is_minified_name(name):
-            return Skip(path, SkipReason.MINIFIED, "by name")
         if info.st_size > self._settings.max_file_bytes:
             return Skip(path, SkipReason.TOO_LARGE, f"{info.st_size} bytes")
         if not self._include.matches(path):

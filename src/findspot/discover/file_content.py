@@ -49,12 +49,10 @@ _MINIFIED_ENDINGS = (
 
 _WEB = frozenset({"js", "mjs", "cjs", "jsx", "css", "ts", "html", "htm", "vue", "svelte"})
 _LONG_LINES_ARE_FINE = frozenset({"md", "markdown", "mdx", "rst", "adoc", "txt", "ipynb", "tex", "org"})
-WEB_LONG_LINE_BYTES = 400
-"""Minifiers that break lines do so at 500; lines that people write are shorter."""
-WEB_MINIFIED_BYTES = 2_000
-LONG_LINE_BYTES = 5_000
-"""For other languages only data in one line is left out, such as a table in base64."""
-MINIFIED_BYTES = 10_000
+_WEB_LIMITS = 400, 2_000
+"""The bytes of a long line, and of the smallest minified file. Minifiers that break lines do so at 500."""
+_LIMITS = 5_000, 10_000
+"""In other languages only data in one line counts as minified, such as a table in base64."""
 WRITTEN_LINES = 100
 """A file with so many shorter lines is written by people, whatever data or library lies in its long ones."""
 
@@ -72,22 +70,24 @@ def extension(name: str) -> str:
     return name[dot + 1 :].lower() if dot > 0 else ""
 
 
-def is_minified_name(name: str) -> bool:
-    """Return whether a name is that of a minified file or a source map."""
-    return ("min." in name or name.endswith(".map")) and name.endswith(_MINIFIED_ENDINGS)
+def is_minified(path: str, data: bytes) -> bool:
+    """Return whether nobody reads a file, by its name, or because most of it is in very long lines."""
+    if path.endswith(_MINIFIED_ENDINGS):
+        return True
+    kind = path.rpartition(".")[2].lower()
+    limit, least = _WEB_LIMITS if kind in _WEB else _LIMITS
+    if kind in _LONG_LINES_ARE_FINE or len(data) < least:
+        return False
+    lines = [len(line) for line in data.splitlines() if line.strip()]
+    long_lines = [length for length in lines if length > limit]
+    return sum(long_lines) * 2 > len(data) and len(lines) - len(long_lines) < WRITTEN_LINES
 
 
 def content_skip(path: str, data: bytes) -> Skip | None:
     """Return why a file's bytes are not worth indexing; None when they are."""
-    unfit = _no_text(path, data)
-    if unfit:
-        return unfit
     if len(data) < _LFS_BYTES and data.startswith(_LFS_HEAD):
         return Skip(path, SkipReason.LFS_POINTER, "the content is in Git LFS; run 'git lfs pull'")
-    long_bytes = _bytes_in_long_lines(extension(path.rpartition("/")[2]), data)
-    if long_bytes * 2 > len(data):
-        return Skip(path, SkipReason.MINIFIED, f"{long_bytes * 100 // len(data)} % is in very long lines")
-    return None
+    return _no_text(path, data)
 
 
 def _no_text(path: str, data: bytes) -> Skip | None:
@@ -151,27 +151,3 @@ def _is_binary(data: bytes) -> bool:
         except UnicodeDecodeError:
             return True
     return b"\0" in data[:SNIFF_BYTES]
-
-
-def _bytes_in_long_lines(kind: str, data: bytes) -> int:
-    """Return how many bytes are in lines that no one writes by hand."""
-    web = kind in _WEB
-    if kind in _LONG_LINES_ARE_FINE or len(data) < (WEB_MINIFIED_BYTES if web else MINIFIED_BYTES):
-        return 0
-    limit = WEB_LONG_LINE_BYTES if web else LONG_LINE_BYTES
-    if not _may_have_long_lines(data, limit):
-        return 0
-    lines = [len(line) for line in data.splitlines() if line.strip()]
-    long_lines = [length for length in lines if length > limit]
-    return sum(long_lines) if len(lines) - len(long_lines) < WRITTEN_LINES else 0
-
-
-def _may_have_long_lines(data: bytes, limit: int) -> bool:
-    """Return whether somewhere more than `limit` bytes follow without a newline."""
-    start = 0
-    while start + limit < len(data):
-        newline = data.rfind(b"\n", start, start + limit + 1)
-        if newline < 0:
-            return True
-        start = newline + 1
-    return False

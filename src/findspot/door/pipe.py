@@ -143,10 +143,10 @@ class Pipe:
                     _say(f"Answering in this process: {reason}.")
         ours, its = socket.socketpair()
         gc.disable()  # nothing that is imported is garbage
-        in_process = import_module("findspot.resident.in_process")
+        sessions = import_module("findspot.resident.sessions")
         gc.freeze()
         gc.enable()
-        self._local = in_process.InProcess(its, self._arguments)
+        self._local = sessions.InProcess(its, self._arguments)
         return Greeted(ours, {"again": self._local.reading_tools}, b"")
 
     def _pass_on(self, line: bytes) -> None:
@@ -159,29 +159,24 @@ class Pipe:
     def _session_for(self, line: bytes) -> Greeted | None:
         """Note what a line asks or answers; None for an answer to a question of a session that is gone."""
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except (ValueError, RecursionError):
-            return self._present()
-        session: Greeted | None = None
-        for message in said if isinstance(said, list) else [said]:
-            if not isinstance(message, dict):
-                continue
-            method, identity = message.get("method"), message.get("id")
-            if method is None and ("result" in message or "error" in message):
-                if key_of(identity) not in self._asked:
-                    return None
-                session = self._asked.pop(key_of(identity))
-            elif method == _CANCELLED and isinstance(message.get("params"), dict):
-                request = self._requests.pop(key_of(message["params"].get("requestId")), None)
-                session = request.session if request is not None else session
-            elif isinstance(method, str):
-                session = self._present()
-                if isinstance(identity, str | int):
-                    sent = line if message is said else json.dumps(message).encode()
-                    self._requests[key_of(identity)] = _Request(sent, message, session)
-                if method in _KEPT:
-                    self._kept[method] = line
-        return session or self._present()
+            message = None
+        if not isinstance(message, dict):
+            return self._present()  # which says what is wrong with it
+        method, identity, params = (message.get(name) for name in ("method", "id", "params"))
+        if method is None and ("result" in message or "error" in message):
+            return self._asked.pop(key_of(identity), None)
+        if method == _CANCELLED and isinstance(params, dict):
+            request = self._requests.pop(key_of(params.get("requestId")), None)
+            return request.session if request is not None else self._present()
+        session = self._present()
+        if isinstance(method, str):
+            if isinstance(identity, str | int):
+                self._requests[key_of(identity)] = _Request(line, message, session)
+            if method in _KEPT:
+                self._kept[method] = line
+        return session
 
     def _pass_answers(self, session: Greeted) -> None:
         """Write what a session says; when it dies, go on with another one."""
@@ -215,23 +210,22 @@ class Pipe:
     def _is_for_client(self, line: bytes, session: Greeted) -> bool:
         """Note what a line of a session answers or asks; False for what only concerns this pipe."""
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             return True
+        key = key_of(message.get("id"))
         with self._guard:
-            for message in said if isinstance(said, list) else [said]:
-                key = key_of(message.get("id"))
-                if message.get("findspot") == LEAVING:
-                    self._leave(session)
-                    return False
-                if "method" in message:
-                    if message.get("id") is not None:
-                        self._asked[key] = session
-                elif key in self._repeated:
-                    self._repeated.discard(key)
-                    return False
-                else:
-                    self._requests.pop(key, None)
+            if message.get("findspot") == LEAVING:
+                self._leave(session)
+                return False
+            if "method" in message:
+                if message.get("id") is not None:
+                    self._asked[key] = session
+            elif key in self._repeated:
+                self._repeated.discard(key)
+                return False
+            else:
+                self._requests.pop(key, None)
         return True
 
     def _leave(self, session: Greeted) -> None:

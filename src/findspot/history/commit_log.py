@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import read_lines, run_git
+from findspot.core.git import hunk_of, read_lines, run_git
 from findspot.discover.secrets import masked
 
 MOST_COMMITS = 20_000
@@ -32,7 +32,6 @@ _MOST_CHARS = 20_000
 _LAST_SECOND = 253_402_300_799
 _OF_ADDRESSES = string.ascii_letters + string.digits + "._+-'"
 _LONGEST_LINE = 1_000
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)")
 _DEFINITION = re.compile(
     r"^\s*(?:(?:export|default|pub(?:\([a-z ]+\))?|public|private|protected|internal|static|async|final|"
     r"abstract|override|unsafe|open|sealed|inline|virtual|declare|local|data)\s+)*"
@@ -167,9 +166,8 @@ class _Changes:
         if line.startswith("diff --git a/"):
             both = line.removeprefix("diff --git a/").rstrip("\n")
             self._begin(both[: (len(both) - len(" b/")) // 2])  # no renames: twice the same
-        elif hunk := _HUNK.match(line):
-            removed, added = (int(count) if count else 1 for count in hunk.group(1, 2))
-            self._take_hunk(hunk[3], removed + added, more)
+        elif hunk := hunk_of(line):
+            self._take_hunk(hunk.around, hunk.removed + hunk.added, more)
         elif line.strip() and not line.startswith(_HEADERS):
             self._begin(line.rstrip("\n"))
 

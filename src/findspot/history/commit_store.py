@@ -283,12 +283,11 @@ class CommitStore:
     def last_change(self, path: str, name: str) -> Commit | None:
         """Return the newest commit that changed a definition of a file."""
         changed = "paths JOIN changes ON path_id = paths.id JOIN commits ON commits.id = commit_id"
-        newest = f"SELECT hash, time, author, subject, names FROM {changed} WHERE path = ? ORDER BY time DESC"
+        named = "path = ? AND instr(' ' || names || ' ', ?)"
+        newest = f"SELECT hash, time, author, subject FROM {changed} WHERE {named} ORDER BY time DESC LIMIT 1"
         with self._reading() as db:
-            for *commit, names in db.execute(newest, (path,)):
-                if name in names.split():
-                    return Commit(*commit)
-        return None
+            commit = db.execute(newest, (path, f" {name} ")).fetchone()
+        return Commit(*commit) if commit else None
 
     def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
         """Return what each of these commits changed."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from findspot.core.errors import FindspotError, IndexCorruptError, InvalidArgumentError
-from findspot.core.git import current_commit, diff_from
+from findspot.core.git import Hunk, current_commit, diff_from, hunk_of
 from findspot.core.log import get_logger
 from findspot.core.model import Progress
 from findspot.core.platforms import NO_WINDOW, python_command, python_environment
@@ -39,7 +39,6 @@ _FRAME = re.compile(
 )
 """Words that ask for a change of any kind: thousands of commits have them."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`'\"(])|\n\s*\n|\n(?=\s*[-*•] )")
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,7 @@ class ProjectHistory:
         if not 0 < lines[0] <= lines[1]:
             raise InvalidArgumentError(f"{lines[0]}-{lines[1]} is not a range of lines, such as 10-40.")
         edits = diff_from(self._root, "HEAD", path) or ""
-        hunks = [tuple(map(int, hunk.groups("1"))) for hunk in _HUNK.finditer(edits)]
+        hunks = list(filter(None, map(hunk_of, edits.split("\n"))))
         within = range(lines[0], min(lines[1], _LAST_LINE) + 1)
         first = next(filter(None, (_moved(line, hunks) for line in within)), None)
         last = next(filter(None, (_moved(line, hunks) for line in reversed(within))), None)
@@ -229,10 +228,10 @@ def _shown(store: CommitStore, found: Sequence[tuple[int, float]], asked: set[st
         yield FoundCommit(commit, round(score, 3), _sentence(commit, asked))
 
 
-def _moved(line: int, hunks: Sequence[tuple[int, ...]]) -> int | None:
+def _moved(line: int, hunks: Sequence[Hunk]) -> int | None:
     """Return the line before an edit that is now at `line`; None for a line that is new."""
     shift = 0
-    for old, before, new, after in hunks:
+    for old, before, new, after, _ in hunks:
         if line < new + (not after):
             break
         if line < new + after:  # inside of what was changed

@@ -75,7 +75,7 @@ _MANUAL = re.compile(
 _GENERATED = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw)?\.(?:go|cc|h)$|_grpc\.pb\.go$|\.pb\.(?:swift|dart)$"
     r"|\.(?:g|freezed|gr|mocks)\.dart$|\.(?:g|[Dd]esigner|generated)\.cs$|[._-]generated\.\w+$|(?:^|/)zz_generated"
-    r"|(?:^|/)(?:__generated__|generated)/|\.min\.(?:js|mjs|css)$|[.-]bundle\.js$"
+    r"|(?:^|/)(?:__generated__|generated)/|\.min\.(?:js|mjs|css)$|\.(?:js|css)\.map$|[.-]bundle\.js$"
     r"|(?<![^/])(?<!src/)dist/(?:[^/]+/)*[^/]+\.(?:[cm]?js|css)$|(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml"
     r"|[\w-]+\.lock|go\.sum)$"
 )

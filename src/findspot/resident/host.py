@@ -205,7 +205,7 @@ class Host:
         caller = _caller(greeting)
         with self._present(greeting):
             sessions = self._open_sessions()
-            from findspot.resident.terms import terms_of
+            from findspot.resident.sessions import terms_of
 
             try:
                 with on_behalf_of(caller):

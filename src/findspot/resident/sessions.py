@@ -1,4 +1,4 @@
-"""The MCP sessions of a process: one event loop, and one library that all of them ask."""
+"""The MCP sessions of a process: one event loop, one library that all of them ask, and the terms of each."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import asyncio
 import contextlib
 import socket
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+
+import click
 
 from findspot.core.caller import Caller, on_behalf_of
-from findspot.core.log import get_logger
+from findspot.core.errors import FindspotError
+from findspot.core.log import get_logger, keep_log
+from findspot.core.paths import home_folder
+from findspot.core.settings import CATALOGUE_TOOLSET
+from findspot.door.connection import RefusedError
+from findspot.serve.cli.failure import USAGE, exit_code
+from findspot.serve.cli.server_commands import gateway, serve
 from findspot.serve.library import Library
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.client_stream import Connection
-from findspot.serve.mcp.server import make_server
+from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
+from findspot.serve.mcp.tools.cortex import require_chunks
 
 _log = get_logger("mcp")
 
@@ -76,3 +85,44 @@ async def _finish() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+
+
+class InProcess:
+    """One session of an assistant without a resident process, and everything that it needs."""
+
+    def __init__(self, connection: socket.socket, arguments: list[str]) -> None:
+        keep_log(home_folder() / "logs", settings_here().log.level)
+        self._library = Library()
+        terms = terms_of(arguments, self._library)
+        self._sessions = Sessions(self._library)
+        self._session = self._sessions.open(connection, terms)
+        self.reading_tools = self._sessions.reading_tools
+        if terms.asks_projects:
+            self._library.prepare_soon()
+
+    def join(self) -> None:
+        """Wait for the end of the session, and close everything."""
+        wait([self._session])
+        self._sessions.close()
+        self._library.close()
+
+
+def terms_of(arguments: list[str], library: Library) -> Terms:
+    """Return the terms of a command line; `RefusedError` where there is nothing to serve on them."""
+    name, *options = arguments
+    command = gateway if name == "gateway" else serve
+    try:
+        with command.make_context(f"findspot {name}", options) as context:
+            given = context.params
+    except click.ClickException as error:
+        raise RefusedError(error.format_message(), USAGE) from None
+    if name == "gateway":
+        return Terms(toolsets=(CATALOGUE_TOOLSET,))
+    terms = Terms(given["read_only"], toolsets=given["toolsets"])
+    if (terms.toolsets or settings_here().serve.toolsets) == ("cortex",):
+        try:
+            require_chunks(library)
+        except FindspotError as error:
+            hint = f"\nhint: {error.hint}" if error.hint else ""
+            raise RefusedError(f"{error.statement}{hint}", exit_code(error)) from None
+    return terms

@@ -198,5 +198,6 @@ def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
         more=(),
         text="\n".join(text),
         focus=moved(hit.focus) if hit.focus else hit.focus,
+        declared=moved(hit.declared) if hit.declared else hit.declared,
         definition=Span(moved(about.start), moved(about.end)) if about else None,
     )

@@ -415,7 +415,8 @@ def _hit(
     words = QueryWords.in_text(text, terms)
     about = describe(passage, leader, lines, names=names, words=words, only=only, of_leader=of_leader)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
-    focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
+    begins = about.line if about else shown.start
+    focus = first + words.best(begins - first, min(shown.end - first, len(lines) - 1))
     line = lines[focus - first]
     named: Described | StoredChunk = about or leader
     span = Span(first, chunks[-1].end_line)
@@ -436,5 +437,6 @@ def _hit(
         focus=focus,
         focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
         definition=about.span if about else None,
+        declared=about.line if about else None,
         **others,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from findspot.core.model import Hit, Query, Results
+from findspot.core.model import Query, Results
 
 _LEAST = 1e-4
 
@@ -54,7 +54,6 @@ def merge(
     query: Query,
     answers: Sequence[Results],
     warnings: Iterable[str | None] = (),
-    weight: Callable[[Hit], float] = lambda hit: 1.0,
     not_asked: Iterable[Mapping[str, float]] = (),
 ) -> Results:
     """Return the wanted page of all hits; those of an index where nothing fits come last.
@@ -66,10 +65,7 @@ def merge(
     fitting = [answer for answer in answers if answer.hits and not answer.nothing_fits]
     fits = {id(hit) for answer in fitting for hit in answer.hits}
     worth = {
-        id(hit): answer.nearness
-        + _AT_HOME * at_home
-        + _BEHIND * math.log(_positive(hit.relative))
-        + math.log(_positive(weight(hit)))
+        id(hit): answer.nearness + _AT_HOME * at_home + _BEHIND * math.log(_positive(hit.relative))
         for answer, at_home in zip(answers, _at_home(shares), strict=False)
         for hit in answer.hits
     }

@@ -28,10 +28,12 @@ from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
+from findspot.text.tokens import LONG_LINE_CHARS
 
 MAX_MATCHING_LINES = 10_000
 TIMEOUT_S = 10.0
 
+_CHARS_BEFORE = 200
 _PATHS_PER_RUN = 500
 """Paths handed over on one command line: far below what any system allows."""
 
@@ -53,6 +55,11 @@ class Line(NamedTuple):
     number: int
     text: str
     column: int
+
+    def shown(self) -> tuple[str, int]:
+        """Return the line, or as much of a minified one as fits into an answer, and the column in it."""
+        start = max(0, min(self.column - 200, len(self.text) - LONG_LINE_CHARS))
+        return self.text[start : start + LONG_LINE_CHARS], self.column - start
 
 
 def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
@@ -312,14 +319,15 @@ def _chunk_hit(chunk: StoredChunk, column: int, focus: int) -> Hit:
 
 
 def _line_hit(line: Line) -> Hit:
+    text, column = line.shown()
     return Hit(
         line.path,
         Span(line.number, line.number),
-        line.text,
+        text,
         1.0,
         "line",
         "text",
         focus=line.number,
-        focus_column=line.column,
+        focus_column=column,
         lines=(line.number,),
     )

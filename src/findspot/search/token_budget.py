@@ -21,8 +21,8 @@ MIN_TOKENS = 200
 LINE_CHARS = 80
 """What a hit is, where a line must do: enough to decide whether to open it."""
 
-FEWEST_CHARS = 240
-"""Code shorter than this, five lines or so, shows less than the line that says what it is."""
+FEWEST_CHARS = 140
+"""Code shorter than this, three lines or so, shows less than the line that says what it is."""
 
 LINES_SHARE = 0.75
 """Of the room: lines that leave no room for code would be a list of places."""
@@ -34,9 +34,12 @@ FIRST_WITH_CODE = 3
 CHARS_PER_CODE = 1_000
 """More hits have code where there is room for this much for each: shreds of many help nobody."""
 
-PLACES = 6
+PLACES = 8
 MOST_DECIDING_CHARS = 700
 """Of the places that are shown where none is sure: some ten lines of each."""
+
+SPARED_CHARS = 200
+"""For each of these places; a line for a hit behind them is left out rather."""
 
 NEARLY = 0.6
 """What such a place has, at least, of the best one's value in the ranking; below that, a line is enough."""
@@ -154,13 +157,17 @@ class _Layout:
             self.with_code += 1
 
     def add_deciding_lines(self) -> None:
-        """Where no hit is sure, give several an equal share: the place that answers is among them."""
+        """Where no hit is sure, give several a share: the place that answers is among them."""
         behind = (place for place, hit in enumerate(self.hits) if hit.relative < NEARLY)
         places = min(PLACES, len(self.shown), next(behind, len(self.hits)))
+        while len(self.shown) > places and self.room < places * SPARED_CHARS:
+            self.shown.pop()
+            self.room += self.sizes.pop()
         for place, hit in enumerate(self.hits[:places]):
+            ahead = max(FIRST_WITH_CODE - place, 0)  # each of the first counts twice
+            part = self.room * (2 if ahead else 1) // (places - place + ahead)
             related = self.measure(hit, True) - self.measure(hit, False)
-            share = min(self.room // (places - place), MOST_DECIDING_CHARS) + related
-            most = self.sizes[place] + min(share, self.room)
+            most = self.sizes[place] + min(min(part, MOST_DECIDING_CHARS) + related, self.room)
             form = _longest(of_definition(hit), most, self.measure)
             if form is None:
                 break
@@ -206,18 +213,15 @@ def _share(hits: Sequence[Hit], place: int) -> float:
 def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     """Return the longest form of a hit within a number of characters."""
     definition = _shown_whole(hit)
-    size = measure(definition, True)
-    if size <= max_chars:
+    if measure(definition, True) <= max_chars:
         return definition
-    length = len(definition.text)
-    while length > FEWEST_CHARS:  # how much longer the text is in the answer is known by measuring
-        length -= max(size - max_chars, 16)
-        if length < FEWEST_CHARS:
-            return None
+    length = max_chars - measure(_changed(definition, text=""), True)
+    while length >= FEWEST_CHARS:  # how much longer the text is in the answer is known by measuring
         form = snippet(definition, length)
-        size = measure(form, True)
-        if size <= max_chars:
+        excess = measure(form, True) - max_chars
+        if excess <= 0:
             return form
+        length -= excess
     return None
 
 
@@ -242,8 +246,11 @@ def of_definition(hit: Hit) -> Hit:
 def snippet(hit: Hit, max_chars: int) -> Hit:
     """Return a hit with the first line and the lines around the one that matches best.
 
-    Its span covers the lines that are shown. "…" and a line number mark a gap; "…" marks a cut end.
+    The comments above a definition go first. Its span covers the lines that are shown. "…" and a line number
+    mark a gap; "…" marks a cut end.
     """
+    if len(hit.text) > max_chars and hit.declared and not hit.overview:
+        hit = _lines_of(hit, hit.declared - hit.span.start, hit.span.end - hit.span.start)
     if len(hit.text) <= max_chars:
         return hit
     lines = hit.text.split("\n")

@@ -30,7 +30,9 @@ def folder_in(project: Project, folder: Path) -> str | None:
 def ownership_note(project: Project) -> str:
     """Return what a question about changing the index of a reader adds; empty for a project that is none."""
     shared = project.index.shared
-    return f" This is your own index; the published one at {shared.address} stays." if shared else ""
+    if shared is None or shared.address.startswith(str(shared.folder)):  # an imported one, which goes with it
+        return ""
+    return f" This is your own index; the published one at {shared.address} stays."
 
 
 def rebuild_question(project: Project) -> str:

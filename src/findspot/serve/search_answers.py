@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Results, Synthesis
 from findspot.rank.calibration import tail_start
@@ -44,7 +44,7 @@ _INDENT = "    "
 _ASIDE = "  "
 """Before what is said of a result: no line of its code can begin so, and pass for it."""
 
-Render = Callable[[Results, Fitted], str]
+T = TypeVar("T")
 
 encoded = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -248,14 +248,10 @@ def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) ->
             return len(encoded(_flat_result(hit, corpus))) + 2
         return len(_block(hit, 99, code=code)) + 1
 
-    lean = form == COMPACT
-    return _fitted(
-        results,
-        max_tokens,
-        lambda answer, shown: _rendered(answer, shown, corpus, form),
-        measure,
-        noted=not lean,
-    )
+    def render(answer: Results, shown: Fitted) -> str:
+        return _rendered(answer, shown, corpus, form)
+
+    return fitted(results, max_tokens, render, len, measure, noted=form != COMPACT)
 
 
 def fitted_values(
@@ -280,24 +276,22 @@ def _fitted_values(
     results: Results, corpus: Corpus, max_tokens: int, *, full: bool, slim: bool
 ) -> tuple[dict[str, Any], Results, Fitted]:
     """Return the structured answer, with the results and the forms that it was made of."""
-    values: dict[str, Any] = {}
-    made_of: tuple[Results, Fitted] = results, Fitted((), 0)
 
-    def render(answer: Results, shown: Fitted) -> str:
-        nonlocal values, made_of
-        made_of = answer, shown
+    def render(answer: Results, shown: Fitted) -> tuple[dict[str, Any], Results, Fitted]:
         values = full_values(answer, shown.hits, corpus) if full else lean_values(answer, shown)
         if slim:
             for result in values["results"]:
                 result.pop("text")
-        return encoded(values)
+        return values, answer, shown
 
     def measure(hit: Hit, code: bool) -> int:
         result = _full_result(hit, corpus) if full else lean_result(hit, code=code)
         return len(encoded(result)) + len(", ")
 
-    _fitted(results, max_tokens, render, measure, noted=full, carries_text=not slim)
-    return values, *made_of
+    return fitted(
+        results, max_tokens, render, lambda made: len(encoded(made[0])), measure,
+        noted=full, carries_text=not slim,
+    )  # fmt: skip
 
 
 def without_tail(results: Results) -> Results:
@@ -306,40 +300,41 @@ def without_tail(results: Results) -> Results:
     return results if count == len(results.hits) else replace(results, hits=results.hits[:count])
 
 
-def _fitted(
+def fitted(
     results: Results,
     max_tokens: int,
-    render: Render,
+    render: Callable[[Results, Fitted], T],
+    size: Callable[[T], int],
     measure: Measure,
     *,
     noted: bool,
     carries_text: bool = False,
-) -> str:
-    """Return what `render` gives for as much as fits; that is its last call.
+) -> T:
+    """Return what `render` makes of as much as fits; `size` says how long that is in characters.
 
     With `noted`, a warning counts what was shortened. A lean answer says by its form what it has, and has
     lines alone where nothing fits. What `carries_text` whole is not rendered just to see that the texts
     alone are too long.
     """
+    most = max_tokens * CHARS_PER_TOKEN
     results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
     everything = listed(results.hits) if results.nothing_fits and not noted else whole(results.hits)
-    if not carries_text or sum(len(hit.text) for hit in everything.hits) <= max_tokens * CHARS_PER_TOKEN:
-        text = render(results, everything)
-        if token_count(text) <= max_tokens:
-            return text
+    if not carries_text or sum(len(hit.text) for hit in everything.hits) <= most:
+        answer = render(results, everything)
+        if size(answer) <= most:
+            return answer
     longest = LONGEST_NOTE if noted else None
-    nothing = Fitted((), 0)
-    around = render(_with_note(results, longest), nothing)
-    if token_count(around) > max_tokens:
+    around = size(render(_with_note(results, longest), Fitted((), 0)))
+    if around > most:
         results = replace(without_assistance(results), suggestions=())
-        around = render(_with_note(results, longest), nothing)
-    room = max_tokens * CHARS_PER_TOKEN - len(around)
+        around = size(render(_with_note(results, longest), Fitted((), 0)))
+    room = most - around
     while True:
         shown = fit(results.hits, room, measure)
-        text = render(_with_note(results, shown.note if noted else None), shown)
-        excess = len(text) - max_tokens * CHARS_PER_TOKEN
+        answer = render(_with_note(results, shown.note if noted else None), shown)
+        excess = size(answer) - most
         if excess <= 0 or not shown.hits:
-            return text
+            return answer
         room -= excess
 
 

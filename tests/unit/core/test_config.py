@@ -59,7 +59,6 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "indexingStrategy": ("lazy", "lazy", ["never", 5]),
     "lazyIdleThreshold": NUMBER,
     "watch": SWITCH,
-    "dependencies": ("eager", "eager", ["never", 5, True]),
     "toolsets": (["project"], ("project",), [["everything"], [], 5]),
     "chunkingStrategy": ("character", "character", ["words"]),
     "embedding.provider": ("http", "http", ["", "local:unknown", None, ["http"]]),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from findspot.core import files, platforms
+from findspot.core import files
 from findspot.core.platforms import NATIVE_VARIABLE, as_stored, native
 
 MSVCRT = '''
@@ -136,33 +136,3 @@ def test_the_locks_of_windows(tmp_path: Path) -> None:
     assert first.startswith("INDEX_BUSY: writer lock held by process ")
     assert first.endswith(" True")
     assert second == "got it"
-
-
-class TestProcessorTimeByPs:
-    """Systems without `/proc` tell the processor time of another process through `ps`."""
-
-    @pytest.mark.skipif(os.name == "nt", reason="a script stands for ps")
-    @pytest.mark.parametrize(
-        ("told", "seconds"),
-        [
-            ("  0:01.25", 1.25),
-            ("00:00:07", 7),
-            ("1:02:03", 3_723),
-            ("2-01:00:00", 176_400),
-            ("", None),
-            ("-", None),
-            ("zeit", None),
-        ],
-    )
-    def test_every_way_it_is_told(
-        self, told: str, seconds: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        ps = tmp_path / "ps"
-        ps.write_text(f"#!/bin/sh\necho '{told}'\n")
-        ps.chmod(0o755)
-        monkeypatch.setattr(platforms, "_PS", str(ps))
-        assert platforms._processor_s_by_ps(1) == seconds
-
-    def test_where_there_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(platforms, "_PS", str(tmp_path / "ps"))
-        assert platforms._processor_s_by_ps(1) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.core.model import SkipReason
-from findspot.discover.file_content import content_skip, decode, extension, is_minified_name
+from findspot.discover.file_content import content_skip, decode, extension, is_minified
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 CODE = b"def area(radius):\n    return 3.14 * radius ** 2\n"
@@ -22,18 +22,8 @@ CODE = b"def area(radius):\n    return 3.14 * radius ** 2\n"
         ("a.txt", b"\xff\xfe\0", SkipReason.BINARY),
         ("a.txt", b"\xff\xfe" + b"\0" * 100, SkipReason.BINARY),
         ("model.py", LFS, SkipReason.LFS_POINTER),
-        ("a.js", b"var a=1;" * 500, SkipReason.MINIFIED),
-        ("a.css", (b"x{y:z}" * 80 + b"\n") * 20, SkipReason.MINIFIED),
-        ("a.json", b'{"a":1},' * 2_000, SkipReason.MINIFIED),
-        ("table.py", b"T = '" + b"QUJD" * 5_000 + b"'\n", SkipReason.MINIFIED),
-        ("logo.py", CODE * 100 + b"T = '" + b"QUJD" * 5_000 + b"'\n", None),
         ("a.py", CODE, None),
-        ("a.py", CODE * 1_000, None),
-        ("a.js", b"import x from 'y';\n" * 500, None),
-        ("small.js", b"var a=1;" * 100, None),
-        ("a.json", b'{"a":1}', None),
-        ("essay.md", b"A long paragraph without an end. " * 500, None),
-        ("book.ipynb", b'{"cells": "' + b"x" * 50_000 + b'"}', None),
+        ("a.js", b"var a=1;" * 500, None),
         ("a.py", b"x" * 8192 + b"\n\0", None),
         ("a.cs", "class A {}\n".encode("utf-16"), None),
         ("a.cs", "class A {}\n".encode("utf-32"), None),
@@ -47,10 +37,28 @@ def test_content_skip(path: str, data: bytes, reason: SkipReason | None) -> None
     assert skip is None or skip.path == path
 
 
-def test_one_long_line_is_quickly_judged() -> None:
-    skip = content_skip("data.xml", b"<a/>" * 1_250_000)
-    assert skip is not None
-    assert skip.reason is SkipReason.MINIFIED
+@pytest.mark.parametrize(
+    ("path", "data", "minified"),
+    [
+        ("a.js", b"var a=1;" * 500, True),
+        ("a.css", (b"x{y:z}" * 80 + b"\n") * 20, True),
+        ("a.json", b'{"a":1},' * 2_000, True),
+        ("data.xml", b"<a/>" * 1_250_000, True),
+        ("table.py", b"T = '" + b"QUJD" * 5_000 + b"'\n", True),
+        ("logo.py", CODE * 100 + b"T = '" + b"QUJD" * 5_000 + b"'\n", False),
+        ("a.py", CODE, False),
+        ("a.py", CODE * 1_000, False),
+        ("a.js", b"import x from 'y';\n" * 500, False),
+        ("small.js", b"var a=1;" * 100, False),
+        ("a.json", b'{"a":1}', False),
+        ("essay.md", b"A long paragraph without an end. " * 500, False),
+        ("book.ipynb", b'{"cells": "' + b"x" * 50_000 + b'"}', False),
+        *((f"lib/{name}", CODE, True) for name in ("a.min.js", "a-min.css", "a.js.map", "a.min.json")),
+        *((name, CODE, False) for name in ("site.map", "min.js", "a.min.py", "minimum.css")),
+    ],
+)
+def test_minified(path: str, data: bytes, minified: bool) -> None:
+    assert is_minified(path, data) is minified
 
 
 @pytest.mark.parametrize(
@@ -70,12 +78,6 @@ def test_one_long_line_is_quickly_judged() -> None:
 )
 def test_decode(data: bytes, text: str) -> None:
     assert decode(data) == text
-
-
-def test_minified_names() -> None:
-    minified = ["a.min.js", "a-min.css", "app.js.map", "x.min.mjs", "a.min.json"]
-    others = ["a.js", "admin.js", "min.js", "site.map", "a.min.py", "minimum.css"]
-    assert [name for name in minified + others if is_minified_name(name)] == minified
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_an_endpoint_counts_for_a_service_that_an_option_names(
     for model in (open_embedder(provider, settings), OpenModels()(provider, settings)):
         with pytest.raises(ProviderError, match=r"127\.0\.0\.1:9"):
             model.embed(["text"], EmbedMode.QUERY)
-    sent = {row.provider: row.sends_to for row in survey(settings, measure=False)}
+    sent = {row.provider: row.sends_to for row in survey(settings)}
     assert (sent[provider] or "").startswith("http://127.0.0.1:9")
 
 
@@ -33,7 +33,7 @@ def test_an_endpoint_of_another_service_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"`embedding\.endpoint` is the address of http") as caught:
         open_embedder("api:openai", settings)
     assert "embedding.provider" in caught.value.hint
-    assert all(row.sends_to != "https://api.openai.com/v1" for row in survey(settings, measure=False))
+    assert all(row.sends_to != "https://api.openai.com/v1" for row in survey(settings))
 
 
 def test_without_an_endpoint_a_named_service_is_the_hosted_one() -> None:

@@ -13,7 +13,16 @@ import pytest
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.settings import LlmSettings
-from findspot.llm import PATIENCE_S, Anthropic, Bounded, Completion, OpenAi, Prompt, choose_model
+from findspot.llm import (
+    ANTHROPIC,
+    OPENAI,
+    PATIENCE_S,
+    Completion,
+    LanguageModel,
+    Prompt,
+    choose_model,
+    service_model,
+)
 from loopback import Loopback, Reply, Request
 
 KEY = "sk-a-secret-that-must-not-be-seen"
@@ -37,7 +46,7 @@ def service() -> Iterator[Loopback]:
 
 @pytest.mark.parametrize("end", ["/v1", "/v1/", "/v1/chat/completions"])
 def test_openai_is_asked_as_it_expects(service: Loopback, end: str) -> None:
-    model = OpenAi(KEY, service.url + end, "small")
+    model = service_model(OPENAI, KEY, service.url + end, "small")
     assert model.complete(PROMPT).text == "A spade."
     (asked,) = service.requests
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
@@ -52,7 +61,7 @@ def test_openai_is_asked_as_it_expects(service: Loopback, end: str) -> None:
 
 
 def test_anthropic_is_asked_as_it_expects(service: Loopback) -> None:
-    model = Anthropic(KEY, f"{service.url}/v1", "small")
+    model = service_model(ANTHROPIC, KEY, f"{service.url}/v1", "small")
     assert model.complete(PROMPT).text == "A spade."
     (asked,) = service.requests
     assert asked.path == "/v1/messages"
@@ -86,7 +95,7 @@ def test_a_failure_is_told_without_the_key(
     caplog.set_level(logging.DEBUG, logger="findspot")
     service.answer = lambda _: reply
     with pytest.raises(LanguageModelError) as caught:
-        OpenAi(KEY, service.url, "small").complete(PROMPT)
+        service_model(OPENAI, KEY, service.url, "small").complete(PROMPT)
     assert caught.value.user_message == f"The language model failed: openai:small: {said}"
     assert caught.value.code == "PROVIDER_ERROR"
     told = "".join(traceback.format_exception(caught.value)) + caplog.text + caught.value.hint
@@ -102,19 +111,19 @@ def test_a_service_that_does_not_answer_is_not_waited_for(service: Loopback) -> 
 
     service.answer = never
     with pytest.raises(LanguageModelError, match=r"no answer within"):
-        OpenAi(KEY, service.url).complete(replace(PROMPT, timeout_s=0.2))
+        service_model(OPENAI, KEY, service.url).complete(replace(PROMPT, timeout_s=0.2))
     ended.set()
 
 
 @pytest.mark.parametrize("endpoint", ["ftp://somewhere", "http:///v1", "http://host:port"])
 def test_an_address_that_is_none_is_named(endpoint: str) -> None:
     with pytest.raises(LanguageModelError, match="is not the address of a service"):
-        OpenAi(KEY, endpoint).complete(PROMPT)
+        service_model(OPENAI, KEY, endpoint).complete(PROMPT)
 
 
 def test_a_key_that_cannot_be_sent_is_not_shown() -> None:
     with pytest.raises(LanguageModelError, match="the key cannot be sent") as caught:
-        OpenAi(f"{KEY}\n", "http://127.0.0.1:9").complete(PROMPT)
+        service_model(OPENAI, f"{KEY}\n", "http://127.0.0.1:9").complete(PROMPT)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -123,15 +132,12 @@ def test_the_prompts_of_one_answer_share_one_patience() -> None:
     now = [0.0]
     given: list[float] = []
 
-    class Slow:
-        name = "slow"
+    def slow(prompt: Prompt) -> Completion:
+        given.append(prompt.timeout_s)
+        now[0] += 6
+        return Completion("late", "slow")
 
-        def complete(self, prompt: Prompt) -> Completion:
-            given.append(prompt.timeout_s)
-            now[0] += 6
-            return Completion("late", self.name)
-
-    model = Bounded(Slow(), clock=lambda: now[0])
+    model = LanguageModel("slow", slow, clock=lambda: now[0])
     model.complete(PROMPT)
     model.complete(PROMPT)
     assert given == [PATIENCE_S, PATIENCE_S - 6]

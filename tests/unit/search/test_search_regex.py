@@ -220,6 +220,17 @@ def test_a_pattern_does_not_see_what_is_masked(make_project: MakeProject) -> Non
     assert token not in hit.text
 
 
+def test_a_minified_file_is_searched_whole_and_never_floods_an_answer(make_project: MakeProject) -> None:
+    code = "".join(f"function f{n}(t){{return needle{n}(t)}}" for n in range(5_000))
+    project = make_project({"web/app.js": f"/*! Widgets 1.2, MIT licence */\n{code}\n"})
+    project.update()
+    (hit,) = look(project, "needle4900").hits
+    assert (hit.path, hit.span, len(hit.text)) == ("web/app.js", Span(2, 2), 2_000)
+    assert hit.focus_column is not None
+    assert hit.text[hit.focus_column :].startswith("needle4900")
+    assert places(project, "Widgets 1") == [("web/app.js", 1, 2)]
+
+
 def test_a_file_that_came_to_hold_a_secret_is_not_answered(make_project: MakeProject) -> None:
     project = make_project({"login.py": "token = 1\n"}, secretScan="skip")
     project.update()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Mode, Results, Span, Suggestion
 from findspot.search.token_budget import (
     MIN_TOKENS,
+    PLACES,
     Fitted,
     as_line,
     fit,
@@ -366,6 +367,25 @@ class TestFit:
         start = int(mark.removeprefix("… "))
         assert shown == text.split("\n")[start - 101 : start - 101 + len(shown)]
         assert short.span == Span(101, start + len(shown) - 1)
+
+    def test_a_snippet_leaves_out_the_comments_above_its_definition_first(self) -> None:
+        above, code = ["/**", " * The sum.", " */"], ["int total() {", "  return add(lines);", "}"]
+        hit = replace(
+            HIT, text="\n".join(above + code), span=Span(3, 8), definition=Span(3, 8), declared=6, focus=7
+        )
+        shown = snippet(hit, len("\n".join(code)))
+        assert (shown.text, shown.span) == ("\n".join(code), Span(6, 8))
+        assert snippet(hit, len(hit.text)) == hit
+
+    def test_where_none_is_sure_long_definitions_show_their_deciding_lines(self) -> None:
+        text = "\n".join(f'    "line {i}" of a long definition' for i in range(200))
+        unsure = [
+            replace(LONG[0], text=text, span=Span(1, 200), score=0.4, path=f"{n}.py") for n in range(10)
+        ]
+        values = fitted_values(results(*unsure), Corpus.CODE, 1_200, full=False)
+        lines = [result["text"].count("\n") for result in values["results"]]
+        assert sum(count >= 2 for count in lines) == PLACES
+        assert all(count >= 2 * min(lines[3:PLACES]) - 2 for count in lines[:3])
 
     def test_the_beginning_of_a_text_has_its_own_lines(self) -> None:
         text = "\n".join(f"line {n} {'x' * 60}" for n in range(40))

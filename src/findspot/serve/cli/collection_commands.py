@@ -9,16 +9,15 @@ from typing import Any
 
 import click
 
-from findspot.chunkfiles import SearchOptions
 from findspot.chunkfiles.searcher import export_project
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
-from findspot.core.model import ChunkType, Skip
+from findspot.core.model import Skip
 from findspot.core.paths import expanded
 from findspot.core.settings import Settings
 from findspot.documents import Document, document_record
 from findspot.serve import shapes
 from findspot.serve.arguments import CHUNKS, count
-from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, FoundContext, context_text, context_values
+from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, ask_chunks, context_text, context_values
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
 from findspot.serve.cli.options import (
@@ -79,30 +78,20 @@ def search_chunks(
     words: tuple[str, ...],
     project: str | None,
     *,
-    tags: str | None,
-    chunk_types: str | None,
-    include_stats: bool,
     max_tokens: int | None,
     **options: Any,
 ) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
-    kinds = _listed(chunk_types)
-    if unknown := [kind for kind in kinds if kind not in list(ChunkType)]:
-        raise click.UsageError(f"'{unknown[0]}' is no chunk type. There are: {', '.join(ChunkType)}.")
-    query = " ".join(words)
-    narrowed = SearchOptions(tags=_listed(tags), chunk_types=kinds, **options)
+    options |= {name: _listed(options[name]) for name in ("tags", "chunk_types")}
     with open_engine() as engine:
         root = engine.detect("." if project is None else project).root
-        searched = engine.chunks(root)
-        results = searched.query(query, narrowed)
-        stats = searched.stats() if include_stats else None
-    found = FoundContext(results, query, getattr(results, "warning", None), stats)
+        found = ask_chunks(engine.chunks(root), " ".join(words), options)
     limit = max_tokens or (_UNLIMITED if reply.json else MAX_CONTEXT_TOKENS)
     reply.answer_program(context_values(found, limit))
     for line in context_text(found, limit).split("\n"):
         output.line(line)
-    if stats is not None:
-        output.note(", ".join(f"{name}: {value}" for name, value in stats.items()), dim=True)
+    if found.stats is not None:
+        output.note(", ".join(f"{name}: {value}" for name, value in found.stats.items()), dim=True)
 
 
 def _listed(names: str | None) -> tuple[str, ...]:

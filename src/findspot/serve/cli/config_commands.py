@@ -184,26 +184,22 @@ def _spelled(value: Any) -> str:
 
 
 @click.command()
-@click.option("--no-speed", is_flag=True, help="Do not measure how fast they are.")
 @common
-def models(reply: Reply, no_speed: bool) -> None:
-    """List the embedding providers: installed or not, size, speed here, and where texts go.
+def models(reply: Reply) -> None:
+    """List the embedding providers: installed or not, size, and where texts go.
 
-    Speed is in chunks of 1,000 characters per second, measured for a moment on this machine; services
-    elsewhere are not asked. `findspot reindex --provider NAME` changes an index to another one.
+    `findspot reindex --provider NAME` changes an index to another one.
     """
     with open_engine() as engine:
-        standings = survey(engine.settings.embed, measure=not no_speed)
+        standings = survey(engine.settings.embed)
     value = {"providers": [_model_object(standing) for standing in standings]}
-    columns = "provider used=chosen ready=installed size=sizeBytes dims=dimensions speed=chunksPerSecond"
-    if reply.table(value, "providers", f"{columns} texts_go_to=sendsTo", "There are none."):
+    columns = "provider used=chosen ready=installed size=sizeBytes texts_go_to=sendsTo"
+    if reply.table(value, "providers", columns, "There are none."):
         output.line()
         output.fields((standing.provider, standing.detail) for standing in standings)
         output.note("Where no address is named, texts stay on this machine.", dim=True)
 
 
 def _model_object(standing: Standing) -> dict[str, Any]:
-    sent = {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes, "dimensions": standing.dimensions}
-    speed = None if standing.chunks_per_s is None else round(standing.chunks_per_s, 1)
     known = shapes.fields_of(standing, "provider chosen installed detail leaves_machine")
-    return known | sent | {"chunksPerSecond": speed}
+    return known | {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes}

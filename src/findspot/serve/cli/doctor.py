@@ -140,7 +140,7 @@ def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
 
 def _model(engine: Engine, project: Project | None) -> Check:
     settings = (project.settings if project else engine.settings).embed
-    chosen = next((row for row in survey(settings, measure=False) if row.chosen), None)
+    chosen = next((row for row in survey(settings) if row.chosen), None)
     remedy = "`findspot models` lists the providers and what each needs."
     if chosen is None:
         return Check("model", f"there is no provider {settings.provider}", remedy, fails=True)

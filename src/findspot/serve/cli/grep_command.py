@@ -237,7 +237,7 @@ def _show(files: Sequence[_Files], found: dict[str, list[Line]], given: dict[str
     heads = sys.stdout.isatty() and not (given["names"] or given["count"])
     above, below = (given[f"{side}_context"] or given["context"] for side in ("before", "after"))
     for place, (path, group) in enumerate(found.items()):
-        shown = [(line.number, ":", line.text) for line in group]
+        shown = [(line.number, ":", _part(line)) for line in group]
         if given["names"] or given["count"]:
             output.line(path if given["names"] else f"{path}:{len({number for number, *_ in shown})}")
             continue
@@ -269,7 +269,13 @@ def _with_context(
     matching = {line[0]: line for line in shown}
     near = {number for at in matching for number in range(at - above, at + below + 1)}
     last = len(lines) - (not lines[-1])
-    return [matching.get(n) or (n, "-", lines[n - 1].rstrip("\r")) for n in sorted(near) if 0 < n <= last]
+    around = (Line("", n, lines[n - 1].rstrip("\r"), 0) for n in sorted(near) if 0 < n <= last)
+    return [matching.get(line.number) or (line.number, "-", _part(line)) for line in around]
+
+
+def _part(line: Line) -> str:
+    text, _ = line.shown()
+    return text if text == line.text else f"{text} [part of {len(line.text):,} characters]"
 
 
 Group = tuple[str, int, str, list[Line]]
@@ -314,7 +320,7 @@ def _definitions(outline: Sequence[Outline], above: str = "") -> Iterator[tuple[
 def _show_groups(groups: Sequence[Group], room: int) -> None:
     for place, (path, start, name, lines) in enumerate(groups):
         head = f"{path}:{start or lines[0].number}  {name}".rstrip()
-        body = [f"  {line.number}: {output.cut(line.text.strip(), 200)}" for line in lines]
+        body = [f"  {line.number}: {output.cut(line.text.strip().expandtabs(4), 200)}" for line in lines]
         room -= len(head) + sum(map(len, body)) + len(body)
         if room < 0 and place:
             rest = output.count(sum(len(group[3]) for group in groups[place:]), "more matching line")

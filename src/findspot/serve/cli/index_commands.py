@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ import click
 
 from findspot.core.caller import working_folder
 from findspot.core.config import INDEX_FILE, agreed_address, check_value, load_settings, set_value
-from findspot.core.errors import FileLimitError, FindspotError
+from findspot.core.errors import FileLimitError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import BY_NAME
+from findspot.embed.provider_registry import provider_named
 from findspot.project import Project
-from findspot.research.suggested_questions import suggest_first
 from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -163,7 +163,7 @@ def _index(
         output.emit(shapes.warned(report_object(report, forced=force) | (extra or {}), warning))
     else:
         status = project.status(check_disk=False)
-        summarise(report, status, _questions(project) if report.created else ())
+        summarise(report, status)
         if SkipReason.MASKED in status.skipped:
             paths = [skip.path for skip in project.skipped(SkipReason.MASKED)]
             rest = len(paths) - _MOST_SECRETS
@@ -353,19 +353,24 @@ def _of_any_size(work: Callable[[bool], T], reply: Reply, *, yes: bool) -> T:
 
 
 def offer_published(project: Project) -> None:
-    """Ask whether a new index may begin from the one that a committed file names; say how if nobody can."""
+    """Ask whether a new index may take vectors of the one that a committed file names; say how if nobody can.
+
+    A model that each worker opens makes them faster than they are fetched.
+    """
     settings = project.settings
     address = settings.publishing.address
     if address is None or agreed_address(settings) or project.index.publishes_to or project.store.exists:
         return
+    if provider_named(settings.embed.provider).in_workers:
+        return
     if not can_ask():
         elsewhere = "" if working_folder() == project.root else f" {shlex.quote(str(project.root))}"
         command = f"findspot index --published-at {shlex.quote(address)}{elsewhere}"
-        output.note(f"An index is published at {address}. To begin from it, run `{command}`.")
+        output.note(f"An index is published at {address}. To take its vectors, run `{command}`.")
         return
     source = settings.sources["publishedAt"]
     output.note(f"{source} says that an index of this project is published at {address}.", bold=True)
-    output.note("New indexes would begin from it, checked against your files; nothing of yours is sent.")
+    output.note("New indexes would take the vectors of unchanged text from it; nothing of yours is sent.")
     if agreed("Fetch it from there, now and later?"):
         every = [*load_settings().publishing.agreed, address]
         set_value(settings.home / INDEX_FILE, "publishedAgreed", every)
@@ -375,23 +380,13 @@ def offer_published(project: Project) -> None:
 
 
 def decline_published(project: Project) -> None:
-    """Begin no index of a project from the address that a configuration names."""
+    """Take nothing from the address that a project's configuration names."""
     address = project.settings.publishing.address
     set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
     output.note(f"{address} is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
 
 
-def _questions(project: Project) -> list[str]:
-    """Return commands that ask a new index something worth asking; fewer than two if it is small."""
-    elsewhere = "" if working_folder() == project.root else f" --project {shlex.quote(str(project.root))}"
-    with contextlib.suppress(FindspotError), project.reader() as reader:
-        words, name = suggest_first(reader)
-        asked = (f'search "{words}"' if words else "", f"callers {name}" if name else "")
-        return [f"findspot {command}{elsewhere}" for command in asked if command]
-    return []
-
-
-def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str] = ()) -> None:
+def summarise(report: IndexReport, status: IndexStatus) -> None:
     """Print the result of a run: what changed, what the index holds, what it leaves out, what to do next."""
     output.line(_headline(report), bold=True)
     holds = (
@@ -406,7 +401,6 @@ def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str]
             ("skipped", output.ranking(status.skipped)),
             ("index", f"{status.index_path or 'one for each member'} ({shapes.size(status.storage_bytes)})"),
             ("next", _next(status)),
-            *(("ask" if not position else "", question) for position, question in enumerate(questions)),
         ]
     )
     for text in report.notes:

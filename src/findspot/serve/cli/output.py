@@ -83,8 +83,8 @@ def line(text: str = "", **style: Any) -> None:
 
 
 def lines(text: str, indent: str = "") -> None:
-    """Print a text of several lines as the result."""
-    for part in text.split("\n"):
+    """Print a text of several lines as the result, with tabs and ends of lines as a terminal has them."""
+    for part in text.replace("\r\n", "\n").expandtabs(4).split("\n"):
         line(indent + part)
 
 

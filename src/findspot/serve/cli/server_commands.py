@@ -335,7 +335,7 @@ def status(reply: Reply) -> None:
     output.line(sentence(about), bold=True)
     for client in about["clients"]:
         output.line(f"  {client['command'] or client['kind']}  in {client['folder']}")
-    output.fields([("watches", "\n".join(about["projects"]))])
+    output.fields(("" if place else "watches", folder) for place, folder in enumerate(about["projects"]))
 
 
 def sentence(about: dict[str, Any]) -> str:

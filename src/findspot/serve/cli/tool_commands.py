@@ -342,6 +342,6 @@ def _show(result: Mapping[str, Any]) -> None:
 
 def _print(text: str) -> None:
     if sys.stdout.isatty():
-        output.lines(text.expandtabs().removesuffix("\n"))
+        output.lines(text.removesuffix("\n"))
     else:
         click.echo(text, nl=not text.endswith("\n"))
