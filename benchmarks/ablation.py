@@ -21,7 +21,7 @@ from benchmarks.sets import options
 from findspot.rank import candidate_pool, signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role
-from findspot.search import hybrid, questions
+from findspot.search import file_traits, hybrid, questions
 
 ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "meaning (keywords alone)": (questions, "SEMANTIC_WEIGHT", dict.fromkeys(Intent, 0.0)),
@@ -35,7 +35,7 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "file named after the definition": (signals, "STEM_IS_NAME", 0.0),
     "path match": (signals, "PATH_MATCH", 0.0),
     "file name explained by the query": (signals, "NAME_SHARE", 0.0),
-    "folders' own files": (hybrid, "_FILES_OF_A_FOLDER", ()),
+    "folders' own files": (file_traits, "_FILES_OF_A_FOLDER", ()),
     "file coherence": (candidate_pool, "COHERENCE", 0.0),
     "roles (tests, examples, data)": (signals, "ROLE_FACTOR", dict.fromkeys(Role, 1.0)),
     "headers beside their source": (hybrid, "declares_only", lambda path, others: False),
@@ -49,8 +49,10 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
 
 @contextmanager
 def without(module: Any, name: str, value: Any) -> Iterator[None]:
-    # What is known of files may depend on a constant: another function is another memo.
-    with patch.object(module, name, value), patch.object(hybrid, "_known_traits", hybrid.KnownTraits):
+    class Fresh(file_traits.KnownTraits):
+        """What is known of files may depend on a constant: another class is another memo."""
+
+    with patch.object(module, name, value), patch.object(file_traits, "KnownTraits", Fresh):
         yield
 
 

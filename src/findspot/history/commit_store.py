@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -303,18 +303,14 @@ class CommitStore:
         self, numbers: Sequence[int], paths: Collection[str]
     ) -> tuple[Mapping[int, int], list[tuple[int, Change]]]:
         """Return how many files each of these commits changed, and what they changed of some files."""
-        ids = f"SELECT id, path FROM paths WHERE path IN ({','.join('?' * len(paths))})"
+        ids = f"SELECT id FROM paths WHERE path IN ({','.join('?' * len(paths))})"
         among = f"commit_id IN ({','.join('?' * len(numbers))})"
-        counts: Counter[int] = Counter()
-        changes = []
+        counted = f"SELECT commit_id, COUNT(*) FROM changes WHERE {among} GROUP BY commit_id"
+        changed = f"SELECT commit_id, path, names FROM changes JOIN paths ON paths.id = path_id WHERE {among}"
         with self._reading() as db:
-            known = dict(db.execute(ids, tuple(paths)).fetchall())
-            rows = db.execute(f"SELECT commit_id, path_id, names FROM changes WHERE {among}", tuple(numbers))
-            for number, path, names in rows:
-                counts[number] += 1
-                if path in known:
-                    changes.append((number, Change(known[path], names.split())))
-        return counts, changes
+            counts = dict(db.execute(counted, tuple(numbers)).fetchall())
+            rows = db.execute(f"{changed} AND +path_id IN ({ids})", (*numbers, *paths)).fetchall()
+        return counts, [(number, Change(path, names.split())) for number, path, names in rows]
 
 
 def rarity(count: int, everything: int) -> float:

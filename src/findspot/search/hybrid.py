@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import NamedTuple
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +21,15 @@ from findspot.rank import candidate_pool, signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
 from findspot.rank.candidate_pool import LeadingCommits, Pool
 from findspot.rank.intent import Intent
-from findspot.rank.roles import (
-    ASKS_FOR_EXAMPLES,
-    ASKS_FOR_TESTS,
-    HEADERS,
-    Role,
-    declares_only,
-    is_data,
-    role_of,
-)
+from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only
 from findspot.rank.wording import Wording
+from findspot.search.file_traits import HEADER, ROLES, TraitsOfFiles, mark_of, stem_of, traits_of
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, is_sentence, understand
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.store.derived import Selection
-from findspot.store.records import ORDINAL_BITS, StoredFile, last_name
+from findspot.store.records import ORDINAL_BITS, last_name
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, tokens
 
@@ -151,7 +143,7 @@ def _ranked(
     """
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question)
-    traits = snapshot.memo(_known_traits, lasting=True).of_pool(snapshot, pool)
+    traits = traits_of(snapshot, pool.file_ids)
     boost_wording(snapshot, pool, question)
     if question.query.corpus is Corpus.CODE:
         boost_definitions(pool, candidates, question)
@@ -189,7 +181,7 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
     alone = question.reading.intent is Intent.SYMBOL
     for number, definitions in candidates.defining.items():
         row = pool.row(number)
-        stem = _stem(pool.path(int(pool.homes[row])))
+        stem = stem_of(pool.path(int(pool.homes[row])))
         for definition in definitions:
             whole = alone and definition.name == names[0].lower()
             weight = signals.DEFINES_NAME if whole else signals.DEFINES_NAME_IN_SENTENCE
@@ -199,11 +191,11 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
                 pool.stem[row] = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
 
 
-def boost_paths(pool: Pool, traits: PoolTraits, question: Question, weight: float) -> None:
+def boost_paths(pool: Pool, traits: TraitsOfFiles, question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
     shares = np.zeros(pool.file_ids.size)
-    near = np.flatnonzero(traits.marks & _mark(asked))
+    near = np.flatnonzero(traits.marks & mark_of(asked))
     for home, number in zip(near.tolist(), pool.file_ids[near].tolist(), strict=True):
         about = traits.about(number)
         if not asked.isdisjoint(about.beginnings):
@@ -243,21 +235,21 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
         pool.defines[pool.row(number)] = signals.HEADING_MATCH * share
 
 
-def penalise(pool: Pool, traits: PoolTraits, stay: Collection[Role]) -> None:
+def penalise(pool: Pool, traits: TraitsOfFiles, stay: Collection[Role]) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
     factors = _factors(frozenset(stay))[traits.roles]
-    headers = np.flatnonzero(traits.roles == _HEADER).tolist()
+    headers = np.flatnonzero(traits.roles == HEADER).tolist()
     if headers:
         paths = set(pool.paths)
         declaring = [home for home in headers if declares_only(pool.path(home), paths)]
-        factors[declaring] = _factors(frozenset(stay))[_ROLES.index(Role.DECLARATION)]
+        factors[declaring] = _factors(frozenset(stay))[ROLES.index(Role.DECLARATION)]
     pool.role = factors[pool.homes]
 
 
 @lru_cache(maxsize=16)
 def _factors(stay: frozenset[Role]) -> NDArray[np.float64]:
     """Return what each number of a role multiplies a score by."""
-    return np.array([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in _ROLES])
+    return np.array([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in ROLES])
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
@@ -271,110 +263,3 @@ def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
     if ASKS_FOR_EXAMPLES.search(asked):
         stay.add(Role.EXAMPLE)
     return stay
-
-
-_FILES_OF_A_FOLDER = ("index", "mod", "init")
-"""`extract/mod.rs` is what `extract` is about; Python's `__init__` as a rule only hands names on."""
-
-
-class Traits(NamedTuple):
-    """What ranking has to know about a file, whatever is asked."""
-
-    role: Role
-    name: tuple[str, ...]
-    """The words of its name."""
-    folder: tuple[str, ...]
-    """Those of the folder it is in."""
-    beginnings: frozenset[str]
-    """How all these begin."""
-
-
-_ROLES = (*Role, Role.SOURCE, Role.SOURCE)
-"""What the numbers of roles mean: two of source code say more."""
-
-_UNKNOWN, _HEADER = len(Role), len(Role) + 1
-"""A role that is not known yet, and that of a header, which may only declare what another file defines."""
-
-
-def _mark(beginnings: Iterable[str]) -> np.uint64:
-    """Return bits of which two have one in common where two sets of beginnings do."""
-    bits = 0
-    for beginning in beginnings:
-        bits |= 1 << (hash(beginning) & 63)
-    return np.uint64(bits)
-
-
-class PoolTraits(NamedTuple):
-    """The traits of the files of a pool."""
-
-    roles: NDArray[np.uint8]
-    marks: NDArray[np.uint64]
-    about: Callable[[int], Traits]
-    """Returns all traits of a file, by its number."""
-
-
-class KnownTraits:
-    """The traits of file revisions; each is worked out when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._traits: dict[int, Traits] = {}
-        self._forget()
-
-    def _forget(self) -> None:
-        self._traits.clear()
-        self._columns = np.empty(0, np.uint8), np.empty(0, np.uint64)
-        """Roles and marks by the number of a file."""
-
-    def of_pool(self, snapshot: Snapshot, pool: Pool) -> PoolTraits:
-        """Return the traits of the files of a pool.
-
-        Several threads may ask at the same time: what one does not see yet, it works out again.
-        """
-        ids, about = pool.file_ids, partial(self._about, snapshot)
-        known_roles, known_marks = self._with_room(int(ids.max(initial=0)) + 1)
-        roles, marks = known_roles[ids], known_marks[ids]
-        for home in np.flatnonzero(roles == _UNKNOWN).tolist():
-            number = int(ids[home])
-            traits = about(number)
-            is_header = traits.role is Role.SOURCE and pool.path(home).endswith(HEADERS)
-            marks[home] = known_marks[number] = _mark(traits.beginnings)
-            # The role comes last: whoever sees it sees the mark as well.
-            roles[home] = known_roles[number] = _HEADER if is_header else _ROLES.index(traits.role)
-        return PoolTraits(roles, marks, about)
-
-    def _with_room(self, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        roles, marks = self._columns
-        if roles.size < size:
-            more = size + size // 4 - roles.size
-            roles = np.append(roles, np.full(more, _UNKNOWN, np.uint8))
-            marks = np.append(marks, np.zeros(more, np.uint64))
-            self._columns = roles, marks
-        return roles, marks
-
-    def _about(self, snapshot: Snapshot, number: int) -> Traits:
-        traits = self._traits.get(number)
-        if traits is None:
-            if len(self._traits) > 2 * len(snapshot.files.files):  # most are of revisions that are gone
-                self._forget()
-            traits = self._traits[number] = _traits(snapshot.files.by_id[number])
-        return traits
-
-
-def _known_traits() -> KnownTraits:
-    """Return where the traits of file revisions are kept."""
-    return KnownTraits()
-
-
-def _traits(file: StoredFile) -> Traits:
-    *folders, last = file.path.split("/")
-    last = _stem(last)
-    if last in _FILES_OF_A_FOLDER and folders:
-        last = folders.pop()
-    name, folder = tuple(dict.fromkeys(parts(last))), tuple(parts(folders[-1] if folders else ""))
-    role = role_of(file.path, is_data(file.language))
-    return Traits(role, name, folder, signals.beginnings((*name, *folder)))
-
-
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[0] or name

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from findspot.core.model import Corpus, IncludeTests
 from findspot.history.commit_store import CommitStore
 from findspot.rank.candidate_pool import Column, LeadingCommits, Pool
-from findspot.rank.roles import ASKS_FOR_TESTS, Role, is_data, role_of
+from findspot.rank.roles import ASKS_FOR_TESTS, Role
 from findspot.search.commit_evidence import near_changes
+from findspot.search.file_traits import traits_of
 from findspot.search.questions import Question
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LEAST_NEAR, LinearModel, read_weights
@@ -143,10 +144,13 @@ def _named(question: Question, names: Sequence[Sequence[str]]) -> Column:
     begun = {word[:_BEGINNING] for word in asked}
 
     def has_all(name: str) -> bool:
-        lower = name.lower()
-        return all(word in lower for word in begun) and asked <= set(map(stem, parts(name)))
+        return asked <= set(map(stem, parts(name)))
 
-    named = (len(asked) > 1 and any(map(has_all, own)) for own in names)
+    def may_have(own: Sequence[str]) -> bool:
+        lower = " ".join(own).lower()
+        return all(word in lower for word in begun)
+
+    named = (len(asked) > 1 and may_have(own) and any(map(has_all, own)) for own in names)
     return np.fromiter(named, np.float64, len(names))
 
 
@@ -232,11 +236,8 @@ def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[
     """Return the place in `_ROLES` of each candidate's; what was asked for counts as source."""
     wants_tests = question.query.include_tests is IncludeTests.YES or ASKS_FOR_TESTS.search(question.text)
     homes, rows = np.unique(numbers >> ORDINAL_BITS, return_inverse=True)
-    found = np.empty(homes.size, np.uint8)
-    for place, home in enumerate(homes.tolist()):
-        file = snapshot.files.by_id[home]
-        role = role_of(file.path, is_data(file.language))
-        found[place] = _ROLES.index(Role.SOURCE if wants_tests and role is Role.TEST else role)
+    found = traits_of(snapshot, homes).roles
+    found[(found >= len(_ROLES)) | (found == _TEST if wants_tests else False)] = _SOURCE
     return found[rows]
 
 
