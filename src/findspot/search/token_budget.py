@@ -30,6 +30,9 @@ LINES_SHARE = 0.75
 LEAST_SHARE = 0.35
 """Of the room that is left, for the next hit, however little better than the following ones it is."""
 
+CHARS_PER_SECTION = 900
+"""Of documentation, as many hits as there is room for so much of each: paragraphs answer, lines do not."""
+
 FIRST_WITH_CODE = 3
 CHARS_PER_CODE = 1_000
 """More hits have code where there is room for this much for each: shreds of many help nobody."""
@@ -108,10 +111,13 @@ def listed(hits: Sequence[Hit]) -> Fitted:
     return Fitted(tuple(map(as_line, hits)), 0)
 
 
-def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
+def fit(hits: Sequence[Hit], max_chars: int, measure: Measure, *, prose: bool = False) -> Fitted:
     """Return the hits in forms that together take at most `max_chars`, the best in the longest form."""
     layout = _Layout.of_lines(hits, max_chars, measure)
-    if hits and hits[0].strength is not Strength.STRONG:
+    if prose:
+        layout.keep(max_chars // CHARS_PER_SECTION)
+        layout.add_code(_most_with_code(hits, max_chars))
+    elif hits and hits[0].strength is not Strength.STRONG:
         layout.add_deciding_lines()
     else:
         layout.add_code(_most_with_code(hits, max_chars))
@@ -145,6 +151,11 @@ class _Layout:
             count = 1
         return cls(hits, lines[:count], sizes[:count], max_chars - sum(sizes[:count]), measure)
 
+    def keep(self, most: int) -> None:
+        """Leave out all but the first hits."""
+        self.room += sum(self.sizes[most:])
+        del self.shown[most:], self.sizes[most:]
+
     def add_code(self, most: int) -> None:
         """Give the best hits code, each its share of the room that is left."""
         for place, hit in enumerate(self.hits[: min(most, len(self.shown))]):
@@ -161,8 +172,7 @@ class _Layout:
         behind = (place for place, hit in enumerate(self.hits) if hit.relative < NEARLY)
         places = min(PLACES, len(self.shown), next(behind, len(self.hits)))
         while len(self.shown) > places and self.room < places * SPARED_CHARS:
-            self.shown.pop()
-            self.room += self.sizes.pop()
+            self.keep(len(self.shown) - 1)
         for place, hit in enumerate(self.hits[:places]):
             ahead = max(FIRST_WITH_CODE - place, 0)  # each of the first counts twice
             part = self.room * (2 if ahead else 1) // (places - place + ahead)

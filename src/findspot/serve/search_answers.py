@@ -251,7 +251,8 @@ def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) ->
     def render(answer: Results, shown: Fitted) -> str:
         return _rendered(answer, shown, corpus, form)
 
-    return fitted(results, max_tokens, render, len, measure, noted=form != COMPACT)
+    prose = corpus is Corpus.DOCS
+    return fitted(results, max_tokens, render, len, measure, noted=form != COMPACT, prose=prose)
 
 
 def fitted_values(
@@ -290,7 +291,7 @@ def _fitted_values(
 
     return fitted(
         results, max_tokens, render, lambda made: len(encoded(made[0])), measure,
-        noted=full, carries_text=not slim,
+        noted=full, carries_text=not slim, prose=corpus is Corpus.DOCS,
     )  # fmt: skip
 
 
@@ -309,6 +310,7 @@ def fitted(
     *,
     noted: bool,
     carries_text: bool = False,
+    prose: bool = False,
 ) -> T:
     """Return what `render` makes of as much as fits; `size` says how long that is in characters.
 
@@ -330,7 +332,7 @@ def fitted(
         around = size(render(_with_note(results, longest), Fitted((), 0)))
     room = most - around
     while True:
-        shown = fit(results.hits, room, measure)
+        shown = fit(results.hits, room, measure, prose=prose)
         answer = render(_with_note(results, shown.note if noted else None), shown)
         excess = size(answer) - most
         if excess <= 0 or not shown.hits:
