@@ -21,7 +21,7 @@ from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.core.settings import KEYS, DiscoverSettings
-from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
+from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, RecordRows, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.text.tokens import keyword_text, tokens
@@ -183,6 +183,18 @@ def record(
 ) -> FileRecord:
     """A file of one-line chunks; the vector of a chunk follows from its text."""
     file = SourceFile(path, corpus, "python" if corpus is Corpus.CODE else "markdown", len(texts), 1)
+    chunks = chunks_of(path, *texts, names=names, outline=outline, dimensions=dimensions)
+    return FileRecord(file, content_hash("\n".join(texts).encode()), RecordRows.of(chunks))
+
+
+def chunks_of(
+    path: str,
+    *texts: str,
+    names: tuple[str, ...] = (),
+    outline: bool = False,
+    dimensions: int = DIMENSIONS,
+) -> list[ChunkRecord]:
+    """The chunks of such a file."""
     chunks = [
         _chunk(
             path,
@@ -196,7 +208,7 @@ def record(
     ]
     if outline:
         chunks.append(_chunk(path, 1, "outline of " + path, ChunkType.SYMBOLS, dimensions=dimensions))
-    return FileRecord(file, content_hash("\n".join(texts).encode()), tuple(chunks))
+    return chunks
 
 
 def _chunk(

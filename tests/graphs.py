@@ -12,7 +12,7 @@ from findspot.core.languages import language_of
 from findspot.core.model import Corpus, SourceFile
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, store_edges
-from findspot.store.records import ChunkRecord, FileRecord
+from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.store.sqlite_store import SqliteStore
 
 
@@ -21,9 +21,9 @@ def record_of(path: str, text: str) -> FileRecord:
     file = SourceFile(path, Corpus.CODE, language_of(path), len(text), 0)
     chunked = chunk_file(file, text)
     if chunked.facts is None:
-        chunks = tuple(ChunkRecord(chunk, "", b"", 1.0, bytes(64)) for chunk in chunked.chunks)
-        return FileRecord(file, "", chunks)
-    return FileRecord(file, "", (), pack(chunked.facts), names_of(chunked.facts))
+        chunks = [ChunkRecord(chunk, "", b"", 1.0, bytes(64)) for chunk in chunked.chunks]
+        return FileRecord(file, "", RecordRows.of(chunks))
+    return FileRecord(file, "", RecordRows.of(()), pack(chunked.facts), names_of(chunked.facts))
 
 
 def stored(files: Mapping[str, str], home: Path, *, resolve: bool = True) -> SqliteStore:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from contents import contents, put, record, vector_of, words_found
+from contents import chunks_of, contents, put, record, vector_of, words_found
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
+from findspot.store.records import RecordRows
 from findspot.store.store_protocol import Store
 
 
@@ -112,7 +113,8 @@ def test_chunks_that_are_known_keep_their_vectors(store: Store, open_at: Callabl
 
     put(store, record("a.py", "alpha", "beta"))
     again = record("a.py", "beta", "alpha")
-    put(store, again.with_chunks(tuple(replace(c, vector=None, scale=0.0) for c in again.chunks)))
+    known = [replace(c, vector=None, scale=0.0) for c in chunks_of("a.py", "beta", "alpha")]
+    put(store, replace(again, rows=RecordRows.of(known)))
     fresh = open_at(store.folder.with_name("other"))
     put(fresh, again)
     assert contents(store) == contents(fresh)

@@ -6,19 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from contents import contents, put, record, vector_of
+from contents import chunks_of, contents, put, record, vector_of
 from findspot.core.facts import Facts, ReferenceFact, Relation, names_of, pack
 from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
-from findspot.store.records import FileRecord
+from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
 
 
-def full_record() -> FileRecord:
+PATH = "src/größe.py"
+TEXTS = ("first 'quoted' \\ line", "second\tline")
+
+
+def full_chunks() -> list[ChunkRecord]:
     """One of everything, with what text may hold."""
-    plain = record("src/größe.py", "first 'quoted' \\ line", "second\tline", outline=True)
-    first, second, outline = plain.chunks
+    first, second, outline = chunks_of(PATH, *TEXTS, outline=True)
     described = replace(
         first.chunk,
         symbols=(Symbol("Größe", "class", 1), Symbol("Größe", "class", 1), Symbol("a::b", "function", 2)),
@@ -28,9 +31,14 @@ def full_record() -> FileRecord:
         tags=("code", "python", "größe"),
         context="import os\nfrom x import y",
     )
+    return [replace(first, chunk=described, scale=0.123456789), second, replace(outline, scale=0.0)]
+
+
+def full_record() -> FileRecord:
+    plain = record(PATH, *TEXTS, outline=True)
     facts = Facts("größe", (), (), (), (ReferenceFact(Relation.CALL, "f", "self", 1, -1),))
-    chunks = (replace(first, chunk=described, scale=0.123456789), second, replace(outline, scale=0.0))
-    return FileRecord(plain.file, plain.sha256, chunks, pack(facts), names_of(facts))
+    rows = RecordRows.of(full_chunks())
+    return replace(plain, rows=rows, facts=pack(facts), names=names_of(facts))
 
 
 def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> None:
@@ -41,7 +49,7 @@ def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> N
         assert file is not None
         assert (file.corpus, file.size, file.mtime_ns, file.sha256) == ("code", 2, 1, given.sha256)
         held = snapshot.chunks.of_file("src/größe.py")
-        for chunk, item in zip(held, given.chunks, strict=True):
+        for chunk, item in zip(held, full_chunks(), strict=True):
             assert chunk.text == item.chunk.text
             assert chunk.chunk_type == item.chunk.chunk_type
             assert chunk.symbols == tuple(symbol.name for symbol in item.chunk.symbols)
@@ -64,8 +72,7 @@ def test_names_of_a_line_that_differ_by_case_come_out(store: Store) -> None:
     put(store, record("a.js", "const Item = item", names=("Item", "item")))
     with store.snapshot() as snapshot:
         (file,) = snapshot.files.files
-        (chunk,) = snapshot.record(file).chunks
-        assert [symbol.name for symbol in chunk.chunk.symbols] == ["Item", "item"]
+        assert [name for _, _, name, _, _ in snapshot.record(file).rows.symbols] == ["Item", "item"]
 
 
 def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> None:

@@ -47,7 +47,7 @@ def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
     whole = worker.outcome(job, setup, model)
     by_parts = worker.outcome(job, setup, Small(model, 2))  # type: ignore[arg-type]
     assert isinstance(whole, Indexed)
-    assert len(whole.record.chunks) > 4
+    assert len(whole.record.rows.chunks) > 4
     assert by_parts == whole
 
 

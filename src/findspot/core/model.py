@@ -8,27 +8,15 @@ import re
 import sys
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.facts import Facts
 from findspot.core.paths import SCHEME, package_of
 
-T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
-
-
-def pickled_by_fields(kind: type[T]) -> type[T]:
-    """Make a frozen dataclass pickle as a call with its fields, in two thirds of the time.
-
-    Workers send tens of thousands of them; the methods that `slots=True` generates go field by field.
-    """
-    read = attrgetter(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
-    kind.__reduce__ = lambda self: (kind, read(self))  # type: ignore[method-assign]
-    return kind
 
 
 FROM_INDEX = "index"
@@ -137,7 +125,6 @@ class Skip:
     detail: str = ""
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
     """Lines of a file, 1-based and inclusive at both ends."""
@@ -191,7 +178,6 @@ _LARGEST_INTEGER = (1 << 63) - 1
 """Of a database."""
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A name defined in a file, at the line where its definition starts."""
@@ -201,7 +187,6 @@ class Symbol:
     line: int
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of one file: its exact lines, and what is known about them.
@@ -223,14 +208,14 @@ class Chunk:
     tags: tuple[str, ...] = ()
     context: str = ""
 
-    @property
-    def id(self) -> str:
-        """UUID-shaped and derived: the same place and content give the same id."""
-        key = f"{self.path}\0{self.span.start}\0{self.span.end}\0{self.chunk_type}\0{self.text}"
-        digest = bytearray(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16])
-        # Version 8, of an application's own making, which `uuid` itself takes from Python 3.14 on.
-        digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
-        return str(uuid.UUID(bytes=bytes(digest)))
+
+def chunk_id(path: str, start: int, end: int, chunk_type: str, text: str) -> str:
+    """Return a chunk's UUID-shaped id: the same place and content give the same one."""
+    key = f"{path}\0{start}\0{end}\0{chunk_type}\0{text}"
+    digest = bytearray(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16])
+    # Version 8, of an application's own making, which `uuid` itself takes from Python 3.14 on.
+    digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(digest)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,22 +112,13 @@ class PythonWordVectors:
 
     def _sum_tokens(self, ids: list[list[int]], rows: Vectors) -> None:
         """Write the sum of the vectors of each text's tokens to its row."""
-        few = [at for at, its_ids in enumerate(ids) if 0 < len(its_ids) <= _FEW_TOKENS]
-        if few:
-            counts = np.array([len(ids[at]) for at in few])
-            weighted = np.empty((int(counts.sum()), rows.shape[1]), np.float32)
-            self._weigh(list(chain.from_iterable(ids[at] for at in few)), weighted)
-            rows[few] = np.add.reduceat(weighted, np.cumsum(counts) - counts, axis=0)
-        room = np.empty((max(map(len, ids), default=0), rows.shape[1]), np.float32)
-        for row, its_ids in zip(rows, ids, strict=True):
-            if len(its_ids) > _FEW_TOKENS:
-                weighted = room[: len(its_ids)]
-                self._weigh(its_ids, weighted)
-                sum_rows(weighted, row)
-
-    def _weigh(self, ids: list[int], weighted: Vectors) -> None:
-        tokens = self._table.take(ids)
-        np.multiply(tokens["vector"], tokens["scale"][:, None], out=weighted)
+        held = [at for at, its_ids in enumerate(ids) if its_ids]
+        if held:
+            tokens = self._table.take(list(chain.from_iterable(ids)))
+            counts = np.array([len(ids[at]) for at in held])
+            weighted = tokens["vector"] * tokens["scale"][:, None]
+            # Stored vectors depend on the order of additions, so it must not change.
+            rows[held] = np.add.reduceat(weighted, np.cumsum(counts) - counts, axis=0)
 
 
 def word_vectors(vocabulary: bytes, table: NDArray[Any]) -> WordVectors:
@@ -143,46 +134,8 @@ def word_vectors(vocabulary: bytes, table: NDArray[Any]) -> WordVectors:
     return vectors
 
 
-BLOCK_TEXTS = 256
+BLOCK_TEXTS = 32
 """Texts embedded at a time, so that room for their tokens stays bounded."""
-
-_FEW_TOKENS = 16
-"""Texts with so few tokens, such as names, are summed together: one by one, the calls would cost most."""
-
-
-def sum_rows(rows: Vectors, total: Vectors) -> None:
-    """Write the sum of rows to `total`, exactly as `np.add.reduceat` adds them; `rows` are overwritten.
-
-    That is the first row plus the pairwise sum of the others. `reduceat` adds column by column, which takes
-    three times as long. Stored vectors depend on the order of additions, so it must not change.
-    """
-    _sum_pairwise(rows[1:], total)
-    np.add(rows[0], total, out=total)
-
-
-def _sum_pairwise(rows: Vectors, total: Vectors) -> None:
-    count, width = rows.shape
-    if count < _LANES:
-        np.add.reduce(rows, axis=0, out=total)
-    elif count > _BLOCK_ROWS:
-        middle = count // 2
-        middle -= middle % _LANES
-        second = np.empty_like(total)
-        _sum_pairwise(rows[:middle], total)
-        _sum_pairwise(rows[middle:], second)
-        np.add(total, second, out=total)
-    else:
-        whole = count - count % _LANES
-        lanes = np.add.reduce(rows[:whole].reshape(-1, _LANES * width), axis=0)
-        lanes = np.add.reduce(lanes.reshape(4, 2, width), axis=1)
-        lanes = np.add.reduce(lanes.reshape(2, 2, width), axis=1)
-        np.add(lanes[0], lanes[1], out=rows[whole - 1])
-        np.add.reduce(rows[whole - 1 :], axis=0, out=total)
-
-
-_LANES = 8
-_BLOCK_ROWS = 128
-"""How NumPy adds many numbers: eight sums side by side, in blocks of this size."""
 
 CONTINUATION = "##"
 """Marks an entry that continues a word, as in BERT's vocabularies."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
-from findspot.core.model import Progress
+from findspot.core.model import Chunk, Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.embed.chunk_vectors import chunk_key, embed_chunks
 from findspot.embed.embedder import Embedder
 from findspot.indexing.workers import Indexed, Outcome
-from findspot.store.records import ChunkRecord
 from findspot.store.writer import Writer
 
 BATCH_CHUNKS = 64
@@ -38,9 +38,10 @@ def embedded(
         if not isinstance(outcome, Indexed):
             yield outcome
             continue
-        indexed = outcome if known_vectors is None else _with_known(outcome, known_vectors)
+        path = outcome.record.file.path
+        indexed = outcome if known_vectors is None else _with_vectors(outcome, known_vectors(path))
         waiting.append(indexed)
-        missing += sum(map(_lacks_vector, indexed.record.chunks))
+        missing += len(indexed.record.rows.lacking(path))
         if missing >= BATCH_CHUNKS:
             yield from _filled(waiting, embedder, cancel)
             waiting, missing = [], 0
@@ -67,34 +68,19 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
     return done
 
 
-def _lacks_vector(record: ChunkRecord) -> bool:
-    """Return whether a vector is still to be made: it has no bytes then, and is None where one is stored."""
-    return record.vector == b""
-
-
-def _with_known(outcome: Indexed, known_vectors: KnownVectors) -> Indexed:
-    known = known_vectors(outcome.record.file.path)
-    chunks = tuple(
-        _with_vector(item, *known[item.key]) if _lacks_vector(item) and item.key in known else item
-        for item in outcome.record.chunks
-    )
-    return replace(outcome, record=outcome.record.with_chunks(chunks))
+def _with_vectors(outcome: Indexed, known: Mapping[bytes, tuple[float, bytes]]) -> Indexed:
+    rows = outcome.record.rows.with_vectors(known)
+    return replace(outcome, record=replace(outcome.record, rows=rows))
 
 
 def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
-    lacking = [item.chunk for each in waiting for item in each.record.chunks if _lacks_vector(item)]
-    made: list[tuple[float, bytes]] = []
-    for first in range(0, len(lacking), BATCH_CHUNKS):
-        cancel.check()
-        vectors = embed_chunks(embedder, lacking[first : first + BATCH_CHUNKS])
-        made += zip(vectors.scales.tolist(), map(bytes, vectors.values), strict=True)
-    rows = iter(made)
+    lacking: dict[bytes, Chunk] = {}
     for each in waiting:
-        chunks = tuple(
-            _with_vector(item, *next(rows)) if _lacks_vector(item) else item for item in each.record.chunks
-        )
-        yield replace(each, record=each.record.with_chunks(chunks))
-
-
-def _with_vector(record: ChunkRecord, scale: float, vector: bytes) -> ChunkRecord:
-    return replace(record, scale=scale, vector=vector)
+        lacking |= each.record.rows.lacking(each.record.file.path)
+    made: dict[bytes, tuple[float, bytes]] = {}
+    left = iter(lacking)
+    while keys := list(islice(left, BATCH_CHUNKS)):
+        cancel.check()
+        vectors = embed_chunks(embedder, [lacking[key] for key in keys])
+        made |= zip(keys, zip(vectors.scales.tolist(), map(bytes, vectors.values), strict=True), strict=True)
+    yield from (_with_vectors(each, made) for each in waiting)

@@ -41,7 +41,7 @@ from findspot.indexing.workers import (
     Setup,
     Unchanged,
 )
-from findspot.store.records import ChunkRecord, FileRecord
+from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.text.tokens import keyword_text
 
 _NICE = 5
@@ -67,24 +67,24 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
     chunked = chunk_file(file, text, MINIFIED if is_minified(file.path, data) else strategy)
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
-    records = _records(chunked.chunks, job, embedder)
+    rows = _rows(chunked.chunks, job, embedder)
     left_out = chunked.skip or masked_part(file.path, data, text)
-    return Indexed(_file_record(file, sha256, records, chunked.facts), left_out)
+    return Indexed(_file_record(file, sha256, rows, chunked.facts), left_out)
 
 
-def _file_record(
-    file: SourceFile, sha256: str, records: tuple[ChunkRecord, ...], facts: Facts | None
-) -> FileRecord:
+def _file_record(file: SourceFile, sha256: str, rows: RecordRows, facts: Facts | None) -> FileRecord:
     if facts is None:
-        return FileRecord(file, sha256, records)
+        return FileRecord(file, sha256, rows)
     try:
         packed = pack(facts)
     except ValueError:  # more than can be read back: the file is searched, and not part of the graph
-        return FileRecord(file, sha256, records)
-    return FileRecord(file, sha256, records, packed, names_of(facts))
+        return FileRecord(file, sha256, rows)
+    return FileRecord(
+        file, sha256, rows, packed, tuple((name, defined, used) for name, defined, used in names_of(facts))
+    )
 
 
-def _records(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> tuple[ChunkRecord, ...]:
+def _rows(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> RecordRows:
     keys = [chunk_key(embedder, chunk) for chunk in chunks]
     fresh = [at for at, key in enumerate(keys) if key not in job.known_keys]
     vectors: list[tuple[float, bytes | None]] = [(0.0, None)] * len(chunks)
@@ -92,9 +92,11 @@ def _records(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> tuple[C
         made = _embedded(embedder, [chunks[at] for at in fresh], job)
         for at, scale, values in zip(fresh, made.scales.tolist(), made.values, strict=True):
             vectors[at] = scale, values.tobytes()
-    return tuple(
-        ChunkRecord(chunk, _keywords(chunk), key, scale, vector)
-        for chunk, key, (scale, vector) in zip(chunks, keys, vectors, strict=True)
+    return RecordRows.of(
+        [
+            ChunkRecord(chunk, _keywords(chunk), key, scale, vector)
+            for chunk, key, (scale, vector) in zip(chunks, keys, vectors, strict=True)
+        ]
     )
 
 

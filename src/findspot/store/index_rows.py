@@ -18,17 +18,17 @@ from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import FactRows
 from findspot.store.records import (
     ORDINAL_BITS,
-    ChunkRecord,
+    OUTLINE_ORDINAL,
     Definition,
     EmbeddedFields,
     Extent,
     FileRecord,
+    RecordRows,
     StoredChunk,
     StoredFile,
     SymbolPlace,
     chunk_number,
     chunk_range,
-    chunk_record,
     last_name,
     lines_of,
 )
@@ -360,20 +360,18 @@ def file_record(db: Connection, file: StoredFile) -> FileRecord:
     select = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
     for number, *symbol in db.execute(select, numbers):
         symbols[number].append(Symbol(*symbol))
+    rows = RecordRows([], [], [])
     select = f"SELECT {_RECORD_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
-    chunks = tuple(_chunk_record(file.path, row, symbols[row[0]]) for row in db.execute(select, numbers))
+    for number, *row in db.execute(select, numbers):
+        _, _, chunk_type, _, _, text, names, _, breadcrumb, _, _, context, *_ = row
+        ordinal = number & OUTLINE_ORDINAL
+        rows.chunks.append((ordinal, *row))
+        rows.add_symbols(ordinal, _in_order(lines_of(names), symbols[number]))
+        rows.keywords.append(_tokens((number, chunk_type, file.path, breadcrumb, context, text)))
     facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
     packed = facts[0] if facts else None
     source = SourceFile(file.path, Corpus(file.corpus), file.language, *file.stamp)
-    return FileRecord(source, file.sha256, chunks, packed, names_of(unpack(packed)) if packed else ())
-
-
-def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> ChunkRecord:
-    record = chunk_record(path, row, _in_order(lines_of(row[7]), symbols), "")
-    chunk = record.chunk
-    if chunk.chunk_type is ChunkType.SYMBOLS:
-        return record
-    return replace(record, keywords=keyword_text(path, chunk.breadcrumb, chunk.context, chunk.text))
+    return FileRecord(source, file.sha256, rows, packed, names_of(unpack(packed)) if packed else ())
 
 
 def _in_order(names: tuple[str, ...], symbols: list[Symbol]) -> tuple[Symbol, ...]:

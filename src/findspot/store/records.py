@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol, pickled_by_fields
+from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol
 
 ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
@@ -43,7 +43,6 @@ class DerivedDamagedError(IndexCorruptError):
     """Only what is derived is damaged: it can be rebuilt from the database."""
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
     """A chunk ready to be stored: with its keywords, its embedding key and its vector.
@@ -81,25 +80,33 @@ class RecordRows(NamedTuple):
             chunk = item.chunk
             ordinal = OUTLINE_ORDINAL if chunk.chunk_type is ChunkType.SYMBOLS else position
             rows.chunks.append(_chunk_row(ordinal, item))
-            for symbol in chunk.symbols:
-                name = symbol.name
-                rows.symbols.append((last_name(name).lower(), ordinal, name, symbol.kind, symbol.line))
+            rows.add_symbols(ordinal, chunk.symbols)
         return rows
 
-    def records(self, path: str) -> tuple[ChunkRecord, ...]:
-        """Return the chunks that these rows were made of."""
-        symbols: dict[int, list[Symbol]] = {row[0]: [] for row in self.chunks}
-        for _, ordinal, name, kind, line in self.symbols:
-            symbols[ordinal].append(Symbol(name, kind, line))
-        return tuple(
-            chunk_record(path, row, tuple(symbols[row[0]]), keywords)
-            for row, keywords in zip(self.chunks, self.keywords, strict=True)
-        )
+    def add_symbols(self, ordinal: int, symbols: Iterable[Symbol]) -> None:
+        """Add what the chunk at a place defines."""
+        for name, kind, line in ((symbol.name, symbol.kind, symbol.line) for symbol in symbols):
+            self.symbols.append((last_name(name).lower(), ordinal, name, kind, line))
 
     def with_vectors(self, known: Mapping[bytes, tuple[float, bytes]]) -> RecordRows:
         """Return the rows with these vectors, by key, where they have none."""
-        filled = [row if row[-1] is not None else (*row[:-2], *known[row[-3]]) for row in self.chunks]
-        return self._replace(chunks=filled)
+        return self._replace(
+            chunks=[
+                (*row[:-2], *known[row[-3]]) if not row[-1] and row[-3] in known else row
+                for row in self.chunks
+            ]
+        )
+
+    def lacking(self, path: str) -> dict[bytes, Chunk]:
+        """Return, by key, what a model reads of the chunks whose vectors are still to be made.
+
+        Such a vector has no bytes. It is None where the store has one for the file already.
+        """
+        return {
+            row[-3]: EmbeddedFields(row[0], path, lines_of(row[7]), row[6], row[12]).as_chunk()
+            for row in self.chunks
+            if row[-1] == b""
+        }
 
 
 def _chunk_row(ordinal: int, item: ChunkRecord) -> ChunkRow:
@@ -124,74 +131,20 @@ def _chunk_row(ordinal: int, item: ChunkRecord) -> ChunkRow:
     )
 
 
-def chunk_record(path: str, row: ChunkRow, symbols: tuple[Symbol, ...], keywords: str) -> ChunkRecord:
-    """Return the chunk that a row was made of."""
-    _, start, end, chunk_type, kind, language, text, _, *described, tags, context = row[:-3]
-    signature, breadcrumb, doc_comment = described
-    chunk = Chunk(
-        path, Span(start, end), text, ChunkType(chunk_type), kind, language,
-        symbols, signature, breadcrumb, doc_comment, lines_of(tags), context,
-    )  # fmt: skip
-    return ChunkRecord(chunk, keywords, *row[-3:])
-
-
 def lines_of(joined: str) -> tuple[str, ...]:
     """Return what is stored as one a line."""
     return tuple(joined.split("\n")) if joined else ()
 
 
+@dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One revision of a file, with all its chunks and, of code, what it says about names.
+    """One revision of a file, with all its chunks and, of code, what it says about names."""
 
-    It is made of chunks or of their rows, and gives both: workers send rows, and the store takes them.
-    """
-
-    __slots__ = ("_chunks", "_rows", "facts", "file", "names", "sha256")
-
-    def __init__(
-        self,
-        file: SourceFile,
-        sha256: str,
-        chunks: tuple[ChunkRecord, ...] | RecordRows,
-        facts: bytes | None = None,
-        names: Iterable[tuple[str, int, int]] = (),
-    ) -> None:
-        self.file = file
-        self.sha256 = sha256
-        self._rows = chunks if isinstance(chunks, RecordRows) else None
-        self._chunks = None if isinstance(chunks, RecordRows) else chunks
-        self.facts = facts
-        self.names: tuple[tuple[str, int, int], ...] = tuple(names)
-
-    @property
-    def rows(self) -> RecordRows:
-        """Its chunks as rows."""
-        if self._rows is None:
-            self._rows = RecordRows.of(self._chunks or ())
-        return self._rows
-
-    @property
-    def chunks(self) -> tuple[ChunkRecord, ...]:
-        """Its chunks."""
-        if self._chunks is None:
-            self._chunks = self.rows.records(self.file.path)
-        return self._chunks
-
-    def with_chunks(self, chunks: tuple[ChunkRecord, ...] | RecordRows) -> FileRecord:
-        """Return the same revision with other chunks."""
-        return FileRecord(self.file, self.sha256, chunks, self.facts, self.names)
-
-    def _fields(self) -> tuple[Any, ...]:
-        return self.file, self.sha256, self.rows, self.facts, self.names
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        *fields, names = self._fields()
-        return FileRecord, (*fields, [*map(tuple, names)])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FileRecord) and self._fields() == other._fields()
-
-    __hash__ = None  # type: ignore[assignment]  # how Python marks a class as unhashable; mypy does not know it
+    file: SourceFile
+    sha256: str
+    rows: RecordRows
+    facts: bytes | None = None
+    names: tuple[tuple[str, int, int], ...] = ()
 
 
 class StoredFile(NamedTuple):

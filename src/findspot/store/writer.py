@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import CancelledError
@@ -74,7 +75,8 @@ class Writer:
         old = self.files.find(record.file.path)
         self._meanings.note(record.file.path, old.id if old else None, record.facts)
         if old:
-            record = record.with_chunks(record.rows.with_vectors(self.chunks.vectors_by_key(old.id)))
+            known = self.chunks.vectors_by_key(old.id)
+            record = replace(record, rows=record.rows.with_vectors(known))
             self._forget(old)
         rows = record.rows
         self._more_chunks += len(rows.chunks)

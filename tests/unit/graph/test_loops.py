@@ -18,7 +18,7 @@ from findspot.core.progress import CancelToken
 from findspot.graph import Graph, given_up_note
 from findspot.graph.stored_edges import StoredEdges, resolve_pending
 from findspot.research.findings import Aim, Inquiry
-from findspot.store.records import FileRecord
+from findspot.store.records import FileRecord, RecordRows
 from graphs import record_of, stored
 
 LONG = 1_000
@@ -290,7 +290,7 @@ def test_a_mistake_costs_one_reference_or_file(
     references = [fact._replace(owner=owner) for fact in read.references]
     facts = Facts(read.package, read.definitions, read.imports, bindings, references)
     with store.writer() as writer:
-        writer.put(FileRecord(record.file, "", (), pack(facts), names_of(facts)))
+        writer.put(FileRecord(record.file, "", RecordRows.of(()), pack(facts), names_of(facts)))
         writer.commit()
     with store.writer() as writer, store.snapshot() as snapshot, writer.storing_edges() as rows:
         resolve_pending(snapshot, rows, CancelToken())

@@ -125,12 +125,12 @@ def test_workers_have_much_at_hand_at_first_and_little_near_the_end(root: Path) 
 def test_what_has_not_changed_is_not_cut_again(root: Path) -> None:
     (first,) = run(root, jobs(root, "a.py")).values()
     assert isinstance(first, Indexed)
-    keys = frozenset(chunk.key for chunk in first.record.chunks)
+    keys = frozenset(row[-3] for row in first.record.rows.chunks)
     same, moved = Job(first.record.file, first.record.sha256, keys), Job(first.record.file, "other", keys)
     outcomes = list(WorkerPoolRun(root, [same, moved]))
     assert outcomes[0] == Unchanged(first.record.file)
     assert isinstance(outcomes[1], Indexed)
-    assert all(chunk.vector is None for chunk in outcomes[1].record.chunks)
+    assert all(row[-1] is None for row in outcomes[1].record.rows.chunks)
 
 
 def WorkerPoolRun(root: Path, work: list[Job]) -> Iterator[Outcome]:
@@ -170,7 +170,7 @@ def test_a_worker_killed_for_want_of_memory_is_replaced_and_the_file_tried_with_
     by_parts, whole = outcomes["big.py"], run(root, work[5:6])["big.py"]
     assert isinstance(by_parts, Indexed)
     assert isinstance(whole, Indexed)
-    assert by_parts.record.chunks == whole.record.chunks
+    assert by_parts.record.rows == whole.record.rows
 
 
 def test_a_crash_of_the_parser_itself_is_not_tried_again(

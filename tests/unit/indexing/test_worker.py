@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from findspot.chunk.dispatch import chunk_file
 from findspot.core.model import ChunkType, Corpus, SourceFile
 from findspot.core.paths import Roots
 from findspot.embed.chunk_vectors import embed_chunks
@@ -35,14 +36,15 @@ def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: 
     embedder = open_embedder("local:static")
     found = process(Job(file, sparing=sparing), setup, embedder, SOURCE.encode())
     assert isinstance(found, Indexed)
-    chunks = [record.chunk for record in found.record.chunks]
+    chunks = chunk_file(file, SOURCE).chunks
     vectors = embed_chunks(embedder, chunks)
     assert len(chunks) > 4
-    for position, (record, chunk) in enumerate(zip(found.record.chunks, chunks, strict=True)):
+    rows = found.record.rows
+    for position, (row, keywords, chunk) in enumerate(zip(rows.chunks, rows.keywords, chunks, strict=True)):
         text = keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
-        assert record.keywords == ("" if chunk.chunk_type is ChunkType.SYMBOLS else text)
-        assert record.vector == vectors.values[position].tobytes()
-        assert record.scale == vectors.scales[position]
+        assert keywords == ("" if chunk.chunk_type is ChunkType.SYMBOLS else text)
+        assert row[-1] == vectors.values[position].tobytes()
+        assert row[-2] == vectors.scales[position]
 
 
 def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) -> None:
@@ -52,10 +54,9 @@ def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) ->
     assert isinstance(found, Indexed)
     sent = pickle.loads(pickle.dumps(found.record))
     assert sent == found.record
-    assert sent.chunks == found.record.chunks
     assert sent.file.corpus is Corpus.CODE
-    assert {item.chunk.chunk_type for item in sent.chunks} > {ChunkType.SYMBOLS}
-    assert any(item.chunk.symbols for item in sent.chunks)
+    assert {row[3] for row in sent.rows.chunks} > {ChunkType.SYMBOLS}
+    assert sent.rows.symbols
 
 
 def test_a_worker_keeps_nothing_of_the_files_it_read(tmp_path: Path) -> None:

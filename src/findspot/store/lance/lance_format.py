@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - the module names it in lower case
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.model import Corpus, Symbol
-from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile, chunk_number
+from findspot.core.model import Corpus, Symbol, chunk_id
+from findspot.store.records import ChunkRow, FileRecord, StoredChunk, StoredFile, chunk_number, lines_of
 from findspot.store.word_counts import count_words
 
 if TYPE_CHECKING:
@@ -153,14 +155,9 @@ def file_batches(
     for part in parts_of(files, _BATCH_CHUNKS):
         records = [(each.number, record_of(each.file)) for each in part]
         for corpus, table in CHUNK_TABLES.items():
-            chunks = [
-                (number, record, row[0], item)
-                for number, record in records
-                if record.file.corpus == corpus
-                for row, item in zip(record.rows.chunks, record.chunks, strict=True)
-            ]
-            if chunks:
-                yield table, _chunk_rows(chunks)
+            held = [(number, record) for number, record in records if record.file.corpus == corpus]
+            if any(record.rows.chunks for _, record in held):
+                yield table, _chunk_rows(held)
         yield from _graph_rows(
             [(each, record) for each, (_, record) in zip(part, records, strict=True)], edges_of
         )
@@ -201,37 +198,37 @@ def _graph_rows(
             yield name, table_of(name, found)
 
 
-def _chunk_rows(chunks: Sequence[tuple[int, FileRecord, int, ChunkRecord]]) -> pa.Table:
+def _chunk_rows(records: Sequence[tuple[int, FileRecord]]) -> pa.Table:
     import pyarrow as pa
 
-    scales = np.array([item.scale for *_, item in chunks], np.float32)
-    steps = np.frombuffer(b"".join(item.vector or b"" for *_, item in chunks), np.int8).reshape(
-        len(chunks), -1
-    )
+    chunks = [row for _, record in records for row in record.rows.chunks]
+    scales = np.array([row[-2] for row in chunks], np.float32)
+    steps = np.frombuffer(b"".join(row[-1] for row in chunks), np.int8).reshape(len(chunks), -1)
     vectors = (steps * scales[:, None]).astype(np.float32)
-    starts, lengths, words, counts = count_words([item.keywords for *_, item in chunks])
-    ends = np.frombuffer(starts, np.int64).tolist()
-    sizes = np.frombuffer(lengths, np.uint32).tolist()
+    counted = _counted([words for _, record in records for words in record.rows.keywords])
     rows = []
-    for place, (number, record, ordinal, item) in enumerate(chunks):
-        chunk, first, last = item.chunk, ends[place], ends[place + 1]
-        counted = words[4 * first : 4 * last] + counts[first:last]
-        rows.append(
-            {
-                "id": chunk.id,
-                "path": chunk.path,
-                "text": chunk.text,
-                "start_line": chunk.span.start,
-                "end_line": chunk.span.end,
-                "content_hash": record.sha256,
-                "number": chunk_number(number, ordinal),
-                "file_id": number,
-                "chunk_type": chunk.chunk_type.value,
-                "tags": "\n".join(chunk.tags),
-                "keywords": item.keywords,
-                "packed": _packed(item, sizes[place], last - first, counted),
-            }
-        )
+    for number, record in records:
+        symbols = defaultdict(list)
+        for _, ordinal, *symbol in record.rows.symbols:
+            symbols[ordinal].append(symbol)
+        for row, keywords in zip(record.rows.chunks, record.rows.keywords, strict=True):
+            ordinal, start, end, chunk_type, _, _, text, *_, tags, _, _, _, _ = row
+            rows.append(
+                {
+                    "id": chunk_id(record.file.path, start, end, chunk_type, text),
+                    "path": record.file.path,
+                    "text": text,
+                    "start_line": start,
+                    "end_line": end,
+                    "content_hash": record.sha256,
+                    "number": chunk_number(number, ordinal),
+                    "file_id": number,
+                    "chunk_type": chunk_type,
+                    "tags": tags,
+                    "keywords": keywords,
+                    "packed": _packed(row, symbols[ordinal], *next(counted)),
+                }
+            )
     schema = schema_of(CODE_TABLE, steps.shape[1])
     plain = pa.schema([field for field in schema if field.name != "vector"])
     column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), steps.shape[1])
@@ -239,19 +236,25 @@ def _chunk_rows(chunks: Sequence[tuple[int, FileRecord, int, ChunkRecord]]) -> p
     return table.add_column(schema.get_field_index("vector"), schema.field("vector"), column)
 
 
+def _counted(keywords: list[str]) -> Iterator[tuple[int, int, bytearray]]:
+    """Yield how many words each chunk has, how many different ones, and those with their counts."""
+    starts, lengths, words, counts = count_words(keywords)
+    places, sizes = np.frombuffer(starts, np.int64).tolist(), np.frombuffer(lengths, np.uint32).tolist()
+    for (first, last), size in zip(pairwise(places), sizes, strict=True):
+        yield size, last - first, words[4 * first : 4 * last] + counts[first:last]
+
+
 _HEADER = Struct("<IIId")
 """The dimensions, the length in words, how many different words, and the scale."""
 
 
-def _packed(item: ChunkRecord, length: int, distinct: int, counted: bytearray) -> bytes:
-    chunk, vector = item.chunk, item.vector or b""
+def _packed(row: ChunkRow, symbols: list[Any], length: int, distinct: int, counted: bytearray) -> bytes:
+    _, start, end, chunk_type, kind, language, text, _, *shown, tags, context, key, scale, vector = row
     described = [
-        chunk.span.start, chunk.span.end, chunk.chunk_type.value, chunk.kind, chunk.language, chunk.text,
-        [[symbol.name, symbol.kind, symbol.line] for symbol in chunk.symbols],
-        chunk.signature, chunk.breadcrumb, chunk.doc_comment, chunk.tags, chunk.context, item.key.hex(),
+        start, end, chunk_type, kind, language, text, symbols, *shown, lines_of(tags), context, key.hex(),
     ]  # fmt: skip
-    header = _HEADER.pack(len(vector), length, distinct, item.scale)
-    return header + vector + counted + zlib.compress(json.dumps(described).encode(), 1)
+    header = _HEADER.pack(len(vector), length, distinct, scale)
+    return b"".join((header, vector, counted, zlib.compress(json.dumps(described).encode(), 1)))
 
 
 class PackedChunk:
