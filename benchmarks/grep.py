@@ -23,7 +23,6 @@ from pathlib import Path
 
 from findspot.core.config import load_settings
 from findspot.core.model import Skip
-from findspot.core.paths import Roots
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
@@ -77,7 +76,7 @@ def _searched(root: Path) -> tuple[list[str], set[str]]:
     """Return the files that an index holds or will hold, and those of them that have masked secrets."""
     settings = load_settings().discover
     paths, secret = [], set()
-    for file in walk(Roots.of(root), settings).files:
+    for file in walk(root, settings).files:
         data = read_file(root, file, settings.max_file_bytes)
         if isinstance(data, Skip) or isinstance(text := readable_text(file.path, data, "mask"), Skip):
             continue

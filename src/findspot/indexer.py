@@ -114,8 +114,8 @@ class Indexer:
         """Whether the index is of files that are here: a search server may have none of them."""
         if self.shared is None or not self.store.read_only:
             return True
-        is_here = self.shared.has_common_file(self.roots)
-        return bool(walk(self.roots, self.settings.discover).files) if is_here is None else is_here
+        is_here = self.shared.has_common_file(self.root)
+        return bool(walk(self.root, self.settings.discover).files) if is_here is None else is_here
 
     @property
     def settings(self) -> Settings:
@@ -155,7 +155,6 @@ class Indexer:
         embedder = self.open_embedder(settings)
         return pipeline.Run(
             root=storable_root(self.root),  # it may be gone since the project was opened
-            roots=self.roots.checked(),
             store=self.own,
             settings=settings,
             model=model_name(embedder),
@@ -191,7 +190,7 @@ class Indexer:
         _write_files(self)
         if self.shared is not None:
             self.shared.close()  # from now on the index of these files answers
-        strategy = strategy_note(run.settings.sync.strategy, run.tree)
+        strategy = strategy_note(run.settings.sync.strategy, run.root)
         notes = filter(None, (strategy, rebuilt, published.note if published else None))
         return replace(report, notes=(*report.notes, *notes))
 
@@ -200,7 +199,7 @@ class Indexer:
         from findspot.indexing import pipeline
 
         run = self.run()
-        found = classify(self.roots, relative, run.settings.discover)
+        found = classify(self.root, relative, run.settings.discover)
         if isinstance(found, Skip):
             _remove(self.store, relative, found)
             raise not_indexable(relative, found)

@@ -344,7 +344,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         last_updated=meta.get("updated_at") or meta.get("created_at"),
         created_at=meta.get("created_at"),
         query_ready=files + docs > 0,
-        pending_changes=_pending(roots, snapshot, settings) if compares else 0,
+        pending_changes=_pending(index.root, snapshot, settings) if compares else 0,
         watcher_active=is_locked(index.store.folder / LOCK_NAME),
         progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
         last_error=away or meta.get("last_error") or watcher_error or index.failure or None,
@@ -353,7 +353,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         strategy=settings.sync.strategy,
         languages=snapshot.files.languages(),
         skipped=snapshot.skips.counts(),
-        notes=status_notes(snapshot, settings, roots, index.store.notice, stopped, rebuilt),
+        notes=status_notes(snapshot, settings, index.root, index.store.notice, stopped, rebuilt),
         repository=repository_of(index.root, settings),
         commit=_commit(index),
     )
@@ -368,10 +368,10 @@ def _state(meta: Mapping[str, str], *, writing: bool) -> IndexState:
     return IndexState.READY if is_complete else IndexState.INCOMPLETE
 
 
-def _pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
+def _pending(root: Path, snapshot: Snapshot, settings: Settings) -> int:
     from findspot.indexing.delta import pending
 
-    return pending(roots, snapshot, settings)
+    return pending(root, snapshot, settings)
 
 
 def _commit(index: Indexer) -> str | None:

@@ -10,7 +10,6 @@ import pytest
 
 from findspot.core.languages import LANGUAGES, Language
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
 from findspot.indexing.workers import Job, Setup, Unchanged, WorkerPool
 
@@ -46,7 +45,7 @@ def trouble(folder: Path, languages: Iterable[Language], text: str) -> list[Skip
         (folder / name).write_text(text)
         corpus = Corpus.DOCS if language.docs else Corpus.CODE
         jobs.append(Job(SourceFile(name, corpus, language.name, len(text), 1)))
-    pool = WorkerPool(Setup(Roots(folder), "local:static", "syntax", 1 << 20), 2)
+    pool = WorkerPool(Setup(folder, "local:static", "syntax", 1 << 20), 2)
     try:
         outcomes = list(pool.run(jobs, CancelToken()))
     finally:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import Corpus, SourceFile
-from findspot.core.paths import Roots
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing import worker
@@ -42,7 +41,7 @@ def job(tmp_path: Path) -> Job:
 
 
 def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
-    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
+    setup = Setup(tmp_path, "local:static", "syntax", 1 << 20)
     model = open_embedder("local:static")
     whole = worker.outcome(job, setup, model)
     by_parts = worker.outcome(job, setup, Small(model, 2))  # type: ignore[arg-type]
@@ -52,7 +51,7 @@ def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
 
 
 def test_and_says_so_when_nothing_is_small_enough(tmp_path: Path, job: Job) -> None:
-    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
+    setup = Setup(tmp_path, "local:static", "syntax", 1 << 20)
     model = Small(open_embedder("local:static"), 0)
     with pytest.raises(MemoryError):  # the process ends, and another one tries it again
         worker.outcome(job, setup, model)  # type: ignore[arg-type]

@@ -117,6 +117,11 @@ def relative_path(root: Path, given: str) -> str:
     return unicodedata.normalize("NFC", "/".join(parts))
 
 
+def path_below(root: Path, place: Path) -> str | None:
+    """Return a place as a path below a root, which itself is empty; None for what lies elsewhere."""
+    return "/".join(place.relative_to(root).parts) if place.is_relative_to(root) else None
+
+
 def outside(given: str, root: Path) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"The path '{given}' is outside the project.",
@@ -367,9 +372,9 @@ class Roots:
     def spelled(self, place: Path) -> str | None:
         """Return a place on disk as the index spells it; None for what lies in no root."""
         for name, folder in self.named or (("", self.project),):
-            if place.is_relative_to(folder):
-                inside = place.relative_to(folder).as_posix()
-                return "/".join(part for part in (name, inside) if part not in ("", "."))
+            inside = path_below(folder, place)
+            if inside is not None:
+                return "/".join(part for part in (name, inside) if part)
         return None
 
     def relative(self, given: str) -> str:
@@ -386,14 +391,6 @@ class Roots:
         """A sentence about the first folder that is not there; None when all are."""
         gone = next((folder for folder in self.folders if not is_folder(folder)), None)
         return None if gone is None else f"The folder '{gone}' is not there."
-
-    def checked(self) -> Roots:
-        """Return the same, once all folders are known to be there: an unmounted disk must not empty an
-        index.
-        """
-        if (missing := self.missing) is None:
-            return self
-        raise PathNotFoundError(str(self.project), missing)
 
 
 def find_roots(folder: Path, wanted: Sequence[str], *, inside_only: bool) -> tuple[Path, ...]:

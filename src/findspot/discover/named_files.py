@@ -8,7 +8,7 @@ from pathlib import Path
 
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, SkipReason, SourceFile, Stamp
-from findspot.core.paths import Roots, is_secret_path
+from findspot.core.paths import is_secret_path
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.checkouts import GIT
 from findspot.discover.walk import Discovery, look, walk
@@ -28,14 +28,14 @@ def is_below(path: str, place: str) -> bool:
     return not place or f"{path}/".startswith(f"{place}/")
 
 
-def files_at(roots: Roots, places: Sequence[str], settings: DiscoverSettings) -> Discovery:
+def files_at(root: Path, places: Sequence[str], settings: DiscoverSettings) -> Discovery:
     """Return the files at or below some places, and why what is named or should be there is not found."""
-    walked, found = walk(roots, settings), Discovery()
+    walked, found = walk(root, settings), Discovery()
     for place in places:
         files = [file for file in walked.files if is_below(file.path, place)]
         skips = [s for s in walked.skips if s.reason is SkipReason.UNREADABLE and is_below(s.path, place)]
         if place and not files:  # what is named is searched, as by ripgrep, unless it must not be
-            named = _named(roots, place, unrestricted(settings))
+            named = _named(root, place, unrestricted(settings))
             files = named.files
             skips = [] if files else [replace(skip, path=place) for skip in named.skips[:1]]
         found.files += files
@@ -43,10 +43,10 @@ def files_at(roots: Roots, places: Sequence[str], settings: DiscoverSettings) ->
     return found
 
 
-def _named(roots: Roots, place: str, settings: DiscoverSettings) -> Discovery:
+def _named(root: Path, place: str, settings: DiscoverSettings) -> Discovery:
     """Return what is at a path, also where its name alone would leave it out, as `app.log`."""
-    found = look(roots, place, settings)
-    path = Path(*roots.holding(place))
+    found = look(root, place, settings)
+    path = root / place
     denied = found.skips[:1] if found.skips and found.skips[0].reason is SkipReason.DENIED else []
     private = is_secret_path(place) or GIT in place.split("/") or any(skip.detail for skip in denied)
     if denied and not private and path.is_file():

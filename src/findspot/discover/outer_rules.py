@@ -17,7 +17,7 @@ from pathlib import Path
 from findspot.core.config import git_configuration
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason
 from findspot.core.git import configured, tracked_files
-from findspot.core.paths import GITIGNORE, Roots, expanded, stat_of
+from findspot.core.paths import GITIGNORE, expanded, stat_of
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
@@ -98,26 +98,22 @@ def _listed(root: Path, stamp: Stamp) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def untold_notes(roots: Roots) -> list[str]:
-    """Return a note for each root whose tracked files git does not tell."""
-    return [
-        f"Git does not tell which files of {folder} are tracked, so whatever its ignore files name is left "
-        f"out. `git -C {folder} status` says why."
-        for folder in roots.folders
-        if tracked_below(Path(os.path.realpath(folder))) is None
-    ]
+def untold_note(root: Path) -> str:
+    """Return a note if git does not tell which files of a root are tracked."""
+    if tracked_below(Path(os.path.realpath(root))) is not None:
+        return ""
+    return (
+        f"Git does not tell which files of {root} are tracked, so whatever its ignore files name is left "
+        f"out. `git -C {root} status` says why."
+    )
 
 
-def state_above(roots: Roots) -> tuple[object, ...]:
+def state_above(root: Path) -> tuple[object, ...]:
     """Return a value that changes whenever one of those files changes, appears or disappears, and whenever
     git tracks other files.
     """
-    files = (
-        stamp_of(file.path)
-        for folder in roots.folders
-        for file in _outer_files(folder, checkout_around(folder))
-    )
-    return *files, *(hash(tracked_below(folder)) for folder in roots.folders)
+    files = (stamp_of(file.path) for file in _outer_files(root, checkout_around(root)))
+    return *files, hash(tracked_below(root))
 
 
 def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:

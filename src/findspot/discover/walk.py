@@ -12,7 +12,7 @@ from pathlib import Path
 
 from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.paths import GITIGNORE, Roots, home_folder, own_paths
+from findspot.core.paths import GITIGNORE, home_folder, own_paths
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.admission import FINDSPOTS_OWN, Judge
 from findspot.discover.checkouts import GIT, checkout_notes
@@ -24,7 +24,7 @@ from findspot.discover.ignore import (
     Rules,
     UnusableIgnoreFileError,
 )
-from findspot.discover.outer_rules import rules_above, untold_notes, unusable
+from findspot.discover.outer_rules import rules_above, untold_note, unusable
 from findspot.discover.root_folder import is_plain, nfc, open_root, real_name, spelled_out
 
 
@@ -39,38 +39,34 @@ class Discovery:
     """Every folder that was entered, with a trailing slash; the root is empty."""
 
 
-def walk(
-    root: Path | Roots, settings: DiscoverSettings, check: Callable[[], None] | None = None
-) -> Discovery:
+def walk(root: Path, settings: DiscoverSettings, check: Callable[[], None] | None = None) -> Discovery:
     """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
     with open_root(root) as top:
-        walker = _Walker(top, Roots.of(root), settings, check)
+        walker = _Walker(top, root, settings, check)
         walker.enter(top, "", walker.no_rules)
     found = walker.found
     if not found.files:
         found.notes += _notes_on_rules_above(found.skips)
     if any(skip.reason is SkipReason.GITIGNORED for skip in found.skips):
-        found.notes += untold_notes(Roots.of(root))
+        found.notes += filter(None, [untold_note(root)])
     found.files.sort(key=attrgetter("path"))
     found.skips.sort(key=attrgetter("path"))
     return found
 
 
-def classify(root: Path | Roots, path: str, settings: DiscoverSettings) -> SourceFile | Skip:
+def classify(root: Path, path: str, settings: DiscoverSettings) -> SourceFile | Skip:
     """Return the answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
     found = look(root, path, settings, into_folders=False)
     return found.files[0] if found.files else found.skips[0]
 
 
-def look(
-    root: Path | Roots, path: str, settings: DiscoverSettings, *, into_folders: bool = True
-) -> Discovery:
+def look(root: Path, path: str, settings: DiscoverSettings, *, into_folders: bool = True) -> Discovery:
     """Return what `walk` finds at one path: the file, or all that is below the folder."""
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with open_root(root) as top:
-        walker = _Walker(top, Roots.of(root), settings, None)
+        walker = _Walker(top, root, settings, None)
         verdict = walker.classify(top, "", parts, walker.no_rules, into_folders=into_folders)
     if isinstance(verdict, SourceFile):
         walker.found.files.append(verdict)
@@ -83,12 +79,12 @@ class _Walker:
     """One pass over one root."""
 
     def __init__(
-        self, top: Folder, roots: Roots, settings: DiscoverSettings, check: Callable[[], None] | None
+        self, top: Folder, root: Path, settings: DiscoverSettings, check: Callable[[], None] | None
     ) -> None:
         self.found = Discovery()
         self._ignore_case = _ignores_case(top)
         self.no_rules = Rules(Ignores(), Ignores(), _is_untracked)
-        self._root = roots.project
+        self._root = root
         self._top_names = settings.top_names
         self._check = check or _go_on
         self._respect_gitignore = settings.respect_gitignore

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from findspot.core.files import content_hash
 from findspot.core.model import SourceFile
-from findspot.core.paths import Roots
 from findspot.core.settings import Settings
 from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import table_revision
@@ -70,7 +69,7 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
 
 
 def split_by_content(
-    delta: Delta, root: Path | Roots, max_bytes: int, *, force: bool
+    delta: Delta, root: Path, max_bytes: int, *, force: bool
 ) -> tuple[list[SourceFile], list[Compared]]:
     """Return the files in doubt whose content is that of the index after all, and the others.
 
@@ -109,7 +108,7 @@ def _same(file: SourceFile, stored: StoredFile) -> bool:
     )
 
 
-def _has_same_content(file: SourceFile, stored: StoredFile, root: Path | Roots, max_bytes: int) -> bool:
+def _has_same_content(file: SourceFile, stored: StoredFile, root: Path, max_bytes: int) -> bool:
     kind = file.size, file.corpus, file.language
     if kind != (stored.size, stored.corpus, stored.language):
         return False
@@ -132,18 +131,18 @@ def pipeline_name(settings: Settings) -> str:
     return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"
 
 
-def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
+def pending(root: Path, snapshot: Snapshot, settings: Settings) -> int:
     """Count the files whose size or time of writing says that the index is behind."""
-    delta = compare(walk(roots, settings.discover).files, snapshot.known_files(), 2**63, force=False)
+    delta = compare(walk(root, settings.discover).files, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
 
 
-def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
+def is_current(root: Path, snapshot: Snapshot, settings: Settings) -> bool:
     """Return whether nothing is left to do for an update, as far as sizes and times of writing tell."""
     meta = snapshot.meta()
     if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, pipeline_name(settings)):
         return False
-    found = walk(roots, settings.discover).files
+    found = walk(root, settings.discover).files
     delta = compare(found, snapshot.known_files(), scanned_ns(meta), force=False)
     return not (delta.changed or delta.removed or delta.forgotten)
 

@@ -24,7 +24,6 @@ from findspot.core.files import disk_full
 from findspot.core.locks import REBUILT
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
-from findspot.core.paths import Roots
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
@@ -96,8 +95,6 @@ class Run:
     model: str
     embedder: Embedder | None = None
     """The open model; without it, one is opened where it is needed."""
-    roots: Roots | None = None
-    """Where the files are, unless it is the root itself."""
     asked: bool = False
     """Whether somebody asked for this run. Background work creates no index, and continues none that
     was stopped on request."""
@@ -124,10 +121,6 @@ class Run:
     """What the report and the status say beside what the walk notes."""
     needed_bytes: int = 0
     """About what the files to index take on disk, once they are known."""
-
-    @property
-    def tree(self) -> Roots:
-        return self.roots or Roots(self.root)
 
     def afresh(self, *notes: str) -> Run:
         """Return the same run, with nothing done yet."""
@@ -202,7 +195,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
     found = Discovery()
     for place in places:
         run.cancel.check()
-        here = look(run.tree, place, run.settings.discover)
+        here = look(run.root, place, run.settings.discover)
         found.files += here.files
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
     with _writer(run) as writer:
@@ -243,7 +236,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
 def discover(run: Run) -> Discovery:
     """Walk the project; more files than `maxFiles` must have been agreed to."""
     try:
-        found = walk(run.tree, run.settings.discover, run.cancel.check)
+        found = walk(run.root, run.settings.discover, run.cancel.check)
     except CancelledError:
         _note_stop(run)
         raise
@@ -389,7 +382,7 @@ class _Commits:
 def _outcomes(
     run: Run, writer: Writer, delta: Delta, force: bool, idle: Callable[[], None]
 ) -> Generator[Outcome, None, None]:
-    unchanged, changed = split_by_content(delta, run.tree, run.settings.discover.max_file_bytes, force=force)
+    unchanged, changed = split_by_content(delta, run.root, run.settings.discover.max_file_bytes, force=force)
     yield from map(Unchanged, unchanged)
     if not changed:
         return
@@ -410,7 +403,7 @@ def _outcomes(
 
 def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
     return Setup(
-        root=run.tree,
+        root=run.root,
         provider=run.settings.embed.provider,
         strategy=run.settings.chunk.strategy,
         max_file_bytes=run.settings.discover.max_file_bytes,

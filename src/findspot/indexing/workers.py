@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from pathlib import Path
 from typing import IO, Protocol
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.paths import Roots
 from findspot.core.platforms import last_words, start_python
 from findspot.core.progress import CancelToken
 from findspot.store.records import FileRecord
@@ -52,7 +52,7 @@ def file_limit_s(size: int) -> float:
 class Setup:
     """What a worker needs to know before its jobs."""
 
-    root: Roots
+    root: Path
     provider: str
     strategy: str
     max_file_bytes: int

@@ -21,7 +21,6 @@ from findspot.core.errors import (
 from findspot.core.files import remove_folder
 from findspot.core.git import read_checkout
 from findspot.core.log import get_logger
-from findspot.core.paths import Roots
 from findspot.publishing.choosing import nearest
 from findspot.publishing.published import PROJECT, Entry, PublishedIndex, Version
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
@@ -127,14 +126,14 @@ class PublishedStore:
         """Close what is open; the store can still be used and opens it again."""
         self._opened, self._look_at = None, float("-inf")
 
-    def has_common_file(self, roots: Roots) -> bool | None:
+    def has_common_file(self, root: Path) -> bool | None:
         """Return whether a file of the published index is here; None where that cannot be known."""
         try:
             files = self.current().files.files
         except FindspotError:
             return None
         step = max(1, len(files) // _SAMPLE)
-        return any(os.path.lexists(roots / file.path) for file in files[::step])
+        return any(os.path.lexists(root / file.path) for file in files[::step])
 
     def current(self) -> PublishedSnapshot:
         """Return the version that answers, after a look at the address where one is due."""

@@ -53,7 +53,7 @@ def covers(project: Project, under: str) -> bool:
     """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
     from findspot.discover.walk import look  # a server starts without it
 
-    walked = look(project.roots, under, project.settings.discover)
+    walked = look(project.root, under, project.settings.discover)
     return bool(walked.files) or not walked.skips
 
 

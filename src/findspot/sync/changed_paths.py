@@ -11,7 +11,7 @@ from pathlib import Path
 from findspot.core.errors import FindspotError
 from findspot.core.files import read_json, write_json
 from findspot.core.log import get_logger
-from findspot.core.paths import GITIGNORE, Roots, home_folder, is_denied, own_paths
+from findspot.core.paths import GITIGNORE, home_folder, is_denied, own_paths, path_below
 from findspot.core.settings import PROJECT_FILE
 from findspot.discover.checkouts import GIT
 from findspot.discover.ignore import OWN_IGNORE
@@ -31,20 +31,17 @@ _RULES = frozenset({GITIGNORE, OWN_IGNORE, PROJECT_FILE})
 """Files that decide about other files."""
 
 
-def changed_path(root: Path | Roots, reported: str) -> str | None:
+def changed_path(root: Path, reported: str) -> str | None:
     """Return the path that has to be looked at; None for what can never be in the index.
 
     The deny list comes first: most of what happens in a project happens in build folders, caches
     and the swap files of editors.
     """
-    roots = Roots.of(root)
-    spelled = roots.spelled(Path(os.path.normpath(reported)))
-    if spelled is None:
-        return None
-    if reported in map(str, roots.folders):
-        return nfc(spelled)
+    spelled = path_below(root, Path(os.path.normpath(reported)))
+    if not spelled:
+        return spelled
     *folders, name = nfc(spelled).split("/")
-    if any(is_denied(folder, True) for folder in folders) or _is_own(nfc(spelled), roots.project):
+    if any(is_denied(folder, True) for folder in folders) or _is_own(nfc(spelled), root):
         return None
     if name == GIT and folders:
         return "/".join(folders)  # the folder became a project of its own, or part of this one

@@ -22,7 +22,7 @@ from findspot.core.errors import (
     IndexCorruptError,
 )
 from findspot.core.files import read_below
-from findspot.core.paths import Roots
+from findspot.core.paths import project_root
 from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
@@ -237,11 +237,9 @@ class OnCommit(Strategy):
 
     name = "git"
 
-    def __init__(
-        self, dirty: DirtyFiles, apply: Apply, root: Path | Roots, clock: Clock = time.monotonic
-    ) -> None:
+    def __init__(self, dirty: DirtyFiles, apply: Apply, root: Path, clock: Clock = time.monotonic) -> None:
         super().__init__(dirty, apply, clock)
-        self._roots = Roots.of(root)
+        self._root = root
         self._position: Position = ()
         self._moved_at: float | None = None
         self._looked = clock()
@@ -262,7 +260,7 @@ class OnCommit(Strategy):
         return self._dirty.paths
 
     def _look(self) -> Position:
-        return tuple(state for folder in self._roots.folders for state in head_position(folder))
+        return head_position(self._root)
 
     def _index(self, paths: frozenset[str]) -> None:
         try:
@@ -273,31 +271,26 @@ class OnCommit(Strategy):
 
 
 def start_strategy(
-    folder: Path, sync: SyncSettings, roots: Roots, apply: Apply, waiting: Iterable[str] = ()
+    folder: Path, sync: SyncSettings, root: Path, apply: Apply, waiting: Iterable[str] = ()
 ) -> Strategy:
     """Start the strategy that the settings choose; it takes over the paths that wait."""
-    name = strategy_in_force(sync.strategy, roots)
+    name = strategy_in_force(sync.strategy, root)
     dirty = DirtyFiles(folder, keep=name != Realtime.name)
     dirty.add(waiting)
     strategy: Strategy
     if name == Lazy.name:
         strategy = Lazy(dirty, apply, sync.lazy_idle_s)
     elif name == OnCommit.name:
-        strategy = OnCommit(dirty, apply, roots)
+        strategy = OnCommit(dirty, apply, root)
     else:
         strategy = Realtime(dirty, apply)
     strategy.start()
     return strategy
 
 
-def strategy_in_force(wanted: str, roots: Roots) -> str:
+def strategy_in_force(wanted: str, root: Path) -> str:
     """Return the strategy that is followed: without a repository there are no commits to wait for."""
-    return Realtime.name if wanted == OnCommit.name and without_git(roots) else wanted
-
-
-def without_git(roots: Roots) -> list[Path]:
-    """Return the roots that are in no repository."""
-    return [folder for folder in roots.folders if checkout_around(folder) is None]
+    return Realtime.name if wanted == OnCommit.name and checkout_around(root) is None else wanted
 
 
 def head_position(root: Path) -> Position:
@@ -329,13 +322,12 @@ def _state(path: Path) -> tuple[int, int, int] | None:
     return info.st_mtime_ns, info.st_size, info.st_ino
 
 
-def strategy_note(wanted: str, roots: Roots) -> str | None:
+def strategy_note(wanted: str, root: Path) -> str | None:
     """Return what a user should know where the strategy is not the one that they chose."""
-    if wanted != OnCommit.name or not (without := without_git(roots)):
+    if strategy_in_force(wanted, root) == wanted:
         return None
-    where = ", ".join(map(str, without))
     return (
-        f"The strategy is '{OnCommit.name}', but {where} is in no git repository: "
+        f"The strategy is '{OnCommit.name}', but {root} is in no git repository: "
         f"changes are indexed as they happen ('{Realtime.name}')."
     )
 
@@ -349,8 +341,7 @@ class Indexed(Protocol):
     @property
     def settings(self) -> Settings: ...
 
-    @property
-    def roots(self) -> Roots: ...
+    root: Path
 
     @property
     def wanted(self) -> bool:
@@ -392,13 +383,11 @@ def run_options(store: Store) -> dict[str, object]:
     return {}
 
 
-def status_notes(
-    snapshot: Snapshot, settings: Settings, roots: Roots, *others: str | None
-) -> tuple[str, ...]:
+def status_notes(snapshot: Snapshot, settings: Settings, root: Path, *others: str | None) -> tuple[str, ...]:
     """Return what a user should know of the last full run, of what is left out, and of the strategy."""
     meta = snapshot.meta()
     left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
-    more = strategy_note(settings.sync.strategy, roots), meta.get(JOURNAL_NOTE)
+    more = strategy_note(settings.sync.strategy, root), meta.get(JOURNAL_NOTE)
     of_graph = pending_note(snapshot) if meta.get("build") == COMPLETE else None, given_up_note(snapshot)
     notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *of_graph, *others)
     return tuple(dict.fromkeys(filter(None, notes)))
@@ -416,6 +405,6 @@ def _is_current(project: Indexed) -> bool:
 
     try:
         with project.store.snapshot() as snapshot:
-            return is_current(project.roots.checked(), snapshot, project.settings)
+            return is_current(project_root(project.root), snapshot, project.settings)
     except IndexCorruptError:  # the update repairs it
         return False

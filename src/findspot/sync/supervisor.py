@@ -19,7 +19,7 @@ from findspot.core.errors import (
 )
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
-from findspot.core.paths import stat_of
+from findspot.core.paths import is_folder, stat_of
 from findspot.core.progress import CancelToken
 from findspot.core.settings import Settings
 from findspot.discover.outer_rules import state_above
@@ -47,8 +47,6 @@ MANY = 500
 
 class Watched(Indexed, Protocol):
     """What is kept fresh."""
-
-    root: Path
 
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
         """Bring paths, or the whole project, up to date; raises `_UNWANTED` where there is nothing to do."""
@@ -138,7 +136,7 @@ class Supervisor:
         self._stop.wait(self._delay_s)
         while not self._stop.is_set():
             try:
-                if self._watched.wanted and self._watched.roots.are_there:
+                if self._watched.wanted and is_folder(self._watched.root):
                     self._check_at = time.monotonic()
                     with writer_lock(self._lock, make_folder=False):
                         self._watch()
@@ -159,13 +157,13 @@ class Supervisor:
         """Watch until stopped, or until the index or the project is gone."""
         mark = _identity(self._lock)
         settings = self._watched.settings
-        roots = self._watched.roots
+        root = self._watched.root
         self._strategy = strategy = start_strategy(
-            self._watched.store.folder, settings.sync, roots, self._apply
+            self._watched.store.folder, settings.sync, root, self._apply
         )
-        watcher = Watcher(roots, lambda: self._watched.settings.discover, self._stop, polling=self._polling)
+        watcher = Watcher(root, lambda: self._watched.settings.discover, self._stop, polling=self._polling)
         looked = time.monotonic()
-        above = state_above(roots)
+        above = state_above(root)
         _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         try:
             with contextlib.closing(watcher.batches()) as batches:
@@ -173,12 +171,12 @@ class Supervisor:
                     strategy.on_event(paths)
                     if time.monotonic() - looked >= _SETTINGS_S:
                         looked = time.monotonic()
-                        if not self._still_ours(mark) or self._watched.roots != roots:
+                        if not self._still_ours(mark):
                             return
                         settings, strategy = self._adopt(settings, strategy)
                         if self._watched.store.damaged:  # found by a search: the next run rebuilds it
                             self._check_at = time.monotonic()
-                        if above != (above := state_above(roots)):
+                        if above != (above := state_above(root)):
                             strategy.on_event({EVERYTHING})
                     self._set(watching=True, polling=watcher.message)
                     self._work(strategy, settings)
@@ -235,11 +233,11 @@ class Supervisor:
         """Follow the configuration: another strategy takes over what waits."""
         settings = self._watched.settings
         if settings.sync != before.sync or strategy.name != strategy_in_force(
-            settings.sync.strategy, self._watched.roots
+            settings.sync.strategy, self._watched.root
         ):
             strategy.stop()
             self._strategy = strategy = start_strategy(
-                self._watched.store.folder, settings.sync, self._watched.roots, self._apply, strategy.waiting
+                self._watched.store.folder, settings.sync, self._watched.root, self._apply, strategy.waiting
             )
             _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         if settings.discover != before.discover or settings.chunk != before.chunk:
@@ -253,7 +251,7 @@ class Supervisor:
     def _still_ours(self, mark: tuple[int, int] | None) -> bool:
         """Return whether project, index and lock are those that we began with."""
         store = self._watched.store
-        return store.exists and self._watched.roots.are_there and _identity(self._lock) == mark
+        return store.exists and is_folder(self._watched.root) and _identity(self._lock) == mark
 
     def _set(self, **changes: object) -> None:
         with self._guard:

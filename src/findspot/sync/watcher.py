@@ -10,7 +10,7 @@ from pathlib import Path
 from findspot.core.file_events import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.model import Stamp
-from findspot.core.paths import Roots
+from findspot.core.paths import is_folder, path_below
 from findspot.core.platforms import remote_kind
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.walk import walk
@@ -44,16 +44,16 @@ class Watcher:
     """The changes of one project. `message` says why it polls, where it does."""
 
     def __init__(
-        self, root: Path | Roots, settings: CurrentSettings, stop: threading.Event, *, polling: bool = False
+        self, root: Path, settings: CurrentSettings, stop: threading.Event, *, polling: bool = False
     ) -> None:
-        self._root = Roots.of(root)
+        self._root = root
         self._settings = settings
         self._stop = stop
         self.message = ""
         if polling:
             self.message = "Notifications are switched off"
-        elif kinds := list(filter(None, map(remote_kind, self._root.folders))):
-            self.message = f"The project is on a file system ({kinds[0]}) that does not notify of all changes"
+        elif kind := remote_kind(root):
+            self.message = f"The project is on a file system ({kind}) that does not notify of all changes"
 
     @property
     def polling(self) -> bool:
@@ -66,14 +66,14 @@ class Watcher:
                 yield from self._notified()
                 return
             except OSError as error:
-                if not self._root.are_there:
+                if not is_folder(self._root):
                     return
                 self.message = f"The system refuses to watch more folders ({error})"
         _log.warning("%s; looking every %.0f s instead.", self.message, POLL_S)
         try:
             yield from self._polled()
         except OSError:
-            if self._root.are_there:
+            if is_folder(self._root):
                 raise
 
     def _notified(self) -> Batches:
@@ -110,7 +110,7 @@ class Watcher:
             reported = next(new, set()) | next(source, set())
             source.close()
             # Files may have come into a new folder before it was watched.
-            late |= {self._root.spelled(Path(folder)) or EVERYTHING for folder in folders - watched}
+            late |= {path_below(self._root, Path(folder)) or EVERYTHING for folder in folders - watched}
             late |= self._paths(reported)
             watched, source = _still_watched(reported, folders), new
         return watched, source, late
@@ -127,7 +127,7 @@ class Watcher:
 
     def _folders(self) -> frozenset[str]:
         if not _BY_FOLDER:
-            return frozenset(map(str, self._root.folders))
+            return frozenset((str(self._root),))
         entered = walk(self._root, self._settings()).folders
         return frozenset(str(self._root / folder) for folder in entered)
 

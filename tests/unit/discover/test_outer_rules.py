@@ -8,7 +8,6 @@ import pytest
 
 from contents import files_wanted, write_files
 from findspot.core.model import SkipReason
-from findspot.core.paths import Roots
 from findspot.discover.outer_rules import global_excludes, state_above
 from findspot.discover.walk import classify, walk
 from trust.conftest import run_git
@@ -43,7 +42,7 @@ def repository(user: Path, tmp_path: Path) -> Path:
     return root
 
 
-def paths(root: Path | Roots, **policy: bool) -> list[str]:
+def paths(root: Path, **policy: bool) -> list[str]:
     return [file.path for file in walk(root, files_wanted(**policy)).files]  # type: ignore[arg-type]
 
 
@@ -222,21 +221,21 @@ def test_a_home_under_git_says_why_nothing_is_left(user: Path) -> None:
 
 def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
     package = repository / "packages/api"
-    states = [state_above(Roots(package))]
+    states = [state_above(package)]
     for path in (repository / ".gitignore", repository / ".git/info/exclude", user / ".config/git/ignore"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("another.py\n")
-        states.append(state_above(Roots(package)))
+        states.append(state_above(package))
     write_files(user, {".gitconfig": "[core]\nexcludesFile = ~/mine\n", "mine": "x"})
-    states.append(state_above(Roots(package)))
+    states.append(state_above(package))
     run_git(repository, "add", "-f", "packages/api/c.gen.py")
-    states.append(state_above(Roots(package)))
+    states.append(state_above(package))
     run_git(repository, "rm", "-q", "--cached", "packages/api/c.gen.py")
-    assert state_above(Roots(package)) == states[-2]
+    assert state_above(package) == states[-2]
     run_git(repository, "add", "-f", "packages/api/local.py")
-    states.append(state_above(Roots(package)))
+    states.append(state_above(package))
     assert len(set(states)) == 7
-    assert state_above(Roots(package)) == states[-1]
+    assert state_above(package) == states[-1]
 
 
 def test_an_empty_setting_names_no_excludes(user: Path) -> None:

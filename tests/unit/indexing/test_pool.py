@@ -16,7 +16,6 @@ import pytest
 
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
-from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
 from findspot.indexing.workers import (
     Indexed,
@@ -93,7 +92,7 @@ def run(root: Path, work: list[Job], size: int = 1, **limits: float) -> dict[str
 
 
 def setup(root: Path) -> Setup:
-    return Setup(Roots(root), "local:static", "syntax", 1 << 20)
+    return Setup(root, "local:static", "syntax", 1 << 20)
 
 
 def path_of(outcome: Outcome) -> str:

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import Corpus, SourceFile
-from findspot.core.paths import Roots
 from findspot.core.progress import CancelToken
 from findspot.indexing.workers import Indexed, Job, Setup, SparePool, WorkerPool
 
 
 def setup_for(root: Path, strategy: str = "syntax") -> Setup:
-    return Setup(Roots(root), "local:static", strategy, 1 << 20)
+    return Setup(root, "local:static", strategy, 1 << 20)
 
 
 def index(spare: SparePool, setup: Setup, size: int = 1) -> WorkerPool:

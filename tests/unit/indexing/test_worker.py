@@ -11,7 +11,6 @@ import pytest
 
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.model import ChunkType, Corpus, SourceFile
-from findspot.core.paths import Roots
 from findspot.embed.chunk_vectors import embed_chunks
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.worker import process
@@ -32,7 +31,7 @@ class Cart:
 @pytest.mark.parametrize("sparing", [False, True])
 def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: Path, sparing: bool) -> None:
     file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 0, 0, 0)
-    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
+    setup = Setup(tmp_path, "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
     found = process(Job(file, sparing=sparing), setup, embedder, SOURCE.encode())
     assert isinstance(found, Indexed)
@@ -49,7 +48,7 @@ def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: 
 
 def test_a_record_says_the_same_in_the_process_that_stores_it(tmp_path: Path) -> None:
     file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 3, 2, 1)
-    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
+    setup = Setup(tmp_path, "local:static", "syntax", 1_000_000)
     found = process(Job(file), setup, open_embedder("local:static"), SOURCE.encode())
     assert isinstance(found, Indexed)
     sent = pickle.loads(pickle.dumps(found.record))
@@ -64,7 +63,7 @@ def test_a_worker_keeps_nothing_of_the_files_it_read(tmp_path: Path) -> None:
         f"def helper_{n % 90}(value):\n    return value * {n}\n\n\n" for n in range(1_500)
     ).encode()
     file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(source), 0, 0, 0)
-    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1_000_000)
+    setup = Setup(tmp_path, "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
     process(Job(file), setup, embedder, source)
     gc.collect()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import IndexBusyError
-from findspot.core.paths import Roots
 from findspot.sync.changed_paths import EVERYTHING, MAX_PATHS, DirtyFiles, read_dirty
 from findspot.sync.strategies import (
     AT_ONCE,
@@ -261,7 +260,7 @@ def test_git_sees_the_commits_of_worktrees_and_packages(
 def test_without_git_there_is_no_commit_to_wait_for(tmp_path: Path, git: Callable[..., None]) -> None:
     """search-mcp B6: changes are indexed as they happen, and the note says so."""
     outside = tmp_path.parent
-    inside, both = Roots(tmp_path), Roots(outside)
+    inside, both = tmp_path, outside
     assert [strategy_in_force("git", roots) for roots in (inside, both)] == ["git", "realtime"]
     assert [strategy_in_force("lazy", roots) for roots in (inside, both)] == ["lazy", "lazy"]
     assert strategy_note("git", inside) is None

@@ -215,7 +215,7 @@ def _fitting(project: Project, files: dict[str, Listed], filters: list[str]) -> 
 def _on_disk(
     project: Project, places: Sequence[str], settings: DiscoverSettings
 ) -> tuple[Sequence[Listed], list[Skip]]:
-    found = files_at(project.roots, places, settings)
+    found = files_at(project.root, places, settings)
     return found.files, found.skips
 
 

@@ -158,7 +158,7 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
     changed = differing(project.root, checkout.commit)
     if changed is None:  # no git, or not a commit of it: the options said what this is
         return
-    admitted = {file.path for file in walk(project.roots, project.settings.discover).files}
+    admitted = {file.path for file in walk(project.root, project.settings.discover).files}
     added = [path for path in (untracked(project.root) or "").split("\0") if path in admitted]
     dirty = [path for path in changed.split("\0") if path] + added
     if dirty:
