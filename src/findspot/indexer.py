@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -28,7 +29,7 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Skip, SkipReason
-from findspot.core.paths import Roots, index_folder, storable_root
+from findspot.core.paths import Roots, index_folder, project_root, storable_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
 from findspot.discover.admission import not_indexable
@@ -38,12 +39,12 @@ from findspot.embed.provider_registry import OpenEmbedder, OpenModels
 from findspot.graph import resolve_waiting
 from findspot.publishing.published import PROJECT, PublishedIndex
 from findspot.publishing.published_store import PublishedStore, ReadOnlyError
-from findspot.store.index_meta import was_stopped, write_metadata
+from findspot.store.index_meta import COMPLETE, was_stopped, write_metadata
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.stores import drop_old_store, holds_index
 from findspot.sync.changed_paths import read_dirty
-from findspot.sync.strategies import catch_up, run_options, strategy_note
+from findspot.sync.strategies import strategy_note
 from findspot.sync.supervisor import MANY
 
 if TYPE_CHECKING:
@@ -229,13 +230,40 @@ class Indexer:
     def catch_up(
         self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None
     ) -> str | None:
-        """Index what changed before an answer is given; returns a warning where that cannot be done."""
-        if not self.flags and (options := run_options(self.own)):
+        """Index what changed before an answer is given; returns a warning where that cannot be done.
+
+        Nobody asked for the update itself, so that its failure is no reason to give no answer.
+        """
+        if not self.flags and (options := _run_options(self.own)):
             with contextlib.closing(Indexer(self.root, options, self.open_model)) as same:
                 return same.catch_up(progress, cancel)
-        token = cancel or CancelToken()
-        first = self.store.read_only
-        return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token, asked=first)))
+        if not (self.has_files and self.wanted):
+            return None
+        if self.store.being_written and not is_complete(self.store):
+            return None  # whoever builds it goes on, and the answer says how far that is
+        try:
+            first = self.store.read_only
+            if first or not self._is_current():
+                self.apply(self.run(progress=progress, cancel=cancel or CancelToken(), asked=first))
+        except CancelledError:
+            raise
+        except IndexBusyError:
+            return "Another process is updating the index: what changed a moment ago may be missing."
+        except FileLimitError as error:
+            grown = f"the project has grown to {error.count} files"
+            return f"The index is not up to date: {grown}. Index it to go on."
+        except FindspotError as error:
+            return f"The index could not be brought up to date: {error.user_message}"
+        return None
+
+    def _is_current(self) -> bool:
+        from findspot.indexing.delta import is_current
+
+        try:
+            with self.store.snapshot() as snapshot:
+                return is_current(project_root(self.root), snapshot, self.settings)
+        except IndexCorruptError:  # the update repairs it
+            return False
 
     def close(self) -> None:
         """Close files and end workers; the next use opens them again."""
@@ -274,6 +302,21 @@ def require_index(root: Path, store: Store) -> None:
     """Raise an error where a project has no index."""
     if not store.exists:
         raise IndexNotFoundError(str(root), str(store.folder))
+
+
+def is_complete(store: Store) -> bool:
+    """Return whether an index holds all that it should."""
+    try:
+        return store.exists and store.meta().get("build") == COMPLETE
+    except FindspotError:
+        return False
+
+
+def _run_options(store: Store) -> dict[str, object]:
+    """Return the settings that were given for the last run that somebody asked for, and for it alone."""
+    with contextlib.suppress(FindspotError, ValueError):
+        return dict(json.loads(store.meta().get("options", "{}"))) if store.exists else {}
+    return {}
 
 
 def _write_files(index: Indexer) -> None:

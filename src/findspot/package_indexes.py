@@ -29,11 +29,10 @@ from findspot.dependencies.package_folders import (
     versioned_name,
 )
 from findspot.embed.provider_registry import OpenEmbedder
-from findspot.indexer import Indexer
+from findspot.indexer import Indexer, is_complete
 from findspot.search.freshness import Disk
 from findspot.search.merging import first_page, merge
 from findspot.search.reader import IndexReader
-from findspot.store.index_meta import COMPLETE
 
 ALL = "*"
 
@@ -101,7 +100,7 @@ class PackageIndexes:
         with self._guard:
             asked = list(self._asked.values())
         for package in reversed(asked[-_MOST_SUGGESTED:]):
-            if package.label not in direct or not _is_complete(self._index(package)):
+            if package.label not in direct or not is_complete(self._index(package).store):
                 continue
             answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
             if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
@@ -207,7 +206,7 @@ class PackageIndexes:
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
 
     def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
-        if _is_complete(index):
+        if is_complete(index.store):
             return
         try:
             # Nobody asks who calls what inside of a package, and the first question waits.
@@ -215,7 +214,7 @@ class PackageIndexes:
             index.apply(run)
         except IndexBusyError:  # another process indexes it
             deadline = time.monotonic() + _OTHERS_S
-            while not _is_complete(index) and time.monotonic() < deadline:
+            while not is_complete(index.store) and time.monotonic() < deadline:
                 cancel.check()
                 cancel.wait(_LOOK_S)
         remove_unused(home_folder(), keep=index.store.folder)
@@ -286,10 +285,6 @@ def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"The project depends on no package '{wanted}'.", hint=hint or "`findspot deps` lists those it has."
     )
-
-
-def _is_complete(index: Indexer) -> bool:
-    return index.store.exists and index.store.meta().get("build") == COMPLETE
 
 
 def _inside(query: Query, package: Dependency) -> Query:

@@ -29,19 +29,21 @@ from findspot.core.model import (
 from findspot.core.paths import Roots, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
+from findspot.discover.admission import NOTED, left_out_notes
 from findspot.discover.checkouts import head_commit
 from findspot.embed.provider_registry import IN_THE_BOX, OpenEmbedder
-from findspot.graph import resolve_waiting
+from findspot.graph import given_up_note, pending_note, resolve_waiting
 from findspot.index_folders import repository_of
 from findspot.indexer import Indexer, refresh_waiting, require_index
 from findspot.package_indexes import PackageIndexes
 from findspot.research.findings import DEFAULT_DEPTH, Context, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk, IndexedText
 from findspot.search.reader import IndexReader
+from findspot.store.database import JOURNAL_NOTE
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
-from findspot.sync.strategies import Lazy, status_notes
+from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
 if TYPE_CHECKING:
@@ -353,7 +355,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         strategy=settings.sync.strategy,
         languages=snapshot.files.languages(),
         skipped=snapshot.skips.counts(),
-        notes=status_notes(snapshot, settings, index.root, index.store.notice, stopped, rebuilt),
+        notes=_notes(index, snapshot, settings, stopped, rebuilt),
         repository=repository_of(index.root, settings),
         commit=_commit(index),
     )
@@ -366,6 +368,16 @@ def _state(meta: Mapping[str, str], *, writing: bool) -> IndexState:
     if writing and (not is_complete or meta.get("asked")):
         return IndexState.INDEXING
     return IndexState.READY if is_complete else IndexState.INCOMPLETE
+
+
+def _notes(index: Indexer, snapshot: Snapshot, settings: Settings, *others: str | None) -> tuple[str, ...]:
+    """Return what a user should know of the last full run, of what is left out, and of the strategy."""
+    meta = snapshot.meta()
+    left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
+    more = strategy_note(settings.sync.strategy, index.root), meta.get(JOURNAL_NOTE)
+    of_graph = pending_note(snapshot) if meta.get("build") == COMPLETE else None, given_up_note(snapshot)
+    notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *of_graph, index.store.notice, *others)
+    return tuple(dict.fromkeys(filter(None, notes)))
 
 
 def _pending(root: Path, snapshot: Snapshot, settings: Settings) -> int:

@@ -421,9 +421,9 @@ def open_named(path: Path) -> BinaryIO:
     return os.fdopen(open_regular(str(path)), "rb")
 
 
-def write_atomic(path: Path, data: bytes, mode: int = PRIVATE_FILE_MODE) -> None:
+def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file so that readers see the old content or the new, never a part."""
-    with replacing(path, mode) as out:
+    with replacing(path) as out:
         out.write(data)
 
 
@@ -439,9 +439,7 @@ def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def replacing_below(
-    base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_MODE, folder_mode: int = PRIVATE_DIR_MODE
-) -> Iterator[IO[bytes]]:
+def replacing_below(base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
     """Provide the same for a file below `base`: missing folders are made, and a link among them is
     refused.
     """
@@ -449,7 +447,7 @@ def replacing_below(
     with (
         translated_os_errors(base / path),
         Folder.open(base) as top,
-        top.holding(folders, make_mode=folder_mode) as folder,
+        top.holding(folders, make_mode=PRIVATE_DIR_MODE) as folder,
         folder.replacing(name, mode) as out,
     ):
         yield out
@@ -522,7 +520,7 @@ def folder_bytes(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
+def translated_os_errors(path: Path) -> Iterator[None]:
     """Turn the system's refusals to write at `path` into errors that say what to do."""
     try:
         yield
@@ -530,7 +528,7 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
         raise SymlinkError(str(path)) from error
     except OSError as error:
         if error.errno in NO_ROOM:
-            raise disk_full(path, needed_bytes) from error
+            raise disk_full(path) from error
         if error.errno in REFUSALS:
             raise cannot_write(Path(error.filename) if error.filename else path) from error
         if error.errno in TOO_MANY_OPEN:

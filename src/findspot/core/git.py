@@ -188,9 +188,9 @@ def current_commit(root: Path) -> str | None:
 
 
 @lru_cache(maxsize=8)
-def changed_together(root: Path, commit: str, most: int = MOST_COMMITS) -> History:
+def changed_together(root: Path, commit: str) -> History:
     """Return the paths below a folder that each of the last commits up to one changed, latest first."""
-    chosen = (f"--max-count={most}", "--min-parents=1", "--max-parents=1")
+    chosen = (f"--max-count={MOST_COMMITS}", "--min-parents=1", "--max-parents=1")
     shape = ("--name-only", "--format=%x00", "--no-show-signature", "--relative")
     try:
         listed = run_git(root, "log", *chosen, *shape, *_PLAIN_DIFF, commit, "--", ".")

@@ -42,14 +42,14 @@ class Globs:
     everything in it.
     """
 
-    def __init__(self, patterns: Iterable[str], *, case_sensitive: bool = True) -> None:
+    def __init__(self, patterns: Iterable[str]) -> None:
         self.patterns = tuple(patterns)
         self._everything = any(pattern in _UNIVERSAL for pattern in self.patterns)
         suffixes: list[str] = []
         compiled: list[re.Pattern[str]] = []
         for pattern in self.patterns:
-            regex = compile_glob(pattern, case_sensitive=case_sensitive)
-            plain = _PLAIN_SUFFIX.fullmatch(pattern) if case_sensitive else None
+            regex = compile_glob(pattern)
+            plain = _PLAIN_SUFFIX.fullmatch(pattern)
             if plain:
                 suffixes += [_nfc(plain[1]), _nfc(plain[1]) + "/"]
             elif pattern not in _UNIVERSAL:
@@ -73,11 +73,11 @@ class Globs:
         return False
 
 
-def compile_glob(pattern: str, *, case_sensitive: bool = True) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the regex of a glob, to be used with `match`; InvalidPatternError when it cannot be read."""
     _check(pattern)
     alternatives = "|".join(_path_with_end(glob) for glob in _expand_braces(_nfc(pattern)))
-    return re.compile(f"(?s:{alternatives})\\Z", 0 if case_sensitive else re.IGNORECASE)
+    return re.compile(f"(?s:{alternatives})\\Z")
 
 
 def path_regex(glob: str, *, anchored: bool) -> str:

@@ -17,7 +17,6 @@ class Language:
     name: str
     extensions: tuple[str, ...] = ()
     filenames: tuple[str, ...] = ()
-    interpreters: tuple[str, ...] = ()
     grammar: str | None = None
     entry: str = "language"
     """The function of `grammar` that returns the language."""
@@ -33,17 +32,13 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _code(
-    name: str, extensions: str, grammar: str, *, entry: str = "language", files: str = "", run: str = ""
-) -> Language:
-    return Language(name, _words(extensions), _words(files), _words(run), f"tree_sitter_{grammar}", entry)
+def _code(name: str, extensions: str, grammar: str, *, entry: str = "language", files: str = "") -> Language:
+    return Language(name, _words(extensions), _words(files), f"tree_sitter_{grammar}", entry)
 
 
-def _tail(
-    name: str, extensions: str, *, files: str = "", run: str = "", grammar: str | None = None
-) -> Language:
+def _tail(name: str, extensions: str, *, files: str = "", grammar: str | None = None) -> Language:
     module = f"tree_sitter_{grammar}" if grammar else None
-    return Language(name, _words(extensions), _words(files), _words(run), module, extra=bool(grammar))
+    return Language(name, _words(extensions), _words(files), module, extra=bool(grammar))
 
 
 def _data(name: str, extensions: str, *, files: str = "") -> Language:
@@ -58,36 +53,34 @@ PLAIN = "text"
 """The language of everything unknown."""
 
 LANGUAGES: tuple[Language, ...] = (
-    _code("python", "py pyi pyw", "python", files="SConstruct SConscript wscript", run="python pypy uv"),
-    _code("javascript", "js jsx mjs cjs", "javascript", files="Jakefile", run="node nodejs"),
-    _code("typescript", "ts mts cts", "typescript", entry="language_typescript", run="deno bun ts-node tsx"),
+    _code("python", "py pyi pyw", "python", files="SConstruct SConscript wscript"),
+    _code("javascript", "js jsx mjs cjs", "javascript", files="Jakefile"),
+    _code("typescript", "ts mts cts", "typescript", entry="language_typescript"),
     _code("tsx", "tsx", "typescript", entry="language_tsx"),
     _code("go", "go", "go"),
     _code("java", "java", "java"),
-    _code("kotlin", "kt kts", "kotlin", run="kotlin"),
-    _code("scala", "scala sc sbt", "scala", run="scala amm"),
+    _code("kotlin", "kt kts", "kotlin"),
+    _code("scala", "scala sc sbt", "scala"),
     _code("c", "c h", "c"),
     _code("cpp", "cpp cc cxx c++ hpp hh hxx h++ ipp tpp inl cu cuh ino", "cpp"),
     _code("csharp", "cs csx", "c_sharp"),
-    _code("rust", "rs", "rust", run="rust-script"),
+    _code("rust", "rs", "rust"),
     _code(
         "ruby",
         "rb rake gemspec ru podspec",
         "ruby",
         files="Gemfile Rakefile Vagrantfile Podfile Fastfile Guardfile Brewfile Capfile",
-        run="ruby jruby",
     ),
-    _code("php", "php php3 php4 php5 php7 phtml", "php", entry="language_php", run="php"),
-    _code("swift", "swift", "swift", run="swift"),
-    _code("elixir", "ex exs", "elixir", run="elixir"),
-    _code("haskell", "hs", "haskell", run="runhaskell runghc stack"),
-    _code("lua", "lua rockspec", "lua", run="lua luajit"),
+    _code("php", "php php3 php4 php5 php7 phtml", "php", entry="language_php"),
+    _code("swift", "swift", "swift"),
+    _code("elixir", "ex exs", "elixir"),
+    _code("haskell", "hs", "haskell"),
+    _code("lua", "lua rockspec", "lua"),
     _code(
         "bash",
         "sh bash zsh ksh bats ebuild",
         "bash",
         files=".bashrc .bash_profile .bash_aliases .profile .zshrc .zprofile PKGBUILD APKBUILD configure",
-        run="sh bash dash zsh ksh ash",
     ),
     _code("zig", "zig zon", "zig"),
     # The long tail: split as plain text, unless a grammar of the extra `languages` is installed.
@@ -98,36 +91,35 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("vue", "vue"),
     _tail("svelte", "svelte"),
     _tail("astro", "astro"),
-    _tail("dart", "dart", run="dart"),
+    _tail("dart", "dart"),
     _tail("terraform", "tf tfvars hcl", grammar="hcl"),
     _tail("proto", "proto"),
     _tail("graphql", "graphql gql graphqls"),
     _tail("thrift", "thrift"),
-    _tail("r", "r", run="Rscript"),
-    _tail("julia", "jl", run="julia"),
-    _tail("perl", "pl pm t", run="perl"),
-    _tail("powershell", "ps1 psm1 psd1", run="pwsh", grammar="powershell"),
+    _tail("r", "r"),
+    _tail("julia", "jl"),
+    _tail("perl", "pl pm t"),
+    _tail("powershell", "ps1 psm1 psd1", grammar="powershell"),
     _tail("batch", "bat cmd"),
     _tail(
         "make",
         "mk mak make",
         files="Makefile makefile GNUmakefile Justfile justfile",
-        run="make",
         grammar="make",
     ),
     _tail("cmake", "cmake", files="CMakeLists.txt"),
     _tail("dockerfile", "dockerfile containerfile", files="Dockerfile Containerfile"),
-    _tail("groovy", "groovy gradle gvy", files="Jenkinsfile", run="groovy"),
-    _tail("clojure", "clj cljs cljc edn bb", run="bb clojure"),
-    _tail("erlang", "erl hrl escript", run="escript"),
-    _tail("ocaml", "ml mli", run="ocaml"),
+    _tail("groovy", "groovy gradle gvy", files="Jenkinsfile"),
+    _tail("clojure", "clj cljs cljc edn bb"),
+    _tail("erlang", "erl hrl escript"),
+    _tail("ocaml", "ml mli"),
     _tail("fsharp", "fs fsi fsx"),
     _tail("objc", "m mm"),
     _tail("nix", "nix"),
-    _tail("commonlisp", "lisp lsp cl asd", run="sbcl"),
+    _tail("commonlisp", "lisp lsp cl asd"),
     _tail("elisp", "el"),
-    _tail("scheme", "scm ss rkt", run="guile racket"),
-    _tail("fish", "fish", run="fish"),
+    _tail("scheme", "scm ss rkt"),
+    _tail("fish", "fish"),
     _tail("vim", "vim", files=".vimrc"),
     _tail("fortran", "f f77 f90 f95 f03 f08 for"),
     _tail("pascal", "pas pp dpr"),
@@ -139,14 +131,14 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("gleam", "gleam"),
     _tail("elm", "elm"),
     _tail("purescript", "purs"),
-    _tail("tcl", "tcl", run="tclsh wish"),
+    _tail("tcl", "tcl"),
     _tail("glsl", "glsl vert frag comp geom tesc tese"),
     _tail("hlsl", "hlsl"),
     _tail("wgsl", "wgsl"),
     _tail("asm", "asm s"),
     _tail("cuda", "ptx"),
     _tail("starlark", "bzl star bazel", files="BUILD WORKSPACE MODULE.bazel Tiltfile"),
-    _tail("awk", "awk", run="awk gawk mawk"),
+    _tail("awk", "awk"),
     _tail("d", "d di"),
     _tail("nim", "nim nims"),
     _tail("haxe", "hx"),
@@ -194,7 +186,6 @@ LANGUAGES: tuple[Language, ...] = (
 BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES for extension in language.extensions}
 _BY_FILENAME = {name: language.name for language in LANGUAGES for name in language.filenames}
-_BY_INTERPRETER = {name: language.name for language in LANGUAGES for name in language.interpreters}
 
 _STEMS = {"Dockerfile": "dockerfile", "Containerfile": "dockerfile", "Makefile": "make"}
 """Names that carry a suffix of their own: `Dockerfile.dev`, `Makefile.am`."""
@@ -227,8 +218,8 @@ def row(name: str) -> Language:
     return BY_NAME.get(name) or BY_NAME[PLAIN]
 
 
-def language_of(path: str, first_line: bytes | None = None) -> str:
-    """Return the language of a file by its name, or by its `#!` line where the name says nothing."""
+def language_of(path: str) -> str:
+    """Return the language of a file by its name."""
     name = path[path.rfind("/") + 1 :]
     by_filename = _BY_FILENAME.get(name)
     if by_filename:
@@ -245,17 +236,4 @@ def language_of(path: str, first_line: bytes | None = None) -> str:
             return head
         if extension in _SECOND_SUFFIX and "." in stem:
             return language_of(stem)
-    if first_line and first_line.startswith(b"#!"):
-        return _interpreter(first_line)
-    return PLAIN
-
-
-def _interpreter(first_line: bytes) -> str:
-    """Return the language of a `#!` line, versions and `env` options left aside."""
-    for word in first_line[2:].decode("utf-8", "replace").split():
-        program = word.rpartition("/")[2]
-        if program == "env" or program.startswith("-") or "=" in program:
-            continue
-        bare = program.rstrip("0123456789.")
-        return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(bare) or PLAIN
     return PLAIN

@@ -12,10 +12,10 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, get_type_hints
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import compile_glob
@@ -553,8 +553,8 @@ class Settings:
     embed: EmbedSettings
     store: StoreSettings
     publishing: PublishingSettings
-    sync: SyncSettings
     serve: ServeSettings
+    sync: SyncSettings
     http: HttpSettings
     llm: LlmSettings
     documents: DocumentsSettings
@@ -568,20 +568,8 @@ class Settings:
     """Where each value that is not a default came from."""
 
 
-SECTIONS = {
-    "discover": DiscoverSettings,
-    "chunk": ChunkSettings,
-    "embed": EmbedSettings,
-    "store": StoreSettings,
-    "publishing": PublishingSettings,
-    "serve": ServeSettings,
-    "sync": SyncSettings,
-    "http": HttpSettings,
-    "llm": LlmSettings,
-    "documents": DocumentsSettings,
-    "log": LogSettings,
-    "page": PageSettings,
-    "cortex": CortexSettings,
+SECTIONS: dict[str, Any] = {
+    name: kind for name, kind in get_type_hints(Settings).items() if is_dataclass(kind)
 }
 
 KEYS: tuple[Key, ...] = tuple(

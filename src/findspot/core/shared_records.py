@@ -7,7 +7,6 @@ setting `activity` turns all of them off.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -20,7 +19,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
 from findspot.core.model import storable
-from findspot.core.paths import home_folder, stat_of
+from findspot.core.paths import home_folder
 from findspot.core.sqlite import Connection, translated
 
 _log = get_logger("records")
@@ -56,7 +55,7 @@ def _done(job: Callable[[], None]) -> None:
 
 
 class SharedRecords:
-    """One table of a file. The file stays open: opening costs ten times what adding a row does."""
+    """One table of a file, which is opened for each row: nobody waits for it (`later`)."""
 
     def __init__(self, file_name: str, name: str, columns: str, contents: str) -> None:
         """`name` and `columns` are those of the table; `contents` names the rows in errors."""
@@ -64,9 +63,6 @@ class SharedRecords:
         self._name = name
         self._table = f"CREATE TABLE IF NOT EXISTS {name} {columns}"
         self._contents = contents
-        self._guard = threading.Lock()
-        self._db: Connection | None = None
-        self._identity: tuple[Path, int] | None = None
 
     @property
     def path(self) -> Path:
@@ -78,16 +74,13 @@ class SharedRecords:
 
         `tidy` is run after every so many new rows.
         """
-        with contextlib.suppress(FindspotError, sqlite.Error, OSError), self._guard:
+        with contextlib.suppress(FindspotError, sqlite.Error, OSError):
             if not recording():
                 return
-            path = self.path
-            if self._db is None or self._identity != _identity(path):
-                self._open(path)
-            assert self._db is not None
-            number = self._db.execute(statement, tuple(map(_storable, row))).lastrowid
-            if every and number is not None and number % every == 0:
-                self._db.execute(tidy)
+            with contextlib.closing(self._connected()) as db:
+                number = db.execute(statement, tuple(map(_storable, row))).lastrowid
+                if every and number is not None and number % every == 0:
+                    db.execute(tidy)
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; none if nothing was ever added."""
@@ -104,13 +97,6 @@ class SharedRecords:
             with self._translated(), contextlib.closing(self._connected()) as db:
                 db.execute(statement)
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what was deleted is not left in the log
-
-    def _open(self, path: Path) -> None:
-        """Open the file; again if it was deleted or the home folder has changed."""
-        if self._db is not None:
-            self._db.close()
-        self._db = self._connected()
-        self._identity = _identity(path)
 
     def _connected(self) -> Connection:
         make_private_dir(self.path.parent)
@@ -137,8 +123,3 @@ class SharedRecords:
 def _storable(value: object) -> object:
     """Return a value, without the halves of characters that a question from a terminal may have."""
     return storable(value) if isinstance(value, str) else value
-
-
-def _identity(path: Path) -> tuple[Path, int] | None:
-    info = stat_of(path)
-    return (path, info.st_ino) if info else None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.errors import FindspotError, IndexFormatError
+from findspot.core.errors import FindspotError, IndexFormatError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, translated, version_of
 from findspot.documents.document_query import ParsedQuery, Phrase, Tokenizer, parse
@@ -29,7 +29,6 @@ from findspot.documents.document_record import (
     AddedDocument,
     DamagedIndexError,
     Document,
-    IndexExistsError,
     IndexInfo,
     SearchAnswer,
     UnknownIndexError,
@@ -81,14 +80,14 @@ class DocumentIndex:
 
     @classmethod
     def create(cls, name: str, path: Path, tokenizer: Tokenizer) -> DocumentIndex:
-        """Create the file; raise `IndexExistsError` if it has an index already."""
+        """Create the file; an error if it has an index already."""
         with (
             _translated(name, path),
             contextlib.closing(sqlite.connect_logged(path)) as db,
             sqlite.transaction(db),
         ):
             if version_of(db):
-                raise IndexExistsError(name)
+                raise InvalidArgumentError(f"Index already exists: {name}")
             for table in (_META, _DOCUMENTS, _WORDS):
                 db.execute(table)
             config = json.dumps(tokenizer.config)

@@ -35,38 +35,6 @@ class UnknownIndexError(FindspotError):
         super().__init__(f"Index not found: {name}", hint=f"Create it first, or check its name.{there}")
 
 
-class IndexExistsError(InvalidArgumentError):
-    """The name is taken."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Index already exists: {name}")
-
-
-class UnknownBackendError(InvalidArgumentError):
-    """Neither `memory` nor `disk`."""
-
-    def __init__(self, backend: str) -> None:
-        super().__init__(f"Unknown backend: {backend}")
-
-
-class BlankContentError(InvalidArgumentError):
-    """A document without text."""
-
-    def __init__(self) -> None:
-        super().__init__("Content must be a non-empty string")
-
-
-class IndexNameError(InvalidArgumentError):
-    """A name that could be mistaken for something else, such as a path."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Invalid index name: {name}. Use 1 to 64 letters, digits, hyphens and underscores.")
-
-
-class LimitReachedError(InvalidArgumentError):
-    """A limit of an index is exceeded."""
-
-
 class DamagedIndexError(FindspotError):
     """The file of an index cannot be read."""
 
@@ -80,6 +48,7 @@ class DamagedIndexError(FindspotError):
         )
 
 
+BLANK_CONTENT = "Content must be a non-empty string"
 MAX_ID_CHARS = 1_024
 MAX_CONTENT_CHARS = 10_000_000
 MAX_METADATA_CHARS = 1_000_000
@@ -97,20 +66,20 @@ class Document:
     def checked(cls, doc_id: object, content: object, metadata: object = None) -> Document:
         """Return a valid document; raise an error that names the invalid part."""
         if not isinstance(content, str) or not content.strip():
-            raise BlankContentError
+            raise InvalidArgumentError(BLANK_CONTENT)
         if not isinstance(doc_id, str) or not doc_id.strip():
             raise InvalidArgumentError("doc_id must be a non-empty string")
         if not isinstance(metadata, dict | None):
             raise InvalidArgumentError("metadata must be an object")
         if len(doc_id) > MAX_ID_CHARS:
-            raise LimitReachedError(f"doc_id is longer than {MAX_ID_CHARS:,} characters")
+            raise InvalidArgumentError(f"doc_id is longer than {MAX_ID_CHARS:,} characters")
         if len(content) > MAX_CONTENT_CHARS:
-            raise LimitReachedError(
+            raise InvalidArgumentError(
                 f"Content is longer than {MAX_CONTENT_CHARS:,} characters; split it into several documents"
             )
         document = cls(_encodable(doc_id), _encodable(content), metadata or {})
         if len(document.metadata_json) > MAX_METADATA_CHARS:
-            raise LimitReachedError(f"metadata is longer than {MAX_METADATA_CHARS:,} characters of JSON")
+            raise InvalidArgumentError(f"metadata is longer than {MAX_METADATA_CHARS:,} characters of JSON")
         return document
 
     @property

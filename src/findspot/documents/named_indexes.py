@@ -9,18 +9,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import make_private_dir
 from findspot.documents.document_index import DocumentIndex, name_in
 from findspot.documents.document_query import Tokenizer
 from findspot.documents.document_record import (
     AddedDocument,
     Document,
-    IndexExistsError,
     IndexInfo,
-    IndexNameError,
-    LimitReachedError,
     SearchAnswer,
-    UnknownBackendError,
     UnknownIndexError,
 )
 
@@ -47,19 +44,21 @@ class NamedIndexes:
     ) -> IndexInfo:
         """Create an index; its name must be new."""
         if not _NAME.fullmatch(name):
-            raise IndexNameError(name)
+            raise InvalidArgumentError(
+                f"Invalid index name: {name}. Use 1 to 64 letters, digits, hyphens and underscores."
+            )
         if backend not in BACKENDS:
-            raise UnknownBackendError(backend)
+            raise InvalidArgumentError(f"Unknown backend: {backend}")
         tokenizer = Tokenizer.from_config(tokenizer_config)
         with self._guard:
             if name in self._memory or self._on_disk(name):
-                raise IndexExistsError(name)
+                raise InvalidArgumentError(f"Index already exists: {name}")
             if backend == "disk":
                 make_private_dir(self._folder)
                 self._disk[name] = DocumentIndex.create(name, self._file(name), tokenizer)
                 return self._disk[name].info()
             if len(self._memory) >= MAX_MEMORY_INDEXES:
-                raise LimitReachedError(f"There are {MAX_MEMORY_INDEXES:,} indexes in memory already")
+                raise InvalidArgumentError(f"There are {MAX_MEMORY_INDEXES:,} indexes in memory already")
             self._memory[name] = DocumentIndex.in_memory(name, tokenizer)
             return self._memory[name].info()
 
@@ -132,7 +131,7 @@ class NamedIndexes:
     def _check_memory(self) -> None:
         held = sum(index.memory_bytes for index in list(self._memory.values()))
         if held > self._max_memory_bytes:
-            raise LimitReachedError(
+            raise InvalidArgumentError(
                 f"Memory limit reached: all indexes in memory may take {self._max_memory_bytes >> 20} MB "
                 "together. Use the backend 'disk', or set documents.maxMemory."
             )

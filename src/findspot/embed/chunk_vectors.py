@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.model import Chunk
-from findspot.embed.embedder import Embedder, EmbedMode, Vectors, WordEmbedder
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 
 PATH_WEIGHT = 0.8
 """A path names a chunk's topic in a few words; the body would drown them. Pooling the three
@@ -41,35 +41,17 @@ class QuantisedVectors:
 
 
 def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVectors:
-    """Return the pooled vector of each chunk, in order; each path is embedded once."""
-    fields = _Fields(chunks)
-    if isinstance(embedder, WordEmbedder):
-        bodies_in_parts = [(chunk.text, chunk.context) for chunk in chunks]
-        rows = embedder.embed_parts(bodies_in_parts + [(text,) for text in (*fields.paths, *fields.names)])
-        bodies, paths, names = np.split(rows, [len(chunks), len(chunks) + len(fields.paths)])
-        return fields.pooled(bodies, paths, names)
-    bodies = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
-    paths = embedder.embed(fields.paths, EmbedMode.PASSAGE)
-    # A slow model would make something of no words at all.
-    names = embedder.embed(fields.names, EmbedMode.PASSAGE) if fields.names else bodies[:0]
-    return fields.pooled(bodies, paths, names)
-
-
-class _Fields:
-    """The paths and names of chunks: each path once, and names only where there are some."""
-
-    def __init__(self, chunks: Sequence[Chunk]) -> None:
-        rows = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
-        self.paths = list(map(_path, rows))
-        self._path_rows = [rows[chunk.path] for chunk in chunks]
-        self._named = [position for position, chunk in enumerate(chunks) if chunk.symbols]
-        self.names = [_names(chunks[position]) for position in self._named]
-
-    def pooled(self, bodies: Vectors, paths: Vectors, names: Vectors) -> QuantisedVectors:
-        pooled = bodies + PATH_WEIGHT * paths[self._path_rows]
-        if self._named:
-            pooled[self._named] += NAMES_WEIGHT * names
-        return quantise(unit(pooled))
+    """Return the pooled vector of each chunk, in order; each path is embedded once, and names if there are
+    some.
+    """
+    place_of = {path: place for place, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
+    named = [place for place, chunk in enumerate(chunks) if chunk.symbols]
+    texts = [*map(_body, chunks), *map(_path, place_of), *(_names(chunks[place]) for place in named)]
+    rows = embedder.embed(texts, EmbedMode.PASSAGE)
+    bodies, paths, names = np.split(rows, [len(chunks), len(chunks) + len(place_of)])
+    pooled = bodies + PATH_WEIGHT * paths[[place_of[chunk.path] for chunk in chunks]]
+    pooled[named] += NAMES_WEIGHT * names
+    return quantise(unit(pooled))
 
 
 def joined(first: QuantisedVectors, second: QuantisedVectors) -> QuantisedVectors:

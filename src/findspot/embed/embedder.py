@@ -48,14 +48,6 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class WordEmbedder(Protocol):
-    """A model that needs no more of a text than its words, so that a text need not be in one piece."""
-
-    def embed_parts(self, texts: Sequence[tuple[str, ...]]) -> Vectors:
-        """Return one unit row per text, as `embed` does for its parts with spaces between them."""
-
-
-@runtime_checkable
 class Lexicon(Protocol):
     """A model that can also tell whether a word exists."""
 

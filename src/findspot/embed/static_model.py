@@ -54,12 +54,8 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
         """Return one unit row per text, in the same way for questions and passages."""
         del mode
-        return self.embed_parts([(text,) for text in texts])
-
-    def embed_parts(self, texts: Sequence[tuple[str, ...]]) -> Vectors:
-        """Return one unit row per text, which is given by its parts."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        self._vectors.sum(list(texts), rows)
+        self._vectors.sum([(text,) for text in texts], rows)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows

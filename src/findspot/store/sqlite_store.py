@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
+from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexNotFoundError, PermissionDeniedError
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder
-from findspot.core.locks import DELETE_WAIT_S, SET_ASIDE, IndexLock
+from findspot.core.locks import DELETE_WAIT_S, LOCK_NAME, SET_ASIDE, is_locked, writer_lock
 from findspot.core.paths import stat_of
 from findspot.core.sqlite import (
     Connection,
@@ -65,10 +65,10 @@ class SqliteStore:
     def __init__(self, folder: Path, project_path: str) -> None:
         self.folder = folder
         self.database = folder / FILE_NAME
-        self.lock = IndexLock(folder, project_path, str(folder))
+        self._project_path = project_path
         self._checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
-        self._readers = _Readers(self.database, self.lock, self._checked, self._mend)
+        self._readers = _Readers(self.database, self._not_found, self._checked, self._mend)
         self._left: object = None
         """How the last writer of this process left the index, with its derived parts whole."""
 
@@ -82,7 +82,7 @@ class SqliteStore:
 
     @property
     def being_written(self) -> bool:
-        return self.lock.is_held
+        return is_locked(self.folder / LOCK_NAME)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -136,7 +136,7 @@ class SqliteStore:
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[Writer]:
         """Open the index's only writer; `IndexBusyError` when another process has it."""
         with (
-            self.lock.hold_for_writer(wait_s, lambda: self.exists, create=create),
+            self._locked_for_writer(wait_s, create=create),
             self.open_for_writing() as db,
         ):
             writer = Writer(self.folder, db, self._checked)
@@ -179,6 +179,21 @@ class SqliteStore:
         except IndexCorruptError as error:
             raise confirmed(self.folder, error) from error
 
+    @contextlib.contextmanager
+    def _locked_for_writer(self, wait_s: float, *, create: bool) -> Iterator[None]:
+        """Hold the lock of an index that exists, that was set aside, or that may be created."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(writer_lock(self.folder / LOCK_NAME, wait_s, make_folder=create))
+            except IndexNotFoundError:
+                raise self._not_found() from None
+            if not (create or self.exists or (self.folder / SET_ASIDE).is_dir()):
+                raise self._not_found()
+            yield
+
+    def _not_found(self) -> IndexNotFoundError:
+        return IndexNotFoundError(self._project_path, str(self.folder))
+
     def _mend(self) -> None:
         """Open the writer once, which migrates the database and rebuilds what is missing or damaged."""
         self.forget()
@@ -200,16 +215,13 @@ class SqliteStore:
     def repair(self) -> None:
         """Rebuild the derived parts: what is wrong with them may show only when they are used."""
         self.forget()
-        with (
-            self.lock.hold_for_writer(_REPAIR_WAIT_S, lambda: self.exists, create=False),
-            self.open_for_writing(renew=True),
-        ):
+        with self._locked_for_writer(_REPAIR_WAIT_S, create=False), self.open_for_writing(renew=True):
             pass
 
     def set_aside(self) -> Path:
         """Move a damaged index to `index.bak`, so that a fresh one can be built."""
         backup = self.folder / SET_ASIDE
-        with self.lock.hold(make_folder=False):
+        with writer_lock(self.folder / LOCK_NAME, make_folder=False):
             self.close()
             shutil.rmtree(backup, ignore_errors=True)
             make_private_dir(backup)
@@ -220,7 +232,7 @@ class SqliteStore:
 
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""
-        with self.lock.hold(DELETE_WAIT_S):
+        with writer_lock(self.folder / LOCK_NAME, DELETE_WAIT_S):
             self.close()
             # The database first: from then on there is no index, whatever happens to the rest.
             for name in FILE_NAMES:
@@ -254,10 +266,14 @@ class _Readers:
     """The connections of readers, and the derived parts of the last generation that was read."""
 
     def __init__(
-        self, database: Path, lock: IndexLock, checked: set[str], repair: Callable[[], None]
+        self,
+        database: Path,
+        not_found: Callable[[], IndexNotFoundError],
+        checked: set[str],
+        repair: Callable[[], None],
     ) -> None:
         self._database = database
-        self._lock = lock
+        self._not_found = not_found
         self._checked = checked
         self._repair = repair
         """Opens the writer, which migrates the database and rebuilds what is damaged."""
@@ -278,7 +294,7 @@ class _Readers:
             inode = self._database.stat().st_ino
         except OSError:
             self.close()
-            raise self._lock.not_found() from None
+            raise self._not_found() from None
         with self._guard:
             if inode != self._inode:  # the database was replaced since
                 self._reset(inode)
@@ -328,10 +344,10 @@ class _Readers:
         except PermissionDeniedError:
             if self._database.is_file():
                 raise
-            raise self._lock.not_found() from None  # deleted this moment
+            raise self._not_found() from None  # deleted this moment
         if version_of(db) == 0:  # its first writer has not committed anything yet
             db.close()
-            raise self._lock.not_found()
+            raise self._not_found()
         return db
 
     def begin(self, reader: _Reader) -> Derived:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-import contextlib
-import json
 import os
 import re
 import threading
@@ -12,25 +10,11 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
-from findspot.core.errors import (
-    CancelledError,
-    FileLimitError,
-    FindspotError,
-    IndexBusyError,
-    IndexCorruptError,
-)
 from findspot.core.files import read_below
-from findspot.core.paths import project_root
-from findspot.core.settings import Settings, SyncSettings
-from findspot.discover.admission import NOTED, left_out_notes
+from findspot.core.settings import SyncSettings
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
-from findspot.graph import given_up_note, pending_note
-from findspot.store.database import JOURNAL_NOTE
-from findspot.store.index_meta import COMPLETE
-from findspot.store.snapshot import Snapshot
-from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import DirtyFiles
 
 Apply = Callable[[frozenset[str]], None]
@@ -330,81 +314,3 @@ def strategy_note(wanted: str, root: Path) -> str | None:
         f"The strategy is '{OnCommit.name}', but {root} is in no git repository: "
         f"changes are indexed as they happen ('{Realtime.name}')."
     )
-
-
-class Indexed(Protocol):
-    """A project that may have an index."""
-
-    @property
-    def store(self) -> Store: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    root: Path
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is an index to keep fresh."""
-
-    @property
-    def has_files(self) -> bool: ...
-
-
-def catch_up(project: Indexed, update: Callable[[], object]) -> str | None:
-    """Run `update` if files changed since they were indexed; returns a warning where it could not.
-
-    Nobody asked for the update itself, so that its failure is no reason to give no answer.
-    """
-    if not (project.has_files and project.wanted):
-        return None
-    if project.store.being_written and not _is_complete(project.store):
-        return None  # whoever builds it goes on, and the answer says how far that is
-    try:
-        if project.store.read_only or not _is_current(project):
-            update()
-    except CancelledError:
-        raise
-    except IndexBusyError:
-        return "Another process is updating the index: what changed a moment ago may be missing."
-    except FileLimitError as error:
-        return (
-            f"The index is not up to date: the project has grown to {error.count} files. Index it to go on."
-        )
-    except FindspotError as error:
-        return f"The index could not be brought up to date: {error.user_message}"
-    return None
-
-
-def run_options(store: Store) -> dict[str, object]:
-    """Return the settings that were given for the last run that somebody asked for, and for it alone."""
-    with contextlib.suppress(FindspotError, ValueError):
-        return dict(json.loads(store.meta().get("options", "{}"))) if store.exists else {}
-    return {}
-
-
-def status_notes(snapshot: Snapshot, settings: Settings, root: Path, *others: str | None) -> tuple[str, ...]:
-    """Return what a user should know of the last full run, of what is left out, and of the strategy."""
-    meta = snapshot.meta()
-    left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
-    more = strategy_note(settings.sync.strategy, root), meta.get(JOURNAL_NOTE)
-    of_graph = pending_note(snapshot) if meta.get("build") == COMPLETE else None, given_up_note(snapshot)
-    notes = (*meta.get("notes", "").split("\n"), *left_out, *more, *of_graph, *others)
-    return tuple(dict.fromkeys(filter(None, notes)))
-
-
-def _is_complete(store: Store) -> bool:
-    try:
-        return store.meta().get("build") == COMPLETE
-    except FindspotError:
-        return False
-
-
-def _is_current(project: Indexed) -> bool:
-    from findspot.indexing.delta import is_current
-
-    try:
-        with project.store.snapshot() as snapshot:
-            return is_current(project_root(project.root), snapshot, project.settings)
-    except IndexCorruptError:  # the update repairs it
-        return False

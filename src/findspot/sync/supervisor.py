@@ -23,8 +23,9 @@ from findspot.core.paths import is_folder, stat_of
 from findspot.core.progress import CancelToken
 from findspot.core.settings import Settings
 from findspot.discover.outer_rules import state_above
+from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING
-from findspot.sync.strategies import Indexed, Stats, Strategy, start_strategy, strategy_in_force
+from findspot.sync.strategies import Stats, Strategy, start_strategy, strategy_in_force
 from findspot.sync.watcher import Watcher
 
 _log = get_logger("sync")
@@ -45,8 +46,20 @@ MANY = 500
 """For more paths than this, walking the whole project is the shorter way."""
 
 
-class Watched(Indexed, Protocol):
-    """What is kept fresh."""
+class Watched(Protocol):
+    """A project that may have an index, which is kept fresh."""
+
+    root: Path
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is an index to keep fresh."""
 
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
         """Bring paths, or the whole project, up to date; raises `_UNWANTED` where there is nothing to do."""

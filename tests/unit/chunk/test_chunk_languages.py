@@ -36,28 +36,8 @@ def test_a_name_tells_the_language(path: str, language: str) -> None:
     assert language_of(path) == language
 
 
-@pytest.mark.parametrize(
-    ("line", "language"),
-    [
-        (b"#!/bin/sh\n", "bash"),
-        (b"#!/usr/bin/env python3.11\n", "python"),
-        (b"#!/usr/bin/env -S FOO=1 ruby -w\n", "ruby"),
-        (b"#!/usr/bin/env\n", "text"),
-        (b"#!/opt/unknown\n", "text"),
-        (b"#! /usr/bin/node\n", "javascript"),
-        (b"\xff\xfe", "text"),
-    ],
-)
-def test_a_first_line_tells_the_language_where_the_name_does_not(line: bytes, language: str) -> None:
-    assert language_of("bin/run", line) == language
-
-
-def test_a_name_is_stronger_than_a_first_line() -> None:
-    assert language_of("run.rb", b"#!/bin/sh") == "ruby"
-
-
-def test_no_extension_name_or_interpreter_belongs_to_two_languages() -> None:
-    for field in ("extensions", "filenames", "interpreters"):
+def test_no_extension_or_name_belongs_to_two_languages() -> None:
+    for field in ("extensions", "filenames"):
         values = [value for language in LANGUAGES for value in getattr(language, field)]
         assert len(values) == len(set(values)), field
 

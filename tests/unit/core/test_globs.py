@@ -109,11 +109,6 @@ def test_a_folder_matches_when_all_in_it_does(pattern: str, folder: str, matches
     assert Globs([pattern]).matches(folder) is matches
 
 
-def test_case_can_be_ignored() -> None:
-    assert compile_glob("SRC/*.PY", case_sensitive=False).match("src/a.py")
-    assert Globs(["*.PY"], case_sensitive=False).matches("a/b.py")
-
-
 def test_any_of_several_patterns_is_enough() -> None:
     globs = Globs(["*.md", "src/**", "*.txt"])
     assert [path for path in ("a.md", "src/x", "b.txt", "c.py") if globs.matches(path)] == [

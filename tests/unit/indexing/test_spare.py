@@ -20,7 +20,7 @@ def setup_for(root: Path, strategy: str = "syntax") -> Setup:
 
 def index(spare: SparePool, setup: Setup, size: int = 1) -> WorkerPool:
     """One run over a few files; returns the pool that did it."""
-    root = setup.root.project
+    root = setup.root
     names = [f"f{number}.py" for number in range(4)]
     for name in names:
         (root / name).write_text("x = 1\n")

@@ -478,9 +478,6 @@ class PublishedSkips(SkipRows):
     def files_read(self, below: str | None = None) -> dict[str, Stamp]:
         return {skip.path: stamp for skip, stamp in self._all if stamp is not None}
 
-    def shared(self) -> list[tuple[Any, ...]]:
-        return list(self._rows.all(SKIPS_TABLE))
-
 
 class PublishedSnapshot(Snapshot):
     """One version, for every question that is asked of it; safe to use from several threads."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document
-from findspot.documents.document_record import BlankContentError
+from findspot.documents.document_record import BLANK_CONTENT
 from findspot.serve.arguments import argument, count
 from findspot.serve.mcp.tool import IDEMPOTENT, INDEX_ICON, Answer, Arguments, Tool, fields, status_of
 from findspot.serve.mcp.tool_call import Call
@@ -49,7 +49,7 @@ class _AddDocumentTool(Tool):
 
     def read(self, given: dict[str, Any]) -> Arguments:
         if not isinstance(given.get("content"), str):
-            raise BlankContentError
+            raise InvalidArgumentError(BLANK_CONTENT)
         return super().read(given)
 
 
