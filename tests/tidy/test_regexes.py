@@ -30,7 +30,6 @@ QUESTIONS = ("rank", "serve")
 
 LIMITED = {
     "chunk/capsule.py": "(?:\\n[ \\t]*|[ \\t]+)(?:#|//|--)",  # a signature of some hundred characters
-    "chunk/rust_expressions.py": "(?:\\s*\\?|\\s*\\.\\s*await)+",  # an expression of at most 2,000
     "discover/outer_rules.py": "(?s)\\s*\\[\\s*([\\w.-]+)",  # a line of the user's own git configuration
 }
 """Regular expressions whose text is short, by how they begin."""

@@ -32,9 +32,6 @@ _JAVASCRIPT = """
 statement_block arrow_function function_expression function_declaration generator_function method_definition
 generator_function_declaration for_statement for_in_statement catch_clause switch_case
 """
-_RUST = """
-block closure_expression function_item match_arm if_expression while_expression for_expression
-"""
 _BLOCKS = {
     "go": frozenset(_GO.split()),
     "c": frozenset(_C.split()),
@@ -43,15 +40,10 @@ _BLOCKS = {
     "javascript": frozenset(_JAVASCRIPT.split()),
     "typescript": frozenset(_JAVASCRIPT.split()),
     "tsx": frozenset(_JAVASCRIPT.split()),
-    "rust": frozenset(_RUST.split()),
 }
 """By language: the types of nodes that variables are confined to."""
 
-_HIDING = "let_declaration"
-"""A declaration that begins a block of its own: a later one of the same name hides it."""
-_STATEMENTS = frozenset(
-    {"short_var_declaration", "var_spec", "init_declarator", "variable_declarator", _HIDING}
-)
+_STATEMENTS = frozenset({"short_var_declaration", "var_spec", "init_declarator", "variable_declarator"})
 """A variable is visible from the end of its declaration on: `x := x.(T)` reads an outer `x`."""
 _ASSIGNMENTS = {
     "go": "assignment_statement",
@@ -156,16 +148,15 @@ class BlockScopes:
 
     def _variable(self, binding: BindingFact, node: Node) -> _Variable:
         blocks = _BLOCKS[self.language]
-        visible_from, is_assignment, from_here = node.end_byte, False, 0
+        visible_from, is_assignment = node.end_byte, False
         around = node.parent
         while around is not None and around.type not in blocks:
             if around.type in _STATEMENTS:
                 visible_from = around.end_byte
-                from_here = around.end_byte if around.type == _HIDING else 0
             is_assignment = is_assignment or around.type == _ASSIGNMENTS.get(self.language)
             around = around.parent
         start, end = (around.start_byte, around.end_byte) if around is not None else (0, 1 << 62)
-        return _Variable(binding, node.start_byte, visible_from, from_here or start, end, is_assignment)
+        return _Variable(binding, node.start_byte, visible_from, start, end, is_assignment)
 
 
 def _called_before(calls: Iterable[int], variables: list[_Variable]) -> bool:

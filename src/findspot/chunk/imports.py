@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import loaded_name
-from findspot.chunk.rust_expressions import modules_around, seen_from_file
 from findspot.chunk.symbols import Imported, text_of
 from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 
@@ -320,11 +319,29 @@ def _rust(statement: Statement) -> Iterator[Imported]:
         return
     argument = node.child_by_field_name("argument")
     if argument is not None:
-        inside = modules_around(node)
+        inside = _modules_around(node)
         for local, module, name in _rust_tree(statement, argument, ""):
-            outside = seen_from_file(module, inside)
+            outside = _seen_from_file(module, inside)
             if outside == module or outside != "self" or local != name:  # else a name of the same file
                 yield local, outside, name
+
+
+def _modules_around(node: Node) -> int:
+    """Return how many modules of the same file are around a node."""
+    around = node.parent
+    count = 0
+    while around is not None:
+        count += around.type == "mod_item"
+        around = around.parent
+    return count
+
+
+def _seen_from_file(module: str, inside: int) -> str:
+    """Return a path that starts with `super` as seen from the file, not from a module inside of it."""
+    parts = module.removeprefix("::").split("::")
+    above = next((place for place, part in enumerate(parts) if part != "super"), len(parts))
+    left = parts[min(above, inside) :]
+    return "::".join(left if above > inside or not above else ["self", *left])
 
 
 def _rust_tree(statement: Statement, node: Node, above: str) -> Iterator[Imported]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from findspot.chunk import ecmascript_expressions, go_expressions, rust_expressions
+from findspot.chunk import ecmascript_expressions, go_expressions
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import COMMON, CONSTANT_NAMES, JAVA, declared, expression
 from findspot.chunk.symbols import Definition, Imported, text_of
@@ -27,7 +27,6 @@ _LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehen
 
 _EXPRESSIONS: dict[str, Callable[[Node, bytes], str]] = {
     "go": go_expressions.expression,
-    "rust": lambda node, source: rust_expressions.expression(text_of(node, source)),
     **dict.fromkeys(ecmascript_expressions.LANGUAGES, ecmascript_expressions.expression),
 }
 """How expressions are read, in languages with a way of their own."""

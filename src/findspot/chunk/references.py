@@ -18,7 +18,6 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
     @function  a function or signature, whose parameters may have types
     @property  a property of an object, @made of one that is returned
-    @tuple     the fields of a struct that have no names
     @getter    the name of a getter         @static    the name of a static method
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
@@ -33,7 +32,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from findspot.chunk import ecmascript_expressions, go_expressions, rust_expressions
+from findspot.chunk import ecmascript_expressions, go_expressions
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.call_arguments import (
     OVERLOADING,
@@ -195,7 +194,7 @@ def _read(reading: Reading, match: Captures, path: str, requests: Requests | Non
             _bind_property(reading, capture, nodes[0], match.get("value", nodes)[0])
         elif capture == "targets":
             bind_several(reading, nodes[0], match)
-        elif capture in ("results", "generic", "tuple"):
+        elif capture in ("results", "generic"):
             _declare(reading, capture, nodes[0], match)
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
@@ -210,12 +209,8 @@ def _read(reading: Reading, match: Captures, path: str, requests: Requests | Non
 
 
 def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> None:
-    """Bind the results of a function, the limits of a type parameter or fields without names."""
+    """Bind the results of a function, or the limits of a type parameter."""
     owner = reading.owner(node.start_byte)
-    if capture == "tuple":
-        for name, field_type in rust_expressions.tuple_fields(node):
-            reading.bindings[BindingFact(owner, name, reading.declared(field_type))] = None
-        return
     if capture == "generic":
         limits = reading.declared(match["declared"][0])
         reading.bindings[BindingFact(owner, f"[{reading.text(node)}]", limits)] = None

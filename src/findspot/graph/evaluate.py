@@ -132,8 +132,6 @@ class Evaluator:
             return root, self._declared(root[2:-1], view, owner)
         root = root_of(text)
         values = self.names.root(root, view, owner)
-        if values == [EXTERNAL] and view.language.parameters_are_types:
-            values = self._constraint(root, owner) or values
         if values == [EXTERNAL] and root != text and view.language.imports_packages:
             return self._in_package(text, root, view)
         return root, values
@@ -257,11 +255,7 @@ class Evaluator:
         if parameter in scope.bindings:
             return scope
         around = self.types.around(scope) if scope.scope else None
-        if around is not None and parameter in around.bindings:
-            return around
-        is_open = scope.is_type and scope.file.language.parameters_are_types
-        added = self.types.satellites(scope) if is_open else ()
-        return next((each for each in added if parameter in each.bindings), None)
+        return around if around is not None and parameter in around.bindings else None
 
 
 class Names:
@@ -360,14 +354,7 @@ class Names:
             from_itself = value.startswith(name) if name else False
             if owner is not None and from_itself and _ROOT.split(value, maxsplit=1)[0] == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
-            made = self._evaluator.value_of(value, view, owner)
-            if view.language.calls_bare:
-                made = [
-                    v
-                    for m in made
-                    for v in (self._evaluator.members.called(m) if m.what is What.FUNCTION else [m])
-                ]
-            found += made
+            found += self._evaluator.value_of(value, view, owner)
         known = [value for value in found if value.what is not What.EXTERNAL]
         return list(dict.fromkeys(known or found))
 
@@ -613,16 +600,9 @@ class Members:
         return read(value, value.of, name) if read is not None else []
 
     def _of_function(self, value: Value, of: Any, name: str) -> Values:
-        if of.file.language.calls_bare:
-            of_result = ("result", value, name)
-            return self._evaluator.memo.once(of_result, _NOTHING, self._of_result, value, name)
         given = self._evaluator.types.satellites(of)  # functions assigned to its properties
         member = next((part for part in given if part.name == name), None)
         return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
-
-    def _of_result(self, value: Value, name: str) -> Values:
-        """Return a member of what a function gives that is called by its name alone."""
-        return [v for made in self.called(value) for v in self.attribute(made, name)]
 
     def _of_record(self, value: Value, record: Record, name: str) -> Values:
         key = ("record", record.view.id, record.owner, record.mark, name)
@@ -777,7 +757,7 @@ class Members:
         return self._returned(of, value, result)
 
     def _called_instance(self, value: Value, of: Def, result: str) -> Values:
-        if of.file.language.calls_bare:
+        if of.file.language.new_makes_instances:  # `new` is one already, with arguments or without
             return [value]
         method = self._evaluator.types.member(of, "__call__")
         if method is None and of.kind == "interface" and RETURNED in of.bindings:
@@ -871,10 +851,6 @@ class Members:
             method = self._evaluator.types.member(value.of, "__getitem__")
             if method is not None:
                 return self._returned(method, value)
-            given = self._evaluator.types.member(value.of, value.of.file.language.item_type)
-            if given is not None and ALIASED in given.bindings:
-                place, alias = given.bindings[ALIASED][0]
-                return self._evaluator.value_of(alias, given.file, given.file.owner(place))
         return self._unwrapped(value, "[]")
 
     def _unwrapped(self, value: Value, step: str) -> Values:

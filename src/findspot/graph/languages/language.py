@@ -124,8 +124,6 @@ class Language:
 
     element_methods: frozenset[str] = frozenset()
     """Methods of containers and holders that return an element."""
-    item_type = ""
-    """Member of an iterator that is the type of what it gives."""
     container_methods: frozenset[str] = frozenset()
     """Methods of containers that return another container of the same elements."""
     knows_all_members = False
@@ -143,14 +141,9 @@ class Language:
     structural_interfaces = False
     """Whether a type conforms to an interface by having its methods."""
 
-    parameters_are_types = False
-    """Whether a type parameter has the functions of what it is limited to: `T::new()`."""
-
     mixins = False
     """Whether a type may use members that only the types built on it have."""
 
-    calls_bare = False
-    """Whether naming a function calls it."""
     class_scope = False
     """Whether code directly in a class sees the names of the class."""
     last_definition_wins = False

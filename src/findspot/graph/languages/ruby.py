@@ -29,7 +29,6 @@ class Ruby(Language):
     finder = RubyModules
     shares = "project"
     bare_members = True
-    calls_bare = True
     constructors = frozenset({"initialize"})
     own_type_names = Language.own_type_names | {"new"}
     super_calls_same_method = True

@@ -67,21 +67,12 @@ retain rev rfind saturating_sub set_len sort_by sort_by_key split_at spawn start
 to_lowercase to_owned to_string to_vec trim truncate try_from try_into unwrap_or unwrap_or_default
 unwrap_or_else windows wrapping_add write
 """
-_RUST_CONTAINER_METHODS = """
-iter iter_mut into_iter rev filter skip take cloned copied by_ref values values_mut drain
-"""
-_RUST_ELEMENT_METHODS = "first last next pop get get_mut peek find nth max min last_mut"
 
 
 class Rust(Language):
     """Rust."""
 
     common_methods = frozenset(_RUST_METHODS.split())
-    container_methods = frozenset(_RUST_CONTAINER_METHODS.split())
-    element_methods = frozenset(_RUST_ELEMENT_METHODS.split())
-    parameters_are_types = True
-    item_type = "Item"
-
     family = "rust"
     finder = RustModules
     satellites = True
