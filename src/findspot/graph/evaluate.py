@@ -31,7 +31,6 @@ from findspot.core.facts import (
 )
 from findspot.graph.fixtures import Fixtures
 from findspot.graph.languages.go import Go
-from findspot.graph.memo import Memo
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, is_top
 from findspot.graph.sources import Sources
@@ -90,13 +89,13 @@ class Evaluator:
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.memo = Memo(sources.tables.table("values"))
+        self.memo = sources.memo
         self.modules = Modules(sources)
         self.packages = Packages(sources, self.modules)
         self.names = Names(self)
         self.exports = Exports(self)
         self.members = Members(self)
-        self.types = Types(sources, self.named_types, self.memo)
+        self.types = Types(sources, self.named_types)
         self.fixtures = Fixtures(sources, self.types, self.names.lookup)
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
@@ -593,9 +592,7 @@ class Members:
     def attribute(self, value: Value, name: str) -> Values:
         """Return a member of a value."""
         if value.what in _OF_TYPES and isinstance(value.of, Def):
-            if self._evaluator.types.opening:
-                return self._evaluator.memo.step(_NOTHING, self._of_type, value, value.of, name)
-            return self._evaluator.memo.kept((value, name), _NOTHING, self._of_type, value, value.of, name)
+            return self._evaluator.memo.once((value, name), _NOTHING, self._of_type, value, value.of, name)
         read = self._readers.get(value.what)
         return read(value, value.of, name) if read is not None else []
 

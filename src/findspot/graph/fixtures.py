@@ -26,7 +26,6 @@ class Fixtures:
         self._sources = sources
         self._types = types
         self._lookup = lookup
-        self._plugins: dict[str, list[Def]] = sources.tables.table("plugin fixtures")
 
     def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
         """Return the nearest fixture of a name; one that asks for its own name means the one that it
@@ -65,10 +64,11 @@ class Fixtures:
 
     def _in_plugins(self, name: str) -> list[Def]:
         """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
-        if name not in self._plugins:
-            named = self._sources.defining(name, at=lambda path: not _PRIVATE.search(path))
-            self._plugins[name] = [d for d in named if _is_of_plugin(d)]
-        return self._plugins[name]
+        return self._sources.memo.once(("plugins", name), [], self._find_plugins, name)
+
+    def _find_plugins(self, name: str) -> list[Def]:
+        named = self._sources.defining(name, at=lambda path: not _PRIVATE.search(path))
+        return [d for d in named if _is_of_plugin(d)]
 
 
 def _is_of_plugin(fixture: Def) -> bool:

@@ -7,6 +7,7 @@ circles. So no project can make it go too deep or on for too long, and no mistak
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
@@ -15,7 +16,6 @@ from findspot.core.sqlite import Error
 
 _log = logging.getLogger(__name__)
 
-K = TypeVar("K")
 T = TypeVar("T")
 
 MAX_DEPTH = 100
@@ -32,6 +32,7 @@ NOT_OURS = (FindspotError, Error, OSError, MemoryError)
 
 
 _UNKNOWN = object()
+_NO_CIRCLE = sys.maxsize
 
 
 class _LimitError(Exception):
@@ -44,10 +45,13 @@ class Memo:
     def __init__(self, known: dict[Any, Any]) -> None:
         """Keep finished answers in `known`, which other threads may share."""
         self._known = known
-        self._running: set[Hashable] = set()
-        self._parts: dict[Hashable, Any] = {}
-        """Answers that a circle cut short: they hold until what it started with is answered."""
-        self._circles = self._depth = self._steps = self._spent = 0
+        self._running: dict[Hashable, int] = {}
+        """What is being worked out, by how much else it stands inside of."""
+        self._parts: dict[Hashable, tuple[Any, int]] = {}
+        """Answers that a circle cut short, and where it began: they hold until that is answered."""
+        self._circle = _NO_CIRCLE
+        """Where the outermost circle began that what is being worked out goes round in."""
+        self._depth = self._steps = self._spent = 0
         self.given_up = 0
         """Questions that were given up so far: what was worked out meanwhile may lack something."""
 
@@ -88,46 +92,35 @@ class Memo:
         self.given_up += 1
         return otherwise
 
-    def fill(self, table: dict[K, T], key: K, otherwise: T, work: Callable[..., T], *given: Any) -> T:
-        """Put into a table what `work` makes of what is given, unless that had to be given up."""
-        given_up = self.given_up
-        answer = self.step(otherwise, work, *given)
-        if self.given_up == given_up:
-            table[key] = answer
-        return answer
-
     def once(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
         """Return what `work` makes of what is given, or `otherwise` where it is being worked out already."""
-        if key in self._running:
-            self._circles += 1
-            return otherwise
-        known = self._find(key)
+        known = self._known.get(key, _UNKNOWN)
         if known is not _UNKNOWN:
             return cast(T, known)
-        self._running.add(key)
+        if key in self._running:
+            self._circle = min(self._circle, self._running[key])
+            return otherwise
+        if key in self._parts:
+            answer, circle = self._parts[key]
+            self._circle = min(self._circle, circle)
+            return cast(T, answer)
+        place, around = len(self._running), self._circle
+        self._running[key], self._circle = place, _NO_CIRCLE
         try:
-            return self._keep(key, otherwise, work, *given)
+            return self._keep(key, place, otherwise, work, *given)
         finally:
-            self._running.discard(key)
-            if not self._running:
-                self._parts.clear()
+            del self._running[key]
+            self._circle = min(around, self._circle)
 
-    def kept(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
-        """Return what `work` makes of what is given, which never leads back to the same question directly."""
-        known = self._find(key)
-        return self._keep(key, otherwise, work, *given) if known is _UNKNOWN else cast(T, known)
-
-    def _find(self, key: Hashable) -> object:
-        known = self._known.get(key, _UNKNOWN)
-        if known is _UNKNOWN and key in self._parts:
-            self._circles += 1
-            return self._parts[key]
-        return known
-
-    def _keep(self, key: Hashable, otherwise: T, work: Callable[..., T], *given: Any) -> T:
-        circles, given_up = self._circles, self.given_up
+    def _keep(self, key: Hashable, place: int, otherwise: T, work: Callable[..., T], *given: Any) -> T:
+        given_up, parts = self.given_up, len(self._parts)
         answer = self.step(otherwise, work, *given)
-        if self.given_up == given_up:
-            is_whole = self._circles == circles or self._running <= {key}
-            (self._known if is_whole else self._parts)[key] = answer
+        if self._circle >= place:  # nothing around it is waited for
+            self._circle = _NO_CIRCLE
+            while len(self._parts) > parts:
+                self._parts.popitem()
+            if self.given_up == given_up:
+                self._known[key] = answer
+        elif self.given_up == given_up:
+            self._parts[key] = answer, self._circle
         return answer

@@ -16,17 +16,14 @@ class Modules:
 
     def __init__(self, sources: Sources) -> None:
         self._finders = {kind: kind(sources.project) for kind in FINDERS}
-        self._files: dict[tuple[tuple[str, str], str], tuple[str, ...]] = sources.tables.table("module files")
-        self._folders: dict[tuple[tuple[str, str], str, str], str | None] = sources.tables.table(
-            "module folders"
-        )
+        self._memo = sources.memo
 
     def resolve(self, view: SourceView, module: str) -> tuple[str, ...]:
         """Return the paths of a module as a file names it; none where it is not of the project."""
-        key = (view.module_scope, module)
-        if key not in self._files:
-            self._files[key] = tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
-        return self._files[key]
+        return self._memo.once(("module", view.module_scope, module), (), self._find_files, view, module)
+
+    def _find_files(self, view: SourceView, module: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
 
     def inner(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the file of a module that an import names as a member of a folder."""
@@ -35,10 +32,8 @@ class Modules:
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the folder that a module without a file of its own is."""
-        key = (view.module_scope, fact.module, fact.original)
-        if key not in self._folders:
-            self._folders[key] = self._finder(view).folder(view.path, fact)
-        return self._folders[key]
+        key = ("folder", view.module_scope, fact.module, fact.original)
+        return self._memo.once(key, None, self._finder(view).folder, view.path, fact)
 
     def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
         """Return the files of a package that is a folder, without its tests."""
@@ -70,11 +65,7 @@ class Packages:
     def __init__(self, sources: Sources, modules: Modules) -> None:
         self._sources = sources
         self._modules = modules
-        self._included: dict[int, frozenset[int]] = sources.tables.table("included files")
-        self._definitions: dict[Def, Def] = sources.tables.table("definitions of declarations")
-        self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
-        self._named: dict[tuple[str, str, str], list[Def]] = sources.tables.table("imports by package")
-        self._called: dict[int, dict[str, list[ImportFact]]] = sources.tables.table("imports by package name")
+        self._memo = sources.memo
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
@@ -83,10 +74,9 @@ class Packages:
             return []
         folder = f"{posixpath.dirname(view.path)}:{view.package}"
         place = {"folder": folder, "package": view.package}.get(shares, "")
-        key = (view.language.family, name, f"{shares}:{place}:{view.id if shares != 'folder' else ''}")
-        if key not in self._shared:
-            self._shared[key] = self._visible(name, view, shares)
-        return self._shared[key]
+        here = f"{shares}:{place}:{view.id if shares != 'folder' else ''}"
+        key = ("visible", view.language.family, name, here)
+        return self._memo.once(key, [], self._visible, name, view, shares)
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
         if shares == "folder":
@@ -117,41 +107,39 @@ class Packages:
 
     def _including(self, view: SourceView) -> frozenset[int]:
         """Return the numbers of the files that a file includes, directly or not, and its own."""
-        if view.id not in self._included:
-            seen, waiting = {view.id}, [view]
-            while waiting:
-                current = waiting.pop()
-                for fact in current.facts.imports:
-                    paths = self._modules.resolve(current, fact.module)
-                    for other in (self._sources.at(path) for path in paths):
-                        if other is not None and other.id not in seen:
-                            seen.add(other.id)
-                            waiting.append(other)
-            self._included[view.id] = frozenset(seen)
-        return self._included[view.id]
+        nothing: frozenset[int] = frozenset()
+        return self._memo.once(("included", view.id), nothing, self._find_included, view)
+
+    def _find_included(self, view: SourceView) -> frozenset[int]:
+        seen, waiting = {view.id}, [view]
+        while waiting:
+            current = waiting.pop()
+            for fact in current.facts.imports:
+                paths = self._modules.resolve(current, fact.module)
+                for other in (self._sources.at(path) for path in paths):
+                    if other is not None and other.id not in seen:
+                        seen.add(other.id)
+                        waiting.append(other)
+        return frozenset(seen)
 
     def definition_of(self, declaration: Def) -> Def:
         """Return the definition of a function that is only declared, if the project has one nearest."""
-        if declaration not in self._definitions:
-            family = declaration.file.language.family
-            found = [
-                d
-                for d in self._sources.definers.tops(declaration.name, family)
-                if d.kind == declaration.kind and not d.is_declaration
-            ]
-            folder = posixpath.dirname(declaration.file.path)
-            found.sort(key=lambda d: (-len(posixpath.commonprefix([d.file.path, folder])), d.file.path))
-            self._definitions[declaration] = found[0] if found else declaration
-        return self._definitions[declaration]
+        key = ("definition", declaration)
+        return self._memo.once(key, declaration, self._find_definition, declaration)
+
+    def _find_definition(self, declaration: Def) -> Def:
+        named = self._sources.definers.tops(declaration.name, declaration.file.language.family)
+        found = [d for d in named if d.kind == declaration.kind and not d.is_declaration]
+        folder = posixpath.dirname(declaration.file.path)
+        near = sorted(found, key=lambda d: (-len(posixpath.commonprefix([d.file.path, folder])), d.file.path))
+        return near[0] if near else declaration
 
     def named(self, fact: ImportFact, view: SourceView) -> list[Def]:
         """Return what an import by package and name brings in."""
         if fact.original == WHOLE:
             return []
-        key = (view.language.family, fact.module, fact.original)
-        if key not in self._named:
-            self._named[key] = self._in_package(*key)
-        return self._named[key]
+        given = (view.language.family, fact.module, fact.original)
+        return self._memo.once(("imported", *given), [], self._in_package, *given)
 
     def _in_package(self, family: str, package: str, name: str) -> list[Def]:
         module = dotted(package)
@@ -165,16 +153,18 @@ class Packages:
 
     def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
         """Return the imports of folders whose package has this name, whatever their paths end in."""
-        if view.id not in self._called:
-            found: dict[str, list[ImportFact]] = {}
-            for fact in view.facts.imports:
-                folder = self._modules.folder(view, fact)
-                for path in self._modules.files_in(view, folder)[:1] if folder is not None else ():
-                    package = self._sources.at(path)
-                    if package is not None:
-                        found.setdefault(package.package, []).append(fact)
-            self._called[view.id] = found
-        return self._called[view.id].get(name, [])
+        nothing: dict[str, list[ImportFact]] = {}
+        return self._memo.once(("packages", view.id), nothing, self._by_package, view).get(name, [])
+
+    def _by_package(self, view: SourceView) -> dict[str, list[ImportFact]]:
+        found: dict[str, list[ImportFact]] = {}
+        for fact in view.facts.imports:
+            folder = self._modules.folder(view, fact)
+            for path in self._modules.files_in(view, folder)[:1] if folder is not None else ():
+                package = self._sources.at(path)
+                if package is not None:
+                    found.setdefault(package.package, []).append(fact)
+        return found
 
     def types(self, path: str, view: SourceView) -> list[Def]:
         """Return the types that a package and a name are the path of."""

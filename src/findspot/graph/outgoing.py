@@ -37,7 +37,7 @@ class Outgoing:
         self.evaluator = Evaluator(sources)
         self.resolver = Resolver(self.evaluator)
         self.types = self.evaluator.types
-        self.conformance = Structural(sources, self.types, self.evaluator.memo)
+        self.conformance = Structural(sources, self.types)
 
     def edges(self, view: SourceView, place: int, relations: Collection[Relation]) -> Iterator[Edge]:
         """Yield the edges that start at the definition at a place of a file, or in none (-1)."""

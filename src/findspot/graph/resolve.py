@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
-from findspot.graph.shared_tables import RESOLVED
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
@@ -69,17 +68,18 @@ class Resolver:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.methods = Methods(evaluator)
-        self._done: dict[tuple[object, ...], Resolution] = evaluator.sources.tables.table(RESOLVED)
+        self.done: dict[tuple[object, ...], Resolution] = {}
+        """By file and words."""
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return what a reference refers to."""
         relation, name, on, _, place, arguments = reference  # the line does not matter
         key = (view.id, place, name, on, relation, arguments)
-        known = self._done.get(key)
+        known = self.done.get(key)
         if known is None:
             known = self.evaluator.memo.step(_GIVEN_UP, self._resolve, view, reference)
             if known is not _GIVEN_UP:
-                self._done[key] = known
+                self.done[key] = known
         return known
 
     def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
@@ -257,9 +257,6 @@ class Methods:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = (
-            evaluator.sources.tables.table("unique names")
-        )
 
     def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
         """Yield the methods of one name that a type has, the nearest first."""
@@ -276,10 +273,9 @@ class Methods:
         return self.known(family, name, path)[1]
 
     def known(self, family: str, name: str, path: str) -> tuple[Def | None, tuple[Def, ...]]:
-        key = (family, name, role_of(path) is Role.TEST)
-        if key not in self._unique:
-            self._unique[key] = self._only(*key)
-        return self._unique[key]
+        given = (family, name, role_of(path) is Role.TEST)
+        nothing: tuple[Def | None, tuple[Def, ...]] = (None, ())
+        return self._evaluator.memo.once(("methods", *given), nothing, self._only, *given)
 
     def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
         def counts(path: str) -> bool:

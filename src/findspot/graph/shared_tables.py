@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from findspot.graph.summaries import Summaries
@@ -21,53 +21,37 @@ HANDED_ON = 400
 MOST_ANSWERS = 300_000
 """Finished answers that are kept, of 200 to 600 bytes each. With more, the next question begins with none."""
 
-RESOLVED = "resolved references"
-"""The table by file and words."""
-
-OF_PROJECT = "facts of the project"
-"""The table of what follows from paths and settings alone: it holds no numbers of files and no facts."""
-
 _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|Cargo\.toml|[jt]sconfig[^/]*\.json)$")
 """Files whose text says where modules are."""
 
 
+@dataclass(slots=True)
 class Tables:
-    """Finished answers of one generation, by kind.
+    """Finished answers of one generation.
 
     Graphs of several threads share them, so only finished answers are written; what a graph is still
     working out stays in the graph.
     """
 
-    def __init__(
-        self,
-        views: dict[int, SourceView | None],
-        of_project: dict[Any, Any],
-        summaries: Summaries,
-    ) -> None:
-        self.views = views
-        self.summaries = summaries
-        self._tables: dict[str, dict[Any, Any]] = {OF_PROJECT: of_project}
-
-    def table(self, name: str) -> dict[Any, Any]:
-        """Return the answers of one kind, by question."""
-        return self._tables.setdefault(name, {})
+    views: dict[int, SourceView | None]
+    of_project: dict[Any, Any]
+    """What follows from paths and settings alone: it holds no numbers of files and no facts."""
+    summaries: Summaries
+    answers: dict[Any, Any] = field(default_factory=dict)
 
     def emptied(self) -> Tables:
         """Return tables of the same generation with only what is small and costs much to make."""
-        return Tables({}, self.table(OF_PROJECT), self.summaries)
+        return Tables({}, self.of_project, self.summaries)
 
     def clear(self) -> None:
         """Drop what `emptied` does not take over, also from whoever still has these tables."""
         self.views.clear()
-        for name, table in self._tables.items():
-            if name != OF_PROJECT:
-                table.clear()
+        self.answers.clear()
 
     @property
     def crowded(self) -> bool:
         """Whether more is kept than memory allows."""
-        answers = sum(map(len, self._tables.values())) - len(self._tables[OF_PROJECT])
-        return len(self.views) > MOST_FILES or answers > MOST_ANSWERS
+        return len(self.views) > MOST_FILES or len(self.answers) > MOST_ANSWERS
 
 
 @dataclass(slots=True)
@@ -130,7 +114,7 @@ class _ProjectTable:
 
 
 def project_table(snapshot: Snapshot) -> dict[Any, Any]:
-    """Return the table `OF_PROJECT`, the same until a path is added or removed or a file of settings changes.
+    """Return `Tables.of_project`, the same until a path is added or removed or a file of settings changes.
 
     It is proportional to the project, and most edits leave it as it is.
     """

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from findspot.core.facts import Facts
 from findspot.graph.languages import language_of
+from findspot.graph.memo import Memo
 from findspot.graph.project_paths import ProjectPaths
-from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
+from findspot.graph.shared_tables import Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.summaries import Summary, bases_of, summary_of
 from findspot.store.snapshot import Snapshot
@@ -28,7 +29,8 @@ class Sources:
 
     def __init__(self, snapshot: Snapshot, tables: Tables | None = None) -> None:
         self.tables = tables or tables_of(snapshot)
-        self.project = ProjectPaths(snapshot, self.tables.table(OF_PROJECT))
+        self.memo = Memo(self.tables.answers)
+        self.project = ProjectPaths(snapshot, self.tables.of_project)
         self.files = snapshot.files
         self.stored_facts = snapshot.facts
         self.symbols, self.chunks = snapshot.symbols, snapshot.chunks
@@ -116,12 +118,11 @@ class Definers:
 
     def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
         """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
-        key = (family, name, folder)
-        table: dict[object, list[Def]] = self._sources.tables.table("top-level definitions")
-        if key not in table:
-            found = self._defined(name, family, lambda summary: name in summary.tops, folder=folder)
-            table[key] = [definition for definition in found if is_top(definition)]
-        return table[key]
+        return self._sources.memo.once(("tops", family, name, folder), [], self._tops, name, family, folder)
+
+    def _tops(self, name: str, family: str, folder: str | None) -> list[Def]:
+        found = self._defined(name, family, lambda summary: name in summary.tops, folder=folder)
+        return [definition for definition in found if is_top(definition)]
 
     def methods(self, name: str, family: str, at: Callable[[str], bool]) -> Iterator[Def]:
         """Yield the definitions of a name at some paths, of files where one of them may be a method."""

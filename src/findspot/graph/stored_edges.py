@@ -24,7 +24,7 @@ from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.memo import NOT_OURS
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.resolve import GIVEN_UP
-from findspot.graph.shared_tables import MOST_ANSWERS, RESOLVED, Tables, hand_on, own_tables
+from findspot.graph.shared_tables import MOST_ANSWERS, Tables, hand_on, own_tables
 from findspot.graph.source_view import SourceView
 from findspot.graph.sources import Sources
 from findspot.store.edge_rows import EdgeRows
@@ -214,7 +214,7 @@ class FileResolver:
                 encoder.add(_GIVEN_UP, 0, 0, memo.given_up - given_up, -1)
             for edge in doubtful:
                 encoder.add(*edge)
-        self.tables.table(RESOLVED).clear()
+        self._outgoing.resolver.done.clear()
         return encoder.encoded(view)
 
     def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[str, int, int, int, int]]:

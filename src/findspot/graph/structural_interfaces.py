@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE
 from findspot.graph.languages.go import STANDARD_INTERFACES, Go
-from findspot.graph.memo import Memo
 from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
@@ -24,22 +23,16 @@ Methods = dict[str, str]
 class Structural:
     """Compares the methods of types and interfaces, in languages with structural interfaces."""
 
-    def __init__(self, sources: Sources, types: Types, memo: Memo) -> None:
+    def __init__(self, sources: Sources, types: Types) -> None:
         self._sources = sources
         self._types = types
-        self._memo = memo
-        self._methods: dict[Def, tuple[Methods, bool]] = sources.tables.table("method sets")
-        self._interfaces: dict[Def, list[Def]] = sources.tables.table("structural interfaces")
-        self._by_method: dict[str, list[Def]] = sources.tables.table("interfaces by method")
-        self._embedding: dict[str, list[Def]] = sources.tables.table("embedding types")
+        self._memo = sources.memo
 
     def interfaces_of(self, of: Def) -> list[Def]:
         """Return the interfaces that a type has the methods of."""
         if not of.file.language.structural_interfaces or not of.is_type or of.kind == "interface":
             return []
-        if of not in self._interfaces:
-            return self._memo.fill(self._interfaces, of, [], self._find_interfaces, of)
-        return self._interfaces[of]
+        return self._memo.once(("interfaces", of), [], self._find_interfaces, of)
 
     def _find_interfaces(self, of: Def) -> list[Def]:
         candidates: dict[Def, None] = {}
@@ -71,20 +64,22 @@ class Structural:
 
     def methods(self, of: Def) -> tuple[Methods, bool]:
         """Return the methods of a type, embedded ones included, and whether all are known."""
-        if of not in self._methods:
-            found: Methods = {}
-            complete = True
-            for owner in (of, *self._types.ancestors(of)):
-                for method in self._types.members(owner):
-                    if method.kind == "method":
-                        signature = next((value for _, value in method.bindings.get(SIGNATURE, ())), "")
-                        found.setdefault(_key(method), signature)
-                for name in self._outside(owner):
-                    complete = complete and name in STANDARD_INTERFACES
-                    for method_name, signature in STANDARD_INTERFACES.get(name, {}).items():
-                        found.setdefault(method_name, signature)
-            self._methods[of] = found, complete
-        return self._methods[of]
+        nothing: tuple[Methods, bool] = ({}, False)
+        return self._memo.once(("methods", of), nothing, self._find_methods, of)
+
+    def _find_methods(self, of: Def) -> tuple[Methods, bool]:
+        found: Methods = {}
+        complete = True
+        for owner in (of, *self._types.ancestors(of)):
+            for method in self._types.members(owner):
+                if method.kind == "method":
+                    signature = next((value for _, value in method.bindings.get(SIGNATURE, ())), "")
+                    found.setdefault(_key(method), signature)
+            for name in self._outside(owner):
+                complete = complete and name in STANDARD_INTERFACES
+                for method_name, signature in STANDARD_INTERFACES.get(name, {}).items():
+                    found.setdefault(method_name, signature)
+        return found, complete
 
     def _outside(self, of: Def) -> Iterator[str]:
         """Yield what it embeds that is not of the project."""
@@ -94,32 +89,30 @@ class Structural:
 
     def _declaring(self, method: str) -> list[Def]:
         """Return the interfaces that declare a method, or embed one that does."""
-        if method not in self._by_method:
-            around = (d.parent for d in self._sources.definers.declared(method, Go.family))
-            waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
-            for name, methods in STANDARD_INTERFACES.items():
-                if method in methods:
-                    waiting += [d for d in self._heirs(name.rpartition(".")[2]) if d.kind == "interface"]
-            found: dict[Def, None] = {}
-            while waiting and len(found) < MAX_CANDIDATES:
-                interface = waiting.pop()
-                if interface not in found:
-                    found[interface] = None
-                    waiting += [d for d in self._heirs(interface.name) if d.kind == "interface"]
-            self._by_method[method] = list(found)
-        return self._by_method[method]
+        return self._memo.once(("declaring", method), [], self._find_declaring, method)
+
+    def _find_declaring(self, method: str) -> list[Def]:
+        around = (d.parent for d in self._sources.definers.declared(method, Go.family))
+        waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
+        for name, methods in STANDARD_INTERFACES.items():
+            if method in methods:
+                waiting += [d for d in self._heirs(name.rpartition(".")[2]) if d.kind == "interface"]
+        found: dict[Def, None] = {}
+        while waiting and len(found) < MAX_CANDIDATES:
+            interface = waiting.pop()
+            if interface not in found:
+                found[interface] = None
+                waiting += [d for d in self._heirs(interface.name) if d.kind == "interface"]
+        return list(found)
 
     def _heirs(self, name: str) -> list[Def]:
         """Return the types that embed something of a name."""
-        if name not in self._embedding:
-            found: dict[Def, None] = {}
-            for view in self._sources.definers.inheriting(name, Go.family):
-                for place in view.references.heirs_of(name):
-                    owner = view.owner(place)
-                    if owner is not None and owner.is_type:
-                        found[owner] = None
-            self._embedding[name] = list(found)
-        return self._embedding[name]
+        return self._memo.once(("embedding", name), [], self._find_heirs, name)
+
+    def _find_heirs(self, name: str) -> list[Def]:
+        views = self._sources.definers.inheriting(name, Go.family)
+        owners = (view.owner(place) for view in views for place in view.references.heirs_of(name))
+        return list(dict.fromkeys(owner for owner in owners if owner is not None and owner.is_type))
 
 
 def _key(method: Def) -> str:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
-from typing import NamedTuple
 
 from findspot.core.facts import ALIASED, STATIC, ReferenceFact, split_outside
-from findspot.graph.memo import Memo
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
@@ -37,59 +33,20 @@ def bodies(definitions: list[Def]) -> list[Def]:
     return kept or definitions
 
 
-@contextmanager
-def _noted(busy: set[Def], definition: Def) -> Iterator[None]:
-    """Keep a definition in a set for as long as something about it is looked for."""
-    busy.add(definition)
-    try:
-        yield
-    finally:
-        busy.discard(definition)
-
-
-class _Heirs(NamedTuple):
-    """The subtypes of a type that are known so far: of a common one, few are ever asked for."""
-
-    numbers: list[int]
-    """Files that may have more of them."""
-    types: list[Def]
-    """Types of the last file that may be some of them."""
-    found: list[Def]
-
-
 class Types:
     """The hierarchy of one generation; each type is worked out when first asked for."""
 
-    def __init__(self, sources: Sources, lookup: TypeLookup, memo: Memo) -> None:
+    def __init__(self, sources: Sources, lookup: TypeLookup) -> None:
         self._sources = sources
         self._lookup = lookup
-        self._memo = memo
-        table = sources.tables.table
-        self._parents: dict[Def, tuple[list[Def], bool]] = table("parents")
-        self._ancestors: dict[Def, list[Def]] = table("ancestors")
-        self._satellites: dict[Def, list[Def]] = table("satellites")
-        self._homes: dict[Def, Def | None] = table("homes")
-        self._combined: dict[tuple[Def, str], list[Def]] = table("combined members")
-        self._members: dict[tuple[Def, str], Def | None] = table("members")
-        self._opaque: dict[Def, bool] = table("opaque types")
-        self._constructors: dict[Def, Def | None] = table("constructors")
-        self.opening: set[Def] = set()
-        """Types whose parents are being looked for: until then not every member is found."""
-        self._gathering: set[Def] = set()
-        self._homing: set[Def] = set()
-        self._heirs: dict[Def, _Heirs] = {}
+        self._memo = sources.memo
 
     def home(self, definition: Def) -> Def:
         """Return the type that an extension or implementation adds to; any other type is its own."""
         if definition.kind not in SATELLITE_KINDS:
             return definition
-        if definition not in self._homes:
-            if definition in self._homing:
-                return definition
-            given = (definition.name, definition.file, definition)
-            with _noted(self._homing, definition):
-                return self._memo.fill(self._homes, definition, None, self._named, *given) or definition
-        return self._homes[definition] or definition
+        given = (definition.name, definition.file, definition)
+        return self._memo.once(("home", definition), None, self._named, *given) or definition
 
     def around(self, owner: Def | None) -> Def | None:
         """Return the type whose member the code of a definition is."""
@@ -121,12 +78,7 @@ class Types:
         """
         if not of.file.language.satellites:
             return []
-        if of not in self._satellites:
-            if of in self._gathering:
-                return []
-            with _noted(self._gathering, of):
-                return self._memo.fill(self._satellites, of, [], self._find_satellites, of)
-        return self._satellites[of]
+        return self._memo.once(("satellites", of), [], self._find_satellites, of)
 
     def _find_satellites(self, of: Def) -> list[Def]:
         language = of.file.language
@@ -149,12 +101,8 @@ class Types:
 
     def parents(self, of: Def) -> tuple[list[Def], bool]:
         """Return the types it inherits from or conforms to, and whether some are not of the project."""
-        if of not in self._parents:
-            if of in self.opening:  # it inherits from itself
-                return [], False
-            with _noted(self.opening, of):
-                return self._memo.fill(self._parents, of, ([], False), self._find_parents, of)
-        return self._parents[of]
+        nothing: tuple[list[Def], bool] = ([], False)
+        return self._memo.once(("parents", of), nothing, self._find_parents, of)
 
     def _find_parents(self, of: Def) -> tuple[list[Def], bool]:
         found: list[Def] = []
@@ -176,10 +124,6 @@ class Types:
             found += [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
         return found
 
-    def _is_settled(self, given_up: int) -> bool:
-        """Return whether all parents asked for since `given_up` was read are known."""
-        return not self.opening and self._memo.given_up == given_up
-
     def supertype(self, reference: ReferenceFact, part: Def) -> list[Def]:
         """Return the types of the project that one clause of inheritance names."""
         chain = f"{reference.on}.{reference.name}" if reference.on else reference.name
@@ -190,49 +134,32 @@ class Types:
 
     def ancestors(self, of: Def) -> list[Def]:
         """Return all supertypes, in the order in which members are looked for."""
-        if of in self._ancestors:
-            return self._ancestors[of]
+        return self._memo.once(("ancestors", of), [], self._find_ancestors, of)
+
+    def _find_ancestors(self, of: Def) -> list[Def]:
         found: list[Def] = []
-        given_up = self._memo.given_up
         waiting = list(self.parents(of)[0])
         while waiting and len(found) < MAX_ANCESTORS:
             current = waiting.pop(0)
             if current not in found and current is not of:
                 found.append(current)
                 waiting = [*self.parents(current)[0], *waiting]
-        if self._is_settled(given_up):
-            self._ancestors[of] = found
         return found
 
     def subtypes(self, of: Def) -> Iterator[Def]:
         """Yield the types that name it as a supertype by the name of its definition, the last first."""
-        heirs = self._heirs.get(of) if not self.opening else None  # while some parents are not known yet
-        if heirs is None:
-            heirs = _Heirs(list(self._sources.numbers_naming(of.name)), [], [])
-            if not self.opening:
-                self._heirs[of] = heirs
-        for place in count():
-            while len(heirs.found) <= place:
-                if heirs.types:
-                    if of in self.parents(heirs.types[-1])[0]:
-                        heirs.found.append(heirs.types[-1])
-                    heirs.types.pop()
-                elif heirs.numbers:
-                    owners = _naming(self._sources, of, heirs.numbers.pop())
-                    heirs.types.extend(dict.fromkeys(map(self.home, owners)))
-                else:
-                    return
-            yield heirs.found[place]
+        for number in reversed(self._sources.numbers_naming(of.name)):
+            types = dict.fromkeys(map(self.home, _naming(self._sources, of, number)))
+            yield from (each for each in reversed(types) if of in self.parents(each)[0])
 
     def combined(self, of: Def, name: str) -> list[Def]:
         """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
         if not of.file.language.mixins:
             return []
-        key = (of, name)
-        if key in self._combined:
-            return self._combined[key]
+        return self._memo.once(("combined", of, name), [], self._find_combined, of, name)
+
+    def _find_combined(self, of: Def, name: str) -> list[Def]:
         found: dict[Def, None] = {}
-        given_up = self._memo.given_up
         waiting, seen = [self.subtypes(of)], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
             current = next(waiting[-1], None)
@@ -245,19 +172,11 @@ class Types:
                     found[member] = None
                 else:
                     waiting.append(self.subtypes(current))
-        if self._is_settled(given_up):
-            self._combined[key] = list(found)
         return list(found)
 
     def opaque(self, of: Def) -> bool:
         """Return whether something that it inherits from is not of the project."""
-        known = self._opaque.get(of)
-        if known is None:
-            given_up = self._memo.given_up
-            known = any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
-            if self._is_settled(given_up):
-                self._opaque[of] = known
-        return known
+        return any(self.parents(each)[1] for each in (of, *self.ancestors(of)))
 
     def own(self, of: Def, name: str) -> Def | None:
         """Return a member that the type itself, or an extension of it, defines."""
@@ -281,20 +200,13 @@ class Types:
 
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
-        key = (of, name)
-        if key in self._members:
-            return self._members[key]
-        given_up = self._memo.given_up
+        return self._memo.once(("member", of, name), None, self._find_member, of, name)
+
+    def _find_member(self, of: Def, name: str) -> Def | None:
         found = self.own(of, name)
         if found is None:
-            for ancestor in self.ancestors(of):
-                if ancestor.file.language.members_inside and name not in ancestor.children:
-                    continue
-                found = self.own(ancestor, name)
-                if found is not None:
-                    break
-        if self._is_settled(given_up):
-            self._members[key] = found
+            inherited = (self.own(ancestor, name) for ancestor in self.ancestors(of))
+            found = next((each for each in inherited if each is not None), None)
         return found
 
     def members(self, of: Def) -> list[Def]:
@@ -309,9 +221,7 @@ class Types:
 
     def constructor(self, of: Def) -> Def | None:
         """Return the method that runs when an instance is made."""
-        if of not in self._constructors:
-            return self._memo.fill(self._constructors, of, None, _find_constructor, self, of)
-        return self._constructors[of]
+        return self._memo.once(("constructor", of), None, _find_constructor, self, of)
 
 
 def _inside(of: Def, name: str) -> Def | None:
