@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.serve.cli.clients import json_edit
+from findspot.serve.cli.clients import table_edit
 from findspot.text.jsonc import MalformedError, parse
 
 KEYS = ("mcpServers", "findspot")
@@ -46,7 +46,7 @@ FILES = {
 
 
 def put(text: str, entry: dict[str, object] = ENTRY) -> str:
-    return json_edit.put(text, KEYS, entry)
+    return table_edit.put(text, "json", KEYS, entry)
 
 
 def value(text: str) -> dict[str, object]:
@@ -66,12 +66,12 @@ def test_the_entry_is_put_and_taken_out_and_the_rest_stays(name: str) -> None:
     assert put(after) == after, "a second time changes nothing"
     assert after.count("\r\n") in (0, after.count("\n"))
     assert ("\r\n" in after) == ("\r\n" in text)
-    assert value(json_edit.take_out(after, KEYS)) == {"mcpServers": {}} | value(text)
+    assert value(table_edit.take_out(after, "json", KEYS)) == {"mcpServers": {}} | value(text)
 
 
 @pytest.mark.parametrize("name", ["another server", "tabs", "crlf", "comma, then comment", "trailing commas"])
 def test_taking_it_out_restores_the_text(name: str) -> None:
-    assert json_edit.take_out(put(FILES[name]), KEYS) == FILES[name]
+    assert table_edit.take_out(put(FILES[name]), "json", KEYS) == FILES[name]
 
 
 def test_comments_stay_with_what_they_are_about() -> None:
@@ -124,7 +124,7 @@ def test_what_is_no_json_is_refused_with_its_line(text: str, reason: str) -> Non
 
 def test_taking_out_what_is_not_there_changes_nothing() -> None:
     for text in ("", "{}", FILES["another server"]):
-        assert json_edit.take_out(text, KEYS) == text
+        assert table_edit.take_out(text, "json", KEYS) == text
 
 
 json_values = st.recursive(
@@ -170,7 +170,7 @@ def test_however_it_is_written_values_and_comments_stay(written: tuple[dict[str,
     assert value(changed) == content | {"mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}}
     rest = iter(changed)
     assert all(character in rest for character in "".join(text.split()))
-    assert value(json_edit.take_out(changed, KEYS)) == {"mcpServers": {}} | content
+    assert value(table_edit.take_out(changed, "json", KEYS)) == {"mcpServers": {}} | content
 
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[\w.+-]+|[^\s\w]', re.DOTALL)
@@ -198,7 +198,7 @@ def test_every_comment_of_the_user_stays(
         starts = [found.start() for found in TOKEN.finditer(edited)]
         at = starts[place % len(starts)]
         edited = edited[:at] + (f"// note {number}\n" if own_line else f"/* note {number} */") + edited[at:]
-    out = json_edit.take_out(edited, KEYS)
+    out = table_edit.take_out(edited, "json", KEYS)
     assert comments(out) == comments(edited)
     assert bare(out) == bare(text)
     assert value(out) == content
@@ -207,4 +207,4 @@ def test_every_comment_of_the_user_stays(
 def test_a_remark_stays_on_its_own_line() -> None:
     """code-review B2: a trailing remark moved onto the parent's line."""
     text = '{\n  "mcpServers": {\n    "findspot": {} // mine\n  }\n}\n'
-    assert json_edit.take_out(text, KEYS) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
+    assert table_edit.take_out(text, "json", KEYS) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'

@@ -32,7 +32,7 @@ from findspot.core.files import (
 from findspot.core.locks import writer_lock
 from findspot.core.platforms import find_program
 from findspot.discover.secrets import redacted
-from findspot.serve.cli.clients import json_edit, table_edit
+from findspot.serve.cli.clients import table_edit
 from findspot.text.jsonc import MalformedError
 
 _CONTEXT_LINES = 2
@@ -52,18 +52,6 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise MalformedError("this is not UTF-8 text", line) from None
-
-
-def _put(client: Client, text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
-    if client.format == "json":
-        return json_edit.put(text, keys, entry)
-    return table_edit.put(text, client.format, keys, entry)
-
-
-def _take_out(client: Client, text: str, keys: tuple[str, ...]) -> str:
-    if client.format == "json":
-        return json_edit.take_out(text, keys)
-    return table_edit.take_out(text, client.format, keys)
 
 
 class ConfigUnreadableError(InvalidArgumentError):
@@ -226,7 +214,7 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
         current = value_at(parse_config(text, client.format), keys)
         known = current if isinstance(current, dict) else {}
         missing = {key: value for key, value in client.defaults.items() if key not in known}
-        return _put(client, text, keys, client.entry(command) | missing)
+        return table_edit.put(text, client.format, keys, client.entry(command) | missing)
 
     return _edited(path, edit)
 
@@ -255,13 +243,13 @@ def _taken_out(record: Record, text: str, original: bytes | None) -> str:
         return _PARAGRAPH.sub("", text)
     client = BY_NAME[record.owner]
     keys = (*client.keys, SERVER)
-    text = _take_out(client, text, keys)
+    text = table_edit.take_out(text, client.format, keys)
     before = parse_config(decode(original or b""), client.format)
     if isinstance(own := value_at(before, keys), dict):
-        text = _put(client, text, keys, own)
+        text = table_edit.put(text, client.format, keys, own)
     is_empty = value_at(parse_config(text, client.format), client.keys) in ({}, [])
     made_here = value_at(before, client.keys) is None
-    return _take_out(client, text, client.keys) if is_empty and made_here else text
+    return table_edit.take_out(text, client.format, client.keys) if is_empty and made_here else text
 
 
 def servers_in(client: Client, path: Path) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""JSON with comments and trailing commas, changed where it must be and nowhere else.
-
-A change replaces or inserts a few characters, so comments, order, spacing and line ends stay as they were.
-"""
+"""JSON with comments and trailing commas: a change replaces or inserts a few characters."""
 
 from __future__ import annotations
 
@@ -24,42 +21,34 @@ def put(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
 
     What is there already is kept: other members of the object, and values that are as they should be.
     """
-    newline, root = _newline(text), parse(text)
-    if root is None:
-        spelled = json.dumps(_nested(keys, entry), indent=_DEFAULT_INDENT, ensure_ascii=False) + "\n"
+    node = parse(text)
+    if node is None:
         comments = text.rstrip()
-        return (comments + newline if comments else "") + spelled.replace("\n", newline)
-    changed = _put_in(text, root, keys, entry, newline)
-    node = parse(changed)
-    if node is None or node.value != _merged(root.value, keys, entry):
-        raise MalformedError("it is written in a way that cannot be changed safely")
-    return changed
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _put_in(text: str, root: Node, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
-    node = root
+        spelled = json.dumps(nested(keys, entry), indent=_DEFAULT_INDENT, ensure_ascii=False)
+        return (comments + "\n" if comments else "") + spelled + "\n"
     for depth, key in enumerate(keys):
         _require_object(node, ".".join(keys[:depth]) or "the file")
         if key not in node.members:
-            return _insert(text, node, key, _nested(keys[depth + 1 :], entry), newline)
+            return _insert(text, node, key, nested(keys[depth + 1 :], entry))
         node = node.members[key].node
     _require_object(node, ".".join(keys))
     for name, value in entry.items():
-        if name not in node.members:
-            text = _insert(text, node, name, value, newline)
-        elif node.members[name].node.value != value:
+        if name in node.members and node.value[name] == value:
+            continue
+        if name in node.members:
             old = node.members[name].node
             text = text[: old.start] + json.dumps(value, ensure_ascii=False) + text[old.end :]
         else:
-            continue
-        again = parse(text)  # places have moved: read it again for the next one
-        assert again is not None
-        return _put_in(text, again, keys, entry, newline)
+            text = _insert(text, node, name, value)
+        return put(text, keys, entry)  # places have moved: read it again for the next one
     return text
+
+
+def nested(keys: tuple[str, ...], value: Any) -> Any:
+    """Return a value below keys that are missing."""
+    for key in reversed(keys):
+        value = {key: value}
+    return value
 
 
 def _require_object(node: Node, where: str) -> None:
@@ -67,13 +56,7 @@ def _require_object(node: Node, where: str) -> None:
         raise MalformedError(f"{where} holds no object")
 
 
-def _nested(keys: tuple[str, ...], value: Any) -> Any:
-    for key in reversed(keys):
-        value = {key: value}
-    return value
-
-
-def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
+def _insert(text: str, node: Node, key: str, value: Any) -> str:
     """Return the text with a new last member, written like the others."""
     name = json.dumps(key, ensure_ascii=False) + ": "
     last = max((member.node.end for member in node.members.values()), default=None)
@@ -84,10 +67,11 @@ def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
     step = found[1] if found else _DEFAULT_INDENT
     first = min((member.start for member in node.members.values()), default=None)
     inner = outer + step if first is None else _indent_at(text, first)
-    spelled = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline + inner)
-    line = newline + inner + name + spelled
+    line = (
+        "\n" + inner + name + json.dumps(value, indent=step, ensure_ascii=False).replace("\n", "\n" + inner)
+    )
     if last is None:
-        return text[: node.end - 1].rstrip(" \t\r\n") + line + newline + outer + text[node.end - 1 :]
+        return text[: node.end - 1].rstrip() + line + "\n" + outer + text[node.end - 1 :]
     if node.trailing_comma is not None:
         end = _after_remarks(text, node.trailing_comma + 1)
         return text[:end] + line + "," + text[end:]
@@ -108,23 +92,11 @@ def _indent_at(text: str, at: int) -> str:
 
 def take_out(text: str, keys: tuple[str, ...]) -> str:
     """Return the text without the member at the end of `keys`; every comment stays."""
-    root = node = parse(text)
+    node = parse(text)
+    assert node is not None
     for key in keys[:-1]:
-        if node is None or key not in node.members:
-            return text
         node = node.members[key].node
-    if root is None or node is None or keys[-1] not in node.members:
-        return text
-    changed = _without(text, node, node.members[keys[-1]])
-    left = parse(changed)
-    if left is None or left.value != _value_without(root.value, keys):
-        raise MalformedError("it is written in a way that cannot be changed safely")
-    return changed
-
-
-def _value_without(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    inner = {keys[0]: _value_without(value[keys[0]], keys[1:])} if keys[1:] else {}
-    return {name: other for name, other in value.items() if name != keys[0]} | inner
+    return _without(text, node, node.members[keys[-1]])
 
 
 def _without(text: str, node: Node, member: Member) -> str:
@@ -142,21 +114,12 @@ def _without(text: str, node: Node, member: Member) -> str:
 
 def _cut(text: str, start: int, end: int) -> str:
     """Remove a part of the text but keep its comments, each on its own line."""
-    newline = _newline(text)
-    comments = [match[0].rstrip("\r") for match in _TOKEN.finditer(text[start:end]) if match[0][0] == "/"]
+    comments = [match[0] for match in _TOKEN.finditer(text[start:end]) if match[0][0] == "/"]
     head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
     if not head.endswith("\n"):  # it shares its line
-        return head + "".join(f" {comment}{newline}" for comment in comments) + tail
+        return head + "".join(f" {comment}\n" for comment in comments) + tail
     indent = text[len(head) : start]
-    comment_lines = "".join(indent + comment + newline for comment in comments)
-    if tail[:1] not in ("\r", "\n", ""):
+    comment_lines = "".join(f"{indent}{comment}\n" for comment in comments)
+    if tail[:1] not in ("\n", ""):
         return head + comment_lines + indent + tail
-    return head + comment_lines + tail.removeprefix("\r").removeprefix("\n")
-
-
-def _merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with the entry at the end of `keys`, to compare a changed file with."""
-    if not keys:
-        return values | entry
-    inner = values.get(keys[0], {})
-    return values | {keys[0]: _merged(inner, keys[1:], entry)}
+    return head + comment_lines + tail.removeprefix("\n")

@@ -1,8 +1,9 @@
-"""YAML and TOML changed where they must be and nowhere else.
+"""The tables of clients' configurations, changed where they must be and nowhere else.
 
-A library changes the values and writes the whole file. Only the lines that differ are copied from that, so
-that all others stay as the user wrote them, and comments on lines that go are kept. The result is read back
-and compared with the intended values; a file that cannot be changed safely is refused.
+Of YAML and TOML, a library changes the values and writes the whole file. Only lines that differ are copied
+from that, so that all others stay as the user wrote them, and comments on lines that go are kept. JSON is
+changed in place. The result is read back and compared with the intended values; a file that cannot be changed
+safely is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from ruamel.yaml.tokens import ScalarToken
 from tomlkit.exceptions import TOMLKitError
 
 from findspot.catalogue.client_configs import named, parse_config, parse_yaml, value_at
+from findspot.serve.cli.clients import json_edit
 from findspot.text.jsonc import MalformedError
 
 _CANNOT = "it is written in a way that cannot be changed safely"
+_JSON = "json"
 _LISTED = "yaml list"
 _TOML_TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''" + r'|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
@@ -48,6 +51,8 @@ def put(text: str, kind: str, keys: tuple[str, ...], entry: dict[str, Any]) -> s
     def edit(values: Any) -> None:
         _put(values, keys, entry, listed=kind == _LISTED)
 
+    if kind == _JSON:
+        return _confirmed(text, kind, edit, lambda plain: json_edit.put(plain, keys, entry))
     if kind == "toml" and value_at(parse_config(text, kind), keys) is None:
         return _confirmed(text, kind, edit, lambda plain: _appended(plain, keys, entry))
     return _confirmed(text, kind, edit, lambda plain: _edited(plain, kind, edit))
@@ -61,21 +66,27 @@ def take_out(text: str, kind: str, keys: tuple[str, ...]) -> str:
     def edit(values: Any) -> None:
         _take_out(values, keys)
 
+    if kind == _JSON:
+        return _confirmed(text, kind, edit, lambda plain: json_edit.take_out(plain, keys))
     return _confirmed(text, kind, edit, lambda plain: _edited(plain, kind, edit))
 
 
 def _confirmed(text: str, kind: str, edit: Callable[[Any], None], write: Callable[[str], str]) -> str:
     """Return what is written, if it has the values that the edit makes of those of the text."""
+    is_crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
     wanted = json.loads(json.dumps(parse_config(text, kind) or {}, default=str))  # aliases are copied
+    try:
+        changed = write(text.replace("\r\n", "\n") if is_crlf else text)
+    except (TOMLKitError, YAMLError):
+        raise MalformedError(_CANNOT) from None
     edit(wanted)
     try:
-        changed = write(text.replace("\r\n", "\n"))
         values = json.loads(json.dumps(parse_config(changed, kind) or {}, default=str))
-    except (TOMLKitError, YAMLError, MalformedError):
+    except MalformedError:
         raise MalformedError(_CANNOT) from None
     if _filled(values) != _filled(wanted):
         raise MalformedError(_CANNOT)
-    return changed.replace("\n", "\r\n") if "\r\n" in text else changed
+    return changed.replace("\n", "\r\n") if is_crlf else changed
 
 
 def _filled(value: Any) -> Any:
@@ -198,9 +209,7 @@ def _put(values: Any, keys: tuple[str, ...], entry: dict[str, Any], *, listed: b
 
 def _nested(keys: tuple[str, ...], entry: Any, *, listed: bool = False) -> Any:
     """Return the entry below keys that are missing."""
-    for position, key in enumerate(reversed(keys)):
-        entry = [entry] if listed and not position else {key: entry}
-    return entry
+    return json_edit.nested(keys[:-1], [entry]) if listed and keys else json_edit.nested(keys, entry)
 
 
 def _spelled(value: Any) -> Any:
