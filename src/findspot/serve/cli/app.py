@@ -47,10 +47,10 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "reindex": ("index_commands", "Rebuild the index from scratch."),
         "delete": ("project_commands", "Delete a project's index."),
         "clean": ("project_commands", "Delete indexes whose project is gone."),
-        "publish": ("publish_command", "Publish the index of a commit, for others to search."),
-        "export": ("publish_command", "Write the index of a commit to one file."),
-        "import": ("store_commands", "Read an index that `findspot export` wrote."),
-        "store": ("store_commands", "Read a published index, or none."),
+        "publish": ("publishing_commands", "Publish the index of a commit, for others to search."),
+        "export": ("publishing_commands", "Write the index of a commit to one file."),
+        "import": ("publishing_commands", "Read an index that `findspot export` wrote."),
+        "store": ("publishing_commands", "Read a published index, or none."),
     },
     "Connect assistants": {
         "setup": ("setup_command", "Connect the assistants on this machine, or undo that."),
@@ -71,7 +71,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
         "config": ("config_commands", "Show or change the configuration."),
         "models": ("config_commands", "List the embedding providers and their state."),
-        "completion": ("completion_command", "Print the completion script of a shell."),
+        "completion": ("config_commands", "Print the completion script of a shell."),
     },
 }
 """Purpose → its commands; command → its module and its line in the help, in the order of the help."""

@@ -1,4 +1,4 @@
-"""`findspot config` and `findspot models`: the settings in force, and the providers to choose from."""
+"""`findspot config`, `models` and `completion`: settings, providers to choose from, and a shell's scripts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import ShellComplete, get_completion_class
 
 from findspot.core.config import INDEX_FILE, check_committed, set_value, typed_value, unset_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
@@ -17,7 +18,16 @@ from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
 from findspot.embed.survey import Standing, survey
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Group, Reply, common, did_you_mean, project_option, together
+from findspot.serve.cli.options import (
+    COMPLETION_VARIABLE,
+    Choice,
+    Group,
+    Reply,
+    common,
+    did_you_mean,
+    project_option,
+    together,
+)
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 HIDDEN = "***"
@@ -203,3 +213,21 @@ def models(reply: Reply) -> None:
 def _model_object(standing: Standing) -> dict[str, Any]:
     known = shapes.fields_of(standing, "provider chosen installed detail leaves_machine")
     return known | {"sendsTo": standing.sends_to, "sizeBytes": standing.size_bytes}
+
+
+@click.command()
+@click.argument("shell", type=Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL.
+
+    \b
+    Put one of these lines into the file that your shell reads at its start:
+      eval "$(findspot completion bash)"      # ~/.bashrc
+      eval "$(findspot completion zsh)"       # ~/.zshrc, after compinit
+      findspot completion fish | source       # ~/.config/fish/config.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    completer = kind(ctx.find_root().command, {}, "findspot", COMPLETION_VARIABLE)
+    click.echo(ShellComplete.source(completer))  # that of bash would run a program called `bash`
