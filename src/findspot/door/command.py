@@ -35,33 +35,27 @@ _WRITING = frozenset(("index", "reindex", "watch", "ui"))
 _LOST = 70
 
 
-class _Pager:
-    """The user's pager, while one is open."""
+class Pager:
+    """The user's pager: it quits if all fits on one screen, keeps colours, and leaves the text there."""
 
-    def __init__(self) -> None:
-        self._process: Any = None
-
-    def open(self, command: list[str]) -> None:
+    def __init__(self, command: list[str]) -> None:
         import subprocess
 
         environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        assert self._process.stdin is not None
+        self._input = self._process.stdin
 
-    def write(self, text: str) -> bool:
-        if self._process is None:
-            return False
+    def write(self, text: str) -> None:
         with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
-            self._process.stdin.write(text.encode("utf-8", "backslashreplace"))
-            self._process.stdin.flush()
-        return True
+            self._input.write(text.encode("utf-8", "backslashreplace"))
+            self._input.flush()
 
     def close(self) -> None:
-        if self._process is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-            with contextlib.suppress(KeyboardInterrupt):
-                self._process.wait()
-            self._process = None
+        with contextlib.suppress(BrokenPipeError):
+            self._input.close()
+        with contextlib.suppress(KeyboardInterrupt):
+            self._process.wait()
 
 
 def run(arguments: list[str]) -> int | None:
@@ -101,7 +95,7 @@ class _Attendant:
         """Whether the command can be run again: it only reads, and has said nothing yet."""
         self._socket = greeted.socket
         self._rest = greeted.rest
-        self._pager = _Pager()
+        self._pager: Pager | None = None
         self._stops = 0
         self._sending = threading.RLock()  # a signal may come while something is sent
         self._is_asking = False
@@ -122,7 +116,7 @@ class _Attendant:
             _say(f"error: The answer cannot be written: {error.strerror}.")
             return 1
         finally:
-            self._pager.close()
+            self._close_pager()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -130,7 +124,7 @@ class _Attendant:
         for said in self._messages():
             self._is_repeatable = False
             if "exit" in said:
-                self._pager.close()
+                self._close_pager()
                 sys.stdout.flush()
                 return int(said["exit"])
             if "out" in said:
@@ -141,9 +135,9 @@ class _Attendant:
                 self._answer(self._read(said["read"]))
             elif "page" in said:
                 sys.stdout.flush()
-                self._pager.open(said["page"])
+                self._pager = Pager(said["page"])
             elif "unpage" in said:
-                self._pager.close()
+                self._close_pager()
             elif "run" in said:
                 self._answer(_run(said["run"]))
         if self._is_repeatable:
@@ -174,10 +168,17 @@ class _Attendant:
             self._is_asking = False
 
     def _print(self, text: str) -> None:
-        if not self._pager.write(text):
-            sys.stdout.write(text)
-            if text.endswith("\n"):
-                sys.stdout.flush()
+        if self._pager is not None:
+            self._pager.write(text)
+            return
+        sys.stdout.write(text)
+        if text.endswith("\n"):
+            sys.stdout.flush()
+
+    def _close_pager(self) -> None:
+        if self._pager is not None:
+            self._pager.close()
+            self._pager = None
 
     def _answer(self, value: Any) -> None:
         self._send(answer=value)

@@ -36,7 +36,7 @@ from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
 from findspot.door.connection import RefusedError, ask
 from findspot.resident.place import listening, only_one
 from findspot.serve.cli.app import run_for
-from findspot.serve.cli.remote_terminal import RemoteTerminal, route_streams
+from findspot.serve.cli.terminal import RemoteTerminal, route_streams
 from findspot.serve.library import Library
 
 if TYPE_CHECKING:

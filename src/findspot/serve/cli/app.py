@@ -15,7 +15,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import report
 from findspot.serve.cli.interaction import can_offer, unwinding_on_sigterm
 from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply
-from findspot.serve.cli.remote_terminal import RemoteTerminal, attached
+from findspot.serve.cli.terminal import RemoteTerminal, attached
 
 PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {

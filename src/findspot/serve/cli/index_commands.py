@@ -30,7 +30,7 @@ from findspot.serve.cli.failure import ConfirmationRequiredError, LargeProjectEr
 from findspot.serve.cli.interaction import agreed, can_ask, confirm, shown_progress, stoppable
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
-from findspot.serve.cli.remote_terminal import remote_terminal
+from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
@@ -255,7 +255,7 @@ class OpenIndex:
 
     def finish(self, reply: Reply) -> None:
         """Wait for the rest of the first index; the resident process goes on by itself."""
-        if self.first is not None and not self.first.run.done() and remote_terminal() is None:
+        if self.first is not None and not self.first.run.done() and terminal().is_own:
             output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
             _watched(self.first, reply, self.first.run.result)
 
@@ -289,7 +289,7 @@ def open_index(
             try:
                 yield OpenIndex(asked, folder_inside(asked, given), None, first)
             finally:
-                if remote_terminal() is None:
+                if terminal().is_own:
                     first.interrupt()
 
 
@@ -335,7 +335,7 @@ def _run(asked: Asked, reply: Reply, *, force: bool, yes: bool, still_wanted: bo
     def update(allow_large: bool) -> IndexReport:
         with stoppable(still_wanted=still_wanted) as cancel, shown_progress(quiet=reply.json) as progress:
             report = asked.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
-            if remote_terminal() is None:  # else the resident process goes on
+            if terminal().is_own:  # else the resident process goes on
                 for project in projects_of(asked).values():
                     project.history.wait(cancel, progress)
             return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import IO, TYPE_CHECKING, NoReturn, cast
 
@@ -18,7 +18,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
 from findspot.serve.cli.options import Reply
-from findspot.serve.cli.remote_terminal import remote_terminal
+from findspot.serve.cli.terminal import RemoteTerminal, terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -79,14 +79,11 @@ def cancel(reply: Reply) -> NoReturn:
     raise click.exceptions.Exit(DECLINED)
 
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
 @contextlib.contextmanager
 def unwinding_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
     received: list[SystemExit] = []
-    if remote_terminal() is not None:
+    if not terminal().is_own:
         yield
         return
 
@@ -115,8 +112,8 @@ def stoppable(*, still_wanted: bool = False) -> Iterator[CancelToken]:
     token = CancelToken()
     received: list[int] = []
 
-    def stop(number: int, _frame: FrameType | None) -> None:
-        if received and remote_terminal() is None:
+    def stop(number: int) -> None:
+        if received and terminal().is_own:
             raise KeyboardInterrupt
         received.append(number)
         if number == signal.SIGINT and not still_wanted:
@@ -125,25 +122,10 @@ def stoppable(*, still_wanted: bool = False) -> Iterator[CancelToken]:
             token.interrupt()
 
     try:
-        with _called_on_signals(stop):
+        with terminal().stopping(stop):
             yield token
     except CancelledError as error:
         raise StoppedError(received[0]) if received else error from None
-
-
-@contextlib.contextmanager
-def _called_on_signals(stop: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call a function when the process at the terminal gets a signal to stop."""
-    if (terminal := remote_terminal()) is not None:
-        with terminal.stopping(lambda number: stop(number, None)):
-            yield
-        return
-    previous = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -197,17 +179,10 @@ def _bar() -> Bar:
     from rich import progress as parts
     from rich.console import Console
 
-    terminal = remote_terminal()
-    console = (
-        Console(stderr=True)
-        if terminal is None
-        else Console(
-            file=cast(IO[str], terminal.stderr),
-            width=terminal.columns,
-            height=terminal.lines,
-            _environ=ENVIRONMENT,
-        )
-    )
+    console, to = Console(stderr=True), terminal()
+    if isinstance(to, RemoteTerminal):
+        file = cast(IO[str], to.stderr)
+        console = Console(file=file, width=to.columns, height=to.lines, _environ=ENVIRONMENT)
     return parts.Progress(
         parts.SpinnerColumn(),
         parts.TextColumn("{task.description}", markup=False),

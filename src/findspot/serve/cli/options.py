@@ -15,7 +15,7 @@ import click
 from findspot.core.log import LOGGER_NAME, configure
 from findspot.core.settings import BY_NAME, TOOLSETS, InvalidValueError
 from findspot.serve.cli import output
-from findspot.serve.cli.remote_terminal import remote_terminal
+from findspot.serve.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from findspot.serve.arguments import Schema
@@ -258,7 +258,7 @@ def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
 
 def _verbose(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     ctx.ensure_object(Reply).verbose |= value
-    if remote_terminal() is None:
+    if terminal().is_own:
         _log_to_terminal("DEBUG" if value else "WARNING")
 
 

@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -27,7 +26,7 @@ import click
 from findspot.core.config import terminal_settings
 from findspot.core.files import NO_ROOM
 from findspot.core.utc_time import age
-from findspot.serve.cli.remote_terminal import remote_terminal
+from findspot.serve.cli.terminal import terminal
 
 _GAP = "  "
 _NARROWEST = 16
@@ -184,13 +183,7 @@ def room(taken: int) -> int:
     """Return how wide a text may be beside what takes up the rest of a line; nothing limits a pipe."""
     if not sys.stdout.isatty():
         return sys.maxsize
-    return max(columns() - taken, _NARROWEST)
-
-
-def columns() -> int:
-    """Return how wide the terminal is."""
-    terminal = remote_terminal()
-    return shutil.get_terminal_size().columns if terminal is None else terminal.columns
+    return max(terminal().columns - taken, _NARROWEST)
 
 
 def _folded(cell: str, width: int) -> list[str]:

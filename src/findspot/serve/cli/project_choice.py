@@ -15,7 +15,7 @@ from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, can_offer, prompt
-from findspot.serve.cli.remote_terminal import remote_terminal
+from findspot.serve.cli.terminal import RemoteTerminal, terminal
 from findspot.serve.project_files import covers, folder_in, limit_note, package_around
 from findspot.workspace import Asked, is_workspace
 
@@ -69,24 +69,20 @@ def open_asked(
 
 @contextlib.contextmanager
 def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
-    if not flags and (terminal := remote_terminal()) is not None:
-        yield terminal.engine()
+    current = terminal()
+    if isinstance(current, RemoteTerminal) and not flags:
+        yield current.engine()
         return
     with contextlib.closing(Engine(flags)) as engine:
         yield engine
 
 
 def _show_warnings(settings: Settings) -> None:
-    terminal = remote_terminal()
-    shown = _warned if terminal is None else terminal.warned
+    shown = terminal().warned
     for warning in settings.warnings:
         if warning not in shown:
             shown.add(warning)
             output.warn(warning)
-
-
-_warned: set[str] = set()
-"""Warnings that this process has printed."""
 
 
 def _to_index(engine: Engine, folder: Path) -> Project:

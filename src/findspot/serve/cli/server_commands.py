@@ -33,8 +33,7 @@ from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.options import Choice, Group, Reply, common, option_of, together, toolsets_option
-from findspot.serve.cli.remote_terminal import remote_terminal
-from findspot.serve.cli.terminal import open_in_browser
+from findspot.serve.cli.terminal import RemoteTerminal, open_in_browser, terminal
 from findspot.serve.shapes import activity_object, summary_object
 
 if TYPE_CHECKING:
@@ -171,8 +170,8 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     """
     from findspot.serve.web.page_server import run
 
-    terminal = remote_terminal()
-    if terminal is None:
+    current = terminal()
+    if current.is_own:
         settings = load_settings()
         keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or working_folder())
@@ -187,12 +186,12 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
             if not no_open and sys.stdout.isatty() and has_screen:
                 open_in_browser(files.enter_context(leading_to(address)))
 
-        if terminal is None:
+        if not isinstance(current, RemoteTerminal):
             run(start, port, opened)
             return
         stop = threading.Event()
-        with terminal.stopping(lambda _: stop.set()):
-            run(start, port, opened, terminal.engine(), stop)
+        with current.stopping(lambda _: stop.set()):
+            run(start, port, opened, current.engine(), stop)
 
 
 @contextlib.contextmanager

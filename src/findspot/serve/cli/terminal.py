@@ -1,26 +1,39 @@
-"""The user's terminal: a pager for long answers, an editor for a file, and a browser."""
+"""The terminal that a command is for: that of this process, or that of the door it came through.
+
+A command of the resident process passes what it prints, asks and starts to its door, an object per line;
+the door (`door/command.py`) has the terminal, the pager and the editor.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import os
+import json
+import queue
 import re
 import shlex
+import shutil
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path, PurePath
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import terminal_settings
 from findspot.core.platforms import find_program, resolved
-from findspot.serve.cli.remote_terminal import remote_terminal, run_elsewhere
+from findspot.door.command import Pager
 
-_LESS = "FRX"
-"""Quit if it fits on one screen, keep colours, leave the text on the screen."""
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+
+_CHUNK_BYTES = 1 << 16
 _LESS_WITH_LINKS = 581
 _VERSION_S = 2.0
 _COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
@@ -32,46 +45,203 @@ _LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine",
 _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 
-class _Terminal(io.TextIOWrapper):
-    """A pipe to a pager, which counts as the terminal that the pager writes to."""
+class _Stream(io.TextIOBase):
+    """A standard stream that is not one of this process."""
 
+    encoding = "utf-8"
     shows_links = True
 
+    def __init__(
+        self, write: Callable[[str], object], *, is_terminal: bool, read: Callable[[str], Any] = str
+    ) -> None:
+        self._write = write
+        self._is_terminal = is_terminal
+        self._read = read
+
     def isatty(self) -> bool:
-        return True
+        return self._is_terminal
+
+    def write(self, text: str) -> int:
+        self._write(text)
+        return len(text)
+
+    def readline(self, _size: int = -1, /) -> str:  # type: ignore[override]
+        return str(self._read("line") or "")
+
+    def read(self, _size: int | None = -1) -> str:
+        return str(self._read("all") or "")
+
+
+class OwnTerminal:
+    """The terminal of this process."""
+
+    is_own = True
+
+    def __init__(self) -> None:
+        self.warned: set[str] = set()
+        """Warnings that were printed."""
+
+    @property
+    def columns(self) -> int:
+        return shutil.get_terminal_size().columns
+
+    @contextlib.contextmanager
+    def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
+        """Call an action with the number of a signal that asks this process to stop."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, lambda number, _: action(number)) for number in signals}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def paging(self, command: list[str], *, links: bool) -> Iterator[None]:
+        """Send what is printed to a pager."""
+        pager = Pager(command)
+        stream = _Stream(pager.write, is_terminal=True)
+        stream.shows_links = links
+        try:
+            with contextlib.redirect_stdout(cast(IO[str], stream)):
+                yield
+        finally:
+            pager.close()
+
+    def run(self, command: list[str]) -> int:
+        """Run a program on the terminal, and return its exit status."""
+        return subprocess.run(command, check=False).returncode
+
+
+class RemoteTerminal:
+    """The terminal of a door."""
+
+    is_own = False
+
+    def __init__(
+        self, connection: socket.socket, facts: Mapping[str, Any], open_engine: Callable[[], Engine]
+    ) -> None:
+        self.engine = open_engine
+        self.columns, self.lines = int(facts.get("columns") or 80), int(facts.get("lines") or 24)
+        self.warned: set[str] = set()
+        self.stdout = _Stream(lambda text: self.send(out=text), is_terminal=bool(facts.get("out")))
+        self.stderr = _Stream(lambda text: self.send(err=text), is_terminal=bool(facts.get("err")))
+        is_terminal = bool(facts.get("in"))
+        self.stdin = _Stream(str, is_terminal=is_terminal, read=lambda what: self._ask(read=what))
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stopped: int | None = None
+        self._on_stop: list[Callable[[int], None]] = []
+        self._guard = threading.Lock()
+        threading.Thread(target=self._listen, name="door", daemon=True).start()
+
+    def send(self, **said: Any) -> None:
+        """Tell the door something; `BrokenPipeError` if it is gone."""
+        with self._sending:
+            try:
+                self._connection.sendall(json.dumps(said).encode() + b"\n")
+            except OSError:
+                raise BrokenPipeError from None
+
+    def _ask(self, **said: Any) -> Any:
+        """Tell the door to do something, and return what came of it; None if it is gone."""
+        self.send(**said)
+        return self._answers.get()
+
+    def run(self, command: list[str]) -> int:
+        return int(self._ask(run=command) or 0)
+
+    @contextlib.contextmanager
+    def paging(self, command: list[str], *, links: bool) -> Iterator[None]:
+        self.send(page=command)
+        self.stdout.shows_links = links
+        try:
+            yield
+        finally:
+            self.send(unpage=True)
+
+    @contextlib.contextmanager
+    def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
+        """Call an action with the number of the signal that ends the door; SIGINT if it just goes."""
+        with self._guard:
+            self._on_stop.append(action)
+            stopped = self._stopped
+        if stopped is not None:
+            action(stopped)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._on_stop.remove(action)
+
+    def _listen(self) -> None:
+        begun = b""
+        with contextlib.suppress(OSError, ValueError):
+            while data := self._connection.recv(_CHUNK_BYTES):
+                *lines, begun = (begun + data).split(b"\n")
+                for said in map(json.loads, lines):
+                    if "stop" in said:
+                        self._stop(int(said["stop"]))
+                    else:
+                        self._answers.put(said.get("answer"))
+        self._stop(2)
+        self._answers.put(None)
+
+    def _stop(self, number: int) -> None:
+        with self._guard:
+            self._stopped = number
+            actions = list(self._on_stop)
+        for action in actions:
+            action(number)
+
+
+_OWN = OwnTerminal()
+_current: ContextVar[OwnTerminal | RemoteTerminal] = ContextVar("terminal", default=_OWN)
+
+
+def terminal() -> OwnTerminal | RemoteTerminal:
+    """Return the terminal that the running command is for."""
+    return _current.get()
+
+
+@contextlib.contextmanager
+def attached(to: RemoteTerminal) -> Iterator[None]:
+    """Run a command on the terminal of a door."""
+    before = _current.set(to)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+class _Routed:
+    """A standard stream of this process: that of the door whose command runs, or its own."""
+
+    def __init__(self, name: str, own: Any) -> None:
+        self._name = name
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        current = _current.get()
+        stream = getattr(current, self._name) if isinstance(current, RemoteTerminal) else self._own
+        return getattr(stream, name)
+
+
+def route_streams() -> None:
+    """Let commands of this process print to the doors that they came through."""
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, name, _Routed(name, getattr(sys, name)))
 
 
 @contextlib.contextmanager
 def paged(*, wanted: bool = True) -> Iterator[None]:
     """Send what is printed to the user's pager, if there is a terminal and a pager."""
-    command = _pager() if wanted and sys.stdout.isatty() else []
-    if not command:
+    if wanted and sys.stdout.isatty() and (command := _pager()):
+        with terminal().paging(command, links=_passes_links(command[0])):
+            yield
+    else:
         yield
-        return
-    if (terminal := remote_terminal()) is not None:
-        terminal.send(page=command)
-        terminal.stdout.shows_links = _passes_links(command[0])
-        try:
-            yield
-        finally:
-            terminal.send(unpage=True)
-        return
-    environment = {"LESS": _LESS, "LESSCHARSET": "utf-8", **os.environ}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
-    assert process.stdin is not None
-    pipe = _Terminal(process.stdin, encoding="utf-8", errors="backslashreplace")
-    pipe.shows_links = _passes_links(command[0])
-    before, sys.stdout = sys.stdout, pipe
-    try:
-        with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
-            yield
-            sys.stdout.flush()
-    finally:
-        with contextlib.suppress(BrokenPipeError):
-            sys.stdout.close()
-        sys.stdout = before
-        with contextlib.suppress(KeyboardInterrupt):
-            process.wait()
 
 
 def _pager() -> list[str]:
@@ -118,8 +288,7 @@ def open_in_editor(path: Path, line: int) -> None:
     """Open a file at a line, and wait for the editor to return."""
     command = editor_command(path, line)
     try:
-        if (code := run_elsewhere(resolved(command, ENVIRONMENT.get("PATH")))) is None:
-            code = subprocess.run(resolved(command), check=False).returncode
+        code = terminal().run(resolved(command, ENVIRONMENT.get("PATH")))
     except FileNotFoundError:
         raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
     if code:
@@ -133,7 +302,9 @@ def open_in_browser(page: Path | str) -> None:
         return
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     with contextlib.suppress(OSError):
-        if run_elsewhere(resolved([opener, str(page)], ENVIRONMENT.get("PATH"))) is not None:
-            return
-        nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
-        subprocess.Popen(resolved([opener, str(page)]), stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        command = resolved([opener, str(page)], ENVIRONMENT.get("PATH"))
+        if terminal().is_own:
+            nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
+            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        else:
+            terminal().run(command)
