@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 
-from findspot.door.connection import Greeted, InProcessError, RefusedError, connect
+from findspot.door.connection import Greeted, InProcessError, RefusedError, connect, lines_from, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def run(arguments: list[str]) -> int | None:
         greeted = connect("command", arguments=arguments, terminal=_terminal())
     except InProcessError as reason:
         if not reason.is_usual:
-            _say(f"Answering in this process: {reason}.")
+            say(f"Answering in this process: {reason}.")
         return None
     except RefusedError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return error.code
     return _Attendant(greeted, is_repeatable=arguments[0] not in _WRITING).run()
 
@@ -113,7 +113,7 @@ class _Attendant:
             return 0
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            _say(f"error: The answer cannot be written: {error.strerror}.")
+            say(f"error: The answer cannot be written: {error.strerror}.")
             return 1
         finally:
             self._close_pager()
@@ -121,7 +121,7 @@ class _Attendant:
                 signal.signal(number, handler)
 
     def _attend(self) -> int | None:
-        for said in self._messages():
+        for said in map(json.loads, lines_from(self._socket, self._rest)):
             self._is_repeatable = False
             if "exit" in said:
                 self._close_pager()
@@ -132,31 +132,18 @@ class _Attendant:
             elif "err" in said:
                 _write_error(said["err"])
             elif "read" in said:
-                self._answer(self._read(said["read"]))
+                self._send(answer=self._read(said["read"]))
             elif "page" in said:
                 sys.stdout.flush()
                 self._pager = Pager(said["page"])
             elif "unpage" in said:
                 self._close_pager()
             elif "run" in said:
-                self._answer(_run(said["run"]))
+                self._send(answer=_run(said["run"]))
         if self._is_repeatable:
             return None
-        _say("error: The process that answers ended. Run the command again.")
+        say("error: The process that answers ended. Run the command again.")
         return _LOST
-
-    def _messages(self) -> Any:
-        rest = self._rest
-        while True:
-            *lines, rest = rest.split(b"\n")
-            yield from map(json.loads, lines)
-            try:
-                data = self._socket.recv(1 << 16)
-            except OSError:
-                return
-            if not data:
-                return
-            rest += data
 
     def _read(self, wanted: str) -> str:
         self._is_asking = True
@@ -179,9 +166,6 @@ class _Attendant:
         if self._pager is not None:
             self._pager.close()
             self._pager = None
-
-    def _answer(self, value: Any) -> None:
-        self._send(answer=value)
 
     def _send(self, **said: Any) -> None:
         with contextlib.suppress(OSError), self._sending:
@@ -210,7 +194,3 @@ def _write_error(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def _say(text: str) -> None:
-    _write_error(text + "\n")

@@ -26,6 +26,7 @@ from findspot.door.address import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 _HELLO_S = 20.0
@@ -63,6 +64,27 @@ class Greeted:
         self.socket = connection
         self.reply = reply
         self.rest = rest
+
+
+def lines_from(connection: socket.socket, rest: bytes = b"") -> Iterator[bytes]:
+    """Yield the lines that come over a connection, after those of a rest, until the other side is gone."""
+    while True:
+        *lines, rest = rest.split(b"\n")
+        yield from lines
+        try:
+            data = connection.recv(1 << 16)
+        except OSError:
+            return
+        if not data:
+            return
+        rest += data
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, if there is one."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def connect(kind: str, **said: Any) -> Greeted:
@@ -152,13 +174,15 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
     """Send the first line, with proof that this process may open its folder; None if nobody answers."""
     connection.settimeout(_HELLO_S)
     line = json.dumps(greeting).encode() + b"\n"
+    descriptors: list[int] = []
+    if hasattr(socket, "send_fds") and connection.family != socket.AF_INET:
+        with contextlib.suppress(OSError, TypeError):
+            descriptors.append(os.open(greeting["folder"], os.O_RDONLY))
     try:
-        with _opened(greeting["folder"]) as descriptors:
-            if descriptors and hasattr(socket, "send_fds") and connection.family != socket.AF_INET:
-                sent = socket.send_fds(connection, [line], descriptors)
-                line = line[sent:]
-            if line:
-                connection.sendall(line)
+        if descriptors:
+            line = line[socket.send_fds(connection, [line], descriptors) :]
+        if line:  # whoever has read it may be gone by now
+            connection.sendall(line)
         received = b""
         while b"\n" not in received and len(received) < _MOST_BYTES:
             if not (more := connection.recv(1 << 16)):
@@ -168,22 +192,11 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
         reply = json.loads(first)
     except (OSError, ValueError):
         return None
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
     connection.settimeout(None)
     return Greeted(connection, reply, rest) if isinstance(reply, dict) else None
-
-
-@contextlib.contextmanager
-def _opened(folder: str | None) -> Any:
-    """Provide a descriptor of a folder; none where it cannot be opened."""
-    descriptor = -1
-    if folder is not None:
-        with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        yield [descriptor] if descriptor >= 0 else []
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
 
 
 def _checked(greeted: Greeted) -> Greeted:

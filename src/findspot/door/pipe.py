@@ -14,15 +14,15 @@ import json
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from importlib import import_module
 
-from findspot.door.connection import Greeted, InProcessError, RefusedError, connect
+from findspot.door.connection import Greeted, InProcessError, RefusedError, connect, lines_from, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, NoReturn
 
 _CHUNK = 1 << 16
@@ -83,17 +83,8 @@ class Pipe:
     def run(self) -> None:
         """Pass messages until the client closes its side, or a signal comes."""
         self._listen(self._present())
-        begun: list[bytes] = []
-        while data := self._read():
-            if b"\n" not in data:
-                begun.append(data)
-                continue
-            *lines, rest = b"".join((*begun, data)).split(b"\n")
-            begun = [rest]
-            for line in lines:
-                self._pass_on(line)
-        if last := b"".join(begun):
-            self._pass_on(last)
+        for line in self._asked_lines():
+            self._pass_on(line.removesuffix(b"\n"))
         with self._guard:
             self._over = True
             if self._session is None:
@@ -102,6 +93,10 @@ class Pipe:
                 self._close_input(self._session)
         self._ended.wait()
         self._finish()
+
+    def _asked_lines(self) -> Iterator[bytes]:
+        with contextlib.suppress(OSError), open(self._source, "rb", _CHUNK, closefd=False) as source:
+            yield from source
 
     def _close_input(self, session: Greeted) -> None:
         with contextlib.suppress(OSError):
@@ -125,12 +120,6 @@ class Pipe:
             self._listen(self._session)
         return self._session
 
-    def _read(self) -> bytes:
-        try:
-            return os.read(self._source, _CHUNK)
-        except OSError:
-            return b""
-
     def _open(self, *, is_replaced: bool = False) -> Greeted:
         """Return a session of the resident process or, where there is to be none, of this one."""
         if "--in-process" not in self._arguments:
@@ -140,7 +129,7 @@ class Pipe:
                 return connect("mcp", arguments=self._arguments, revived=is_replaced)
             except InProcessError as reason:
                 if not reason.is_usual:
-                    _say(f"Answering in this process: {reason}.")
+                    say(f"Answering in this process: {reason}.")
         ours, its = socket.socketpair()
         gc.disable()  # nothing that is imported is garbage
         sessions = import_module("findspot.resident.sessions")
@@ -181,7 +170,9 @@ class Pipe:
     def _pass_answers(self, session: Greeted) -> None:
         """Write what a session says; when it dies, go on with another one."""
         try:
-            self._pass_until_end(session)
+            for line in lines_from(session.socket, session.rest):
+                if self._is_for_client(line, session):
+                    _write(self._sink, line + b"\n")
             with self._guard:
                 self._go_on_after(session)
                 if self._over and self._session is None:
@@ -189,23 +180,8 @@ class Pipe:
         except OSError:  # the client does not read any more
             self._end()
         except RefusedError as error:
-            _say(f"error: {error}")
+            say(f"error: {error}")
             self._end(error.code)
-
-    def _pass_until_end(self, session: Greeted) -> None:
-        rest = session.rest
-        while True:
-            *lines, rest = rest.split(b"\n")
-            for line in lines:
-                if self._is_for_client(line, session):
-                    _write(self._sink, line + b"\n")
-            try:
-                data = session.socket.recv(_CHUNK)
-            except OSError:
-                data = b""
-            if not data:
-                return
-            rest += data
 
     def _is_for_client(self, line: bytes, session: Greeted) -> bool:
         """Note what a line of a session answers or asks; False for what only concerns this pipe."""
@@ -295,29 +271,23 @@ def _write(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
-
-
 def main(arguments: list[str]) -> int:
     """Serve MCP on standard input and output; `arguments` are those of the command, its name first."""
     if os.isatty(0):
-        _say("This is the server that assistants start. It reads MCP messages from here.")
-        _say("To connect an assistant, run `findspot setup`. To stop, press Ctrl-C.")
+        say("This is the server that assistants start. It reads MCP messages from here.")
+        say("To connect an assistant, run `findspot setup`. To stop, press Ctrl-C.")
     source, sink = _take_streams()
     try:
         pipe = Pipe(arguments, source, sink)
     except RefusedError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return error.code
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: pipe.end_on_signal(number))
     try:
         pipe.run()
     except RefusedError as error:  # by the successor of the process that answered
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return error.code
     return 0
 

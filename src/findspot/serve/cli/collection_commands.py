@@ -21,7 +21,6 @@ from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, ask_chunks, context
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
 from findspot.serve.cli.options import (
-    Command,
     Group,
     Reply,
     common,
@@ -102,14 +101,13 @@ _STDIN = "-"
 _MOST_NAMED = 20
 
 
-def _index_option(command: Command) -> Command:
-    return click.option(
-        "--index-name",
-        "--index",
-        metavar="NAME",
-        required=True,
-        help="The index. (The index `default` lives in a server's memory and cannot be reached from here.)",
-    )(command)
+_index_option = click.option(
+    "--index-name",
+    "--index",
+    metavar="NAME",
+    required=True,
+    help="The index. (The index `default` lives in a server's memory and cannot be reached from here.)",
+)
 
 
 @click.group(cls=Group)

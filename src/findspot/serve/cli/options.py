@@ -184,22 +184,39 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
     return click.option(*also, f"--{name.replace('_', '-')}", name, **kind | described | looks)
 
 
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, _, value: _note(ctx, json=value),
+    help="Answer with one JSON object on standard output.",
+)
+_verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, _, value: _note(ctx, verbose=value),
+    help="Show what is going on.",
+)
+project_option = click.option(
+    "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
+)
+update_option = click.option(
+    "--update/--no-update",
+    default=True,
+    help="Index what changed first, or answer from the index as it is. Default: update.",
+)
+yes_option = click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")
+
+
 def common(command: Command) -> Command:
     """Add `--json` and `-v`; the command receives the `Reply` as its first argument."""
-    option = click.option(
-        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Show what is going on."
-    )
-    return json_option(option(click.pass_obj(command)))
+    return json_option(_verbose_option(click.pass_obj(command)))
 
 
-def json_option(command: Command) -> Command:
-    return click.option(
-        "--json",
-        is_flag=True,
-        expose_value=False,
-        callback=_json,
-        help="Answer with one JSON object on standard output.",
-    )(command)
+asking = together(project_option, update_option, common)
+"""What every question to an index takes: `--project`, `--update`, `--json` and `-v`."""
 
 
 def path_or_project(command: Command) -> Command:
@@ -212,29 +229,6 @@ def path_or_project(command: Command) -> Command:
         return command(*args, project=project if path is None else path, **others)
 
     return click.argument("path", required=False)(project_option(with_one))
-
-
-def project_option(command: Command) -> Command:
-    return click.option(
-        "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
-    )(command)
-
-
-def update_option(command: Command) -> Command:
-    return click.option(
-        "--update/--no-update",
-        default=True,
-        help="Index what changed first, or answer from the index as it is. Default: update.",
-    )(command)
-
-
-def asking(command: Command) -> Command:
-    """Add what every question to an index takes: `--project`, `--update`, `--json` and `-v`."""
-    return project_option(update_option(common(command)))
-
-
-def yes_option(command: Command) -> Command:
-    return click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")(command)
 
 
 def toolsets_option(explanation: str) -> Callable[[Command], Command]:
@@ -252,14 +246,12 @@ def _toolsets(_ctx: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(f"'{value}' is not a list of toolsets. Known: {known}.") from None
 
 
-def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Reply).json |= value
-
-
-def _verbose(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Reply).verbose |= value
-    if terminal().is_own:
-        _log_to_terminal("DEBUG" if value else "WARNING")
+def _note(ctx: click.Context, *, json: bool = False, verbose: bool | None = None) -> None:
+    reply = ctx.ensure_object(Reply)
+    reply.json |= json
+    reply.verbose |= bool(verbose)
+    if verbose is not None and terminal().is_own:
+        _log_to_terminal("DEBUG" if verbose else "WARNING")
 
 
 class _CleanFormatter(logging.Formatter):

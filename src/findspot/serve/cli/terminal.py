@@ -29,11 +29,11 @@ from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import terminal_settings
 from findspot.core.platforms import find_program, resolved
 from findspot.door.command import Pager
+from findspot.door.connection import lines_from
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
 
-_CHUNK_BYTES = 1 << 16
 _LESS_WITH_LINKS = 581
 _VERSION_S = 2.0
 _COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
@@ -176,15 +176,12 @@ class RemoteTerminal:
                 self._on_stop.remove(action)
 
     def _listen(self) -> None:
-        begun = b""
-        with contextlib.suppress(OSError, ValueError):
-            while data := self._connection.recv(_CHUNK_BYTES):
-                *lines, begun = (begun + data).split(b"\n")
-                for said in map(json.loads, lines):
-                    if "stop" in said:
-                        self._stop(int(said["stop"]))
-                    else:
-                        self._answers.put(said.get("answer"))
+        with contextlib.suppress(ValueError):
+            for said in map(json.loads, lines_from(self._connection)):
+                if "stop" in said:
+                    self._stop(int(said["stop"]))
+                else:
+                    self._answers.put(said.get("answer"))
         self._stop(2)
         self._answers.put(None)
 
