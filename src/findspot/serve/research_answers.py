@@ -14,7 +14,6 @@ from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, reading_order, role_of
 from findspot.research.findings import (
     FORWARD,
-    MAX_DEPTH,
     Aim,
     Findings,
     FoundEdge,
@@ -25,7 +24,8 @@ from findspot.research.findings import (
 from findspot.research.impact import CERTAIN
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.context_answers import context_text, fitted_regions
-from findspot.serve.search_answers import cut, encoded
+from findspot.serve.search_answers import cut, encoded, known
+from findspot.serve.shapes import fields_of
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
@@ -54,51 +54,48 @@ def findings_object(findings: Findings, passages: Sequence[Region] = ()) -> dict
     """Return the structured answer of `code_research`, with every field."""
     texts = {(cited.path, cited.line): cited.text for cited in findings.citations}
     places = {(edge.path, edge.line) for edge in findings.edges}
-    answer: dict[str, Any] = {
+    return {
         "query": findings.query,
         "depth": findings.depth,
-        **({"focus": str(findings.focus)} if findings.focus else {}),
-        **({"relation": str(findings.relation)} if findings.relation else {}),
+        **known(focus=findings.focus and str(findings.focus)),
+        **known(relation=findings.relation and str(findings.relation)),
         "summary": findings.summary,
         "nodes": [_node(node) for node in findings.nodes],
         "edges": [_edge(edge, texts) for edge in findings.edges],
-        **({"possible": list(map(_possible, findings.possible))} if findings.possible else {}),
+        **known(possible=list(map(_possible, findings.possible))),
         "chains": [list(chain) for chain in findings.chains],
-        **({"passages": list(map(_passage, passages))} if passages else {}),
+        **known(passages=list(map(_passage, passages))),
         "files": list(findings.files),
         "citations": [
-            {"path": cited.path, "line": cited.line, "text": cited.text}
+            fields_of(cited, "path line text")
             for cited in findings.citations
             if (cited.path, cited.line) not in places
         ],
         "relatedTopics": [],
         "unresolved": list(findings.unresolved),
         "madeBy": findings.made_by,
+        **known(warning=findings.warning),
     }
-    return answer | ({"warning": findings.warning} if findings.warning else {})
 
 
 def _edge(edge: FoundEdge, texts: dict[tuple[str, int], str]) -> dict[str, Any]:
-    ends = {"from": edge.source, "to": edge.target, "relation": str(edge.relation)}
+    ends = {"from": edge.source, "to": edge.target}
     text = texts.get((edge.path, edge.line))
-    place = {"path": edge.path, "line": edge.line, "confidence": edge.confidence}
-    return ends | place | ({"text": text} if text else {})
+    return ends | fields_of(edge, "relation path line confidence") | known(text=text)
 
 
 def _node(node: FoundNode) -> dict[str, Any]:
-    values = {"id": node.id, "name": node.name, "kind": node.kind, "path": node.path}
-    lines = {"startLine": node.start_line, "endLine": node.end_line, "hop": node.hop}
-    return values | lines | ({"why": node.why} if node.why else {})
+    return fields_of(node, "id name kind path start_line end_line hop") | known(why=node.why)
 
 
 def _possible(place: PossiblePlace) -> dict[str, Any]:
-    said = {"reason": place.reason, "confidence": place.confidence, "text": place.text}
-    return {"path": place.path, "line": place.line, "from": place.source} | said
+    at = fields_of(place, "path line") | {"from": place.source}
+    return at | fields_of(place, "reason confidence text")
 
 
 def _passage(region: Region) -> dict[str, Any]:
     lines = {"startLine": region.span.start, "endLine": region.span.end}
-    return {"path": region.path} | lines | {"symbol": region.symbol, "text": region.text}
+    return {"path": region.path} | lines | fields_of(region, "symbol text")
 
 
 def report(findings: Findings) -> str:
@@ -118,10 +115,8 @@ def _lines(findings: Findings) -> Iterator[str]:
     lines = {(cited.path, cited.line): cited.text for cited in findings.citations}
     if findings.relation is Aim.TESTS:
         yield from _test_lines(findings)
-    elif findings.relation is Aim.IMPACT:
-        yield from _impact_lines(findings, lines)
     elif findings.relation not in (None, Aim.PATH):
-        yield from _hop_lines(findings, lines)
+        yield from _edge_lines(findings, lines)
     elif findings.nodes:
         yield from ("", "Found, by hop")
         yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
@@ -159,50 +154,47 @@ def _test_lines(findings: Findings) -> Iterator[str]:
             yield f"  {node.start_line}  {_name(findings, node.id)}  ({node.why})"
 
 
-def _hop_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+def _edge_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+    """Yield the references by hop; those of a change also by doubt, and tests last."""
+    groups: dict[str, list[tuple[FoundEdge, bool]]] = {}
     for hop, edges in _by_hop(findings):
-        yield from ("", f"Hop {hop}") if hop > 1 else ("",)
-        before = {_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}
-        for path, inside in groupby(edges, key=lambda edge: edge.path):
+        alone = len({_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}) == 1
+        for edge in edges:
+            title = _impact_group(edge, hop) if findings.relation is Aim.IMPACT else _hop(hop, "")
+            groups.setdefault(title, []).append((edge, alone))
+    last = (_LIKELY, _DISPATCHED, _TESTS)
+    for title in sorted(groups, key=lambda title: last.index(title) if title in last else -1):
+        yield from ("", title) if title else ("",)
+        for path, inside in groupby(groups[title], key=lambda each: each[0].path):
             yield path
-            yield from (_line(findings, edge, lines, alone=len(before) == 1) for edge in inside)
+            yield from (_line(findings, edge, lines, alone=alone) for edge, alone in inside)
+
+
+def _hop(hop: int, first: str) -> str:
+    return f"Hop {hop}" if hop > 1 else first
 
 
 def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
     """Return a line of the code, with who stands there and, where that is not clear, what it leads to."""
     source, target = _name(findings, edge.source), _name(findings, edge.target)
-    who = target if findings.relation in FORWARD else source
-    if not alone:
-        who = f"{source} → {target}"
     text = lines.get((edge.path, edge.line), "")
+    if findings.relation is Aim.IMPACT:
+        who = "" if source == edge.path else f"{source} "
+        who += f"{_LABELS.get(edge.relation, edge.relation)} {target}"
+    elif alone:
+        who = target if findings.relation in FORWARD else source
+    else:
+        who = f"{source} → {target}"
     if who == edge.path:  # the file itself, which stands above
         return f"  {edge.line}  {text}{_mark(findings, edge)}"
     return f"  {edge.line}  {who}{': ' if text else ''}{text}{_mark(findings, edge)}"
 
 
 def _mark(findings: Findings, edge: FoundEdge) -> str:
+    if findings.relation is Aim.IMPACT:
+        return ""
     unsure = f" (confidence {edge.confidence})" if edge.confidence < FLOOR else ""
     return unsure + (_MARKED.get(edge.relation, "") if findings.relation in (Aim.CALLERS, Aim.USES) else "")
-
-
-def _impact_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
-    """Yield the references: production code by hop, then what is in doubt, then tests."""
-    groups: dict[str, list[FoundEdge]] = {}
-    for hop, edges in _by_hop(findings):
-        for edge in edges:
-            groups.setdefault(_impact_group(edge, hop), []).append(edge)
-    order = [f"Hop {hop}" if hop > 1 else "Direct" for hop in range(1, MAX_DEPTH + 1)]
-    for title in (*order, _LIKELY, _DISPATCHED, _TESTS):
-        if title in groups:
-            yield from ("", title)
-        for path, inside in groupby(groups.get(title, ()), key=lambda edge: edge.path):
-            yield path
-            for edge in inside:
-                source, target = _name(findings, edge.source), _name(findings, edge.target)
-                text = lines.get((edge.path, edge.line), "")
-                who = "" if source == edge.path else f"{source} "
-                label = _LABELS.get(edge.relation, edge.relation)
-                yield f"  {edge.line}  {who}{label} {target}{': ' if text else ''}{text}"
 
 
 def _impact_group(edge: FoundEdge, hop: int) -> str:
@@ -210,7 +202,7 @@ def _impact_group(edge: FoundEdge, hop: int) -> str:
         return _TESTS
     if edge.confidence < CERTAIN:
         return _DISPATCHED if edge.confidence < FLOOR else _LIKELY
-    return f"Hop {hop}" if hop > 1 else "Direct"
+    return _hop(hop, "Direct")
 
 
 def _chain_lines(findings: Findings) -> Iterator[str]:

@@ -8,6 +8,7 @@ the best results with their code, one line for each of the others, and nothing t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -53,8 +54,8 @@ def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     """Return the structured answer for an assistant; where nothing fits, it says so first."""
     first = {"warning": NOTHING_FITS} if results.nothing_fits else {}
     listed = [lean_result(hit, code=place < shown.with_code) for place, hit in enumerate(shown.hits)]
-    answer = {"results": listed, **_about(results), **_known(more=_more(results, shown))}
-    return first | answer | _known(suggestions=_suggestions(results)) | _warning(results)
+    answer = {"results": listed, **_about(results), **known(more=_more(results, shown))}
+    return first | answer | known(suggestions=_suggestions(results)) | _warning(results)
 
 
 def _about(results: Results) -> dict[str, Any]:
@@ -70,27 +71,22 @@ def _about(results: Results) -> dict[str, Any]:
 
 def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
     """Return one result: with its code and what belongs to it, or with a single line as its text."""
-    symbol, span = hit.symbol, hit.span
-    result: dict[str, Any] = {"path": hit.path, "startLine": span.start, "endLine": span.end}
-    if symbol:
-        result["symbol"] = symbol
-    if hit.project:
-        result["project"] = hit.project
-    result["kind"] = hit.kind
-    result["score"] = round(hit.score, 2)
-    result["strength"] = str(hit.strength)
-    result["text"] = hit.text
-    if code:
-        result |= _related(hit)
-    if hit.why:
-        result["why"] = hit.why
-    if hit.lines:
-        result["lines"] = list(hit.lines)
-    return result
+    return {
+        "path": hit.path,
+        "startLine": hit.span.start,
+        "endLine": hit.span.end,
+        **known(symbol=hit.symbol, project=hit.project),
+        "kind": hit.kind,
+        "score": round(hit.score, 2),
+        "strength": str(hit.strength),
+        "text": hit.text,
+        **(_related(hit) if code else {}),
+        **known(why=hit.why, lines=list(hit.lines)),
+    }
 
 
 def _related(hit: Hit) -> dict[str, Any]:
-    return _known(
+    return known(
         constants=[reference_line(place) for place in hit.constants],
         callers=[reference_line(place) for place in hit.callers],
         more=list(hit.more),
@@ -107,13 +103,13 @@ def reference_line(place: CodeReference) -> str:
 def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """Return the answer with every field that the specifications of `search_code` and `search_docs` name."""
     answer = {"results": [_full_result(hit, corpus) for hit in hits], **_about(results)}
-    return answer | _known(suggestions=_suggestions(results)) | _warning(results)
+    return answer | known(suggestions=_suggestions(results)) | _warning(results)
 
 
 def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     passage = {
         "path": hit.path,
-        **_known(project=hit.project),
+        **known(project=hit.project),
         "text": hit.text,
         "score": hit.score,
         "startLine": hit.span.start,
@@ -121,12 +117,12 @@ def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     }
     shown = {"relevancePercent": hit.relevance_percent, "strength": str(hit.strength)}
     if corpus is Corpus.DOCS:
-        return passage | shown | _known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines))
+        return passage | shown | known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines))
     return {
         **passage,
         "kind": hit.kind,
         "symbols": list(hit.symbols),
-        **_known(
+        **known(
             symbol=hit.symbol,
             signature=hit.signature,
             breadcrumb=hit.breadcrumb,
@@ -135,7 +131,7 @@ def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
         "language": hit.language,
         **shown,
         **_related(hit),
-        **_known(why=hit.why, lines=list(hit.lines)),
+        **known(why=hit.why, lines=list(hit.lines)),
     }
 
 
@@ -143,8 +139,8 @@ def flat_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[s
     """Return the answer in snake case, for `json` and `toon`."""
     listed = [_flat_result(hit, corpus) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
-    suggested = _known(suggestions=_suggestions(results))
-    return answer | assistance_flat(results) | suggested | _warning(results)
+    suggested = known(suggestions=_suggestions(results))
+    return answer | _snake(assistance_object(results)) | suggested | _warning(results)
 
 
 def _suggestions(results: Results) -> list[dict[str, str]]:
@@ -170,7 +166,8 @@ def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     return {flat: result[name] for flat, name in _FLAT if name in result}
 
 
-def _known(**values: Any) -> dict[str, Any]:
+def known(**values: Any) -> dict[str, Any]:
+    """Return the values that there are."""
     return {name: value for name, value in values.items() if value}
 
 
@@ -328,7 +325,7 @@ def fitted(
     longest = LONGEST_NOTE if noted else None
     around = size(render(_with_note(results, longest), Fitted((), 0)))
     if around > most:
-        results = replace(without_assistance(results), suggestions=())
+        results = replace(results, expansion=None, synthesis=None, suggestions=())
         around = size(render(_with_note(results, longest), Fitted((), 0)))
     room = most - around
     while True:
@@ -360,19 +357,12 @@ def assistance_object(results: Results) -> dict[str, Any]:
     """Return an expansion and a synthesis as fields in camel case."""
     values: dict[str, Any] = {}
     if results.expansion is not None:
-        values["expandedQuery"] = expanded_query(results)
+        query = cut(results.query, _EXPANDED_QUERY_CHARS)
+        values["expandedQuery"] = " ".join((query, *results.expansion.terms))
         values["expandedBy"] = results.expansion.made_by
     if results.synthesis is not None:
         values["synthesis"] = _synthesis_object(results.synthesis)
         values["followUps"] = list(results.synthesis.follow_ups)
-    return values
-
-
-def assistance_flat(results: Results) -> dict[str, Any]:
-    """Return an expansion and a synthesis as fields in snake case."""
-    values = {_snake(name): value for name, value in assistance_object(results).items()}
-    if "synthesis" in values:
-        values["synthesis"] = {_snake(name): value for name, value in values["synthesis"].items()}
     return values
 
 
@@ -390,12 +380,6 @@ def assistance_lines(results: Results) -> Iterator[str]:
         yield f"Ask next: {'; '.join(synthesis.follow_ups)}"
 
 
-def expanded_query(results: Results) -> str:
-    """Return the query with the words that were added to it."""
-    terms = results.expansion.terms if results.expansion else ()
-    return " ".join((cut(results.query, _EXPANDED_QUERY_CHARS), *terms))
-
-
 def cut(text: str, most: int) -> str:
     """Return the beginning of a text, with a mark where something is missing."""
     return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
@@ -409,13 +393,9 @@ def shorten_assistance(results: Results, max_tokens: int) -> Results:
         while expansion.terms and len(" ".join(expansion.terms)) > max_tokens // 2:
             expansion = replace(expansion, terms=expansion.terms[:-1])
     if synthesis is not None:
-        synthesis = next((form for form in _forms(synthesis, room) if _size(form) <= room), None)
+        fits = (each for each in _forms(synthesis, room) if len(encoded(_synthesis_object(each))) <= room)
+        synthesis = next(fits, None)
     return replace(results, expansion=expansion, synthesis=synthesis)
-
-
-def without_assistance(results: Results) -> Results:
-    """Return the results without expansion and synthesis, for answers with room for hits alone."""
-    return replace(results, expansion=None, synthesis=None)
 
 
 def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
@@ -433,25 +413,21 @@ def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
         yield replace(less, summary=short, key_insights=(), code_references=(), follow_ups=())
 
 
-def _size(synthesis: Synthesis) -> int:
-    return len(encoded([_synthesis_object(synthesis), list(synthesis.follow_ups)]))
-
-
 def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
     return {
         "summary": synthesis.summary,
         "keyInsights": list(synthesis.key_insights),
-        "codeReferences": [_reference(place) for place in synthesis.code_references],
+        "codeReferences": [
+            {"path": place.path, "line": place.line, "text": place.text, **known(symbol=place.symbol)}
+            for place in synthesis.code_references
+        ],
         "confidence": synthesis.confidence,
         "followUps": list(synthesis.follow_ups),
         "madeBy": synthesis.made_by,
     }
 
 
-def _reference(place: CodeReference) -> dict[str, Any]:
-    named = {"symbol": place.symbol} if place.symbol else {}
-    return {"path": place.path, "line": place.line, "text": place.text, **named}
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+def _snake(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the names of fields in snake case."""
+    plain = {name: _snake(each) if isinstance(each, dict) else each for name, each in values.items()}
+    return {re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", name): each for name, each in plain.items()}

@@ -156,13 +156,13 @@ class _Run:
             for path, record in self.journal.records().items()
             if not names or record.owner in names
         }
-        undone = {path: config_files.undone(record, self.journal) for path, record in records.items()}
+        undone = {path: config_files.undone(path, record, self.journal) for path, record in records.items()}
         steps = [Step(records[path].owner, path, change) for path, change in undone.items()]
         done = self._agreed(steps, "Restore")
         with self.journal.locked() if done else contextlib.nullcontext():
             for step in done:
                 step.change.write()
-                self.journal.forget(records[step.path])
+                self.journal.forget(step.path)
         self._answer_program(steps)
         if not steps:
             output.line("There is nothing to undo.")

@@ -34,7 +34,7 @@ def test_what_a_user_changes_later_survives_undo(fixture: Path, tmp_path: Path) 
     assert not with_server(client, path, COMMAND).needed
     comment = "# mine\n" if client.format != "json" else "// mine\n"
     path.write_text(comment + path.read_text("utf-8"), "utf-8")
-    undone(journal.records()[path], journal).write()
+    undone(path, journal.records()[path], journal).write()
     assert path.read_text("utf-8") == comment + original
 
 

@@ -11,7 +11,7 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,6 @@ def read_config(path: Path) -> bytes | None:
 class Record:
     """One file that setup wrote: its owner, the hash of what was written, and its backup."""
 
-    path: Path
     owner: str
     written: str
     """Empty if others changed the file between two set-ups."""
@@ -155,14 +154,10 @@ class Journal:
 
     def records(self) -> dict[Path, Record]:
         try:
-            rows = read_json(self._file)
-            return {
-                Path(name): Record(Path(name), record["owner"], record["written"], record["backup"])
-                for name, record in rows.items()
-            }
+            return {Path(name): Record(**record) for name, record in read_json(self._file).items()}
         except FileNotFoundError:
             return {}
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise ConfigUnreadableError(self._file, error) from None
 
     def original(self, record: Record) -> bytes | None:
@@ -178,14 +173,16 @@ class Journal:
         change.require_unchanged()
         known = self.records().get(change.path)
         written = content_hash(change.after) if known is None or known.is_ours(change.before) else ""
-        known = known or Record(change.path, owner, "", self._keep(change))
+        known = known or Record(owner, "", self._keep(change))
         record = replace(known, owner=owner, written=written)
         self._save(self.records() | {change.path: record})
         change.write()
 
-    def forget(self, record: Record) -> None:
+    def forget(self, path: Path) -> None:
         """Forget a restored file and delete its backup."""
-        self._save({path: other for path, other in self.records().items() if path != record.path})
+        records = self.records()
+        record = records.pop(path)
+        self._save(records)
         if record.backup:
             (self.backups / record.backup).unlink(missing_ok=True)
 
@@ -199,11 +196,7 @@ class Journal:
 
     def _save(self, records: dict[Path, Record]) -> None:
         make_private_dir(self._folder)
-        rows = {
-            str(path): {"owner": record.owner, "written": record.written, "backup": record.backup}
-            for path, record in records.items()
-        }
-        write_json(self._file, rows)
+        write_json(self._file, {str(path): asdict(record) for path, record in records.items()})
 
 
 def with_server(client: Client, path: Path, command: list[str]) -> Change:
@@ -229,12 +222,12 @@ def _edited(path: Path, edit: Callable[[str], str]) -> Change:
     return Change(path, before, _MARK.encode() + after if is_marked else after)
 
 
-def undone(record: Record, journal: Journal) -> Change:
+def undone(path: Path, record: Record, journal: Journal) -> Change:
     """Return the change that restores a file; if others have changed it, only our part is removed."""
-    now, original = read_config(record.path), journal.original(record)
+    now, original = read_config(path), journal.original(record)
     if now is None or record.is_ours(now):
-        return Change(record.path, now, None if now is None else original)
-    return _edited(record.path, lambda text: _taken_out(record, text, original))
+        return Change(path, now, None if now is None else original)
+    return _edited(path, lambda text: _taken_out(record, text, original))
 
 
 def _taken_out(record: Record, text: str, original: bytes | None) -> str:
