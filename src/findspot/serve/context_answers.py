@@ -10,6 +10,7 @@ from typing import Any
 from findspot.research.findings import LINE, Context, Reason, Region
 from findspot.search.token_budget import CHARS_PER_TOKEN
 from findspot.serve.search_answers import encoded, indented, one_line
+from findspot.serve.shapes import fields_of, known
 
 DEFAULT_TOKENS = 2_000
 
@@ -20,6 +21,8 @@ _CODE_SHARE = 0.5
 _LEAST_CODE = 240
 """Characters: less says no more than the name."""
 _LINE_CHARS = 160
+_REST_CHARS = 160
+"""Kept for saying what is left out."""
 
 
 def context_text(context: Context, max_tokens: int, *, markdown: bool = False) -> str:
@@ -29,7 +32,9 @@ def context_text(context: Context, max_tokens: int, *, markdown: bool = False) -
         return len(_block(region, code, markdown)) + 1
 
     head = context.summary + (f"\n\n{context.warning}" if context.warning else "")
-    shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(head) - _room_for_rest(context), size)
+    shown, gone = _fit(
+        context, max_tokens * CHARS_PER_TOKEN - len(head) - _REST_CHARS * bool(context.regions), size
+    )
     parts, reason = [head], None
     for region in shown:
         if region.reason is not reason:
@@ -54,7 +59,7 @@ def context_object(context: Context, max_tokens: int) -> dict[str, Any]:
         "nothingFits": not context.regions and not context.subject,
         "regions": [],
         "leftOut": 0,
-        **({"warning": context.warning} if context.warning else {}),
+        **known(warning=context.warning),
     }
     shown, gone = _fit(context, max_tokens * CHARS_PER_TOKEN - len(encoded(values)) - 8, size)
     regions = [_values(region, bool(region.text)) for region in shown]
@@ -132,20 +137,9 @@ def _block(region: Region, code: bool, markdown: bool) -> str:
 
 
 def _values(region: Region, code: bool) -> dict[str, Any]:
-    values = {
-        "path": region.path,
-        "startLine": region.span.start,
-        "endLine": region.span.end,
-        "symbol": region.symbol,
-        "kind": region.kind,
-        "reason": str(region.reason),
-    }
-    why = {"why": region.why[:_LINE_CHARS]} if region.why else {}
-    return values | why | ({"text": region.text} if code and region.text else {})
-
-
-def _room_for_rest(context: Context) -> int:
-    return 160 if context.regions else 0
+    lines = {"startLine": region.span.start, "endLine": region.span.end}
+    values = {"path": region.path} | lines | fields_of(region, "symbol kind reason")
+    return values | known(why=region.why[:_LINE_CHARS], text=region.text if code else "")
 
 
 def _rest(context: Context, gone: Sequence[Region]) -> str:

@@ -15,6 +15,7 @@ from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
 from findspot.serve.search_answers import cut, encoded
+from findspot.serve.shapes import known
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -138,29 +139,28 @@ def _named(names: Sequence[str]) -> str:
 def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:
     """Return the values of an answer."""
     shown = commits.found[:count]
-    values: dict[str, Any] = {
+    return {
         "query": commits.query,
         "where": "history",
         "results": [_object(found) for found in shown],
         "totalResults": len(commits.found),
         "searchTimeMs": round(commits.elapsed_ms, 1),
+        **known(warning=commits.warning),
     }
-    return values | ({"warning": commits.warning} if commits.warning else {})
 
 
 def _object(found: FoundCommit) -> dict[str, Any]:
     """Return the values of a commit; what it has not is left out."""
     commit = found.commit
     changed = [{"path": each.path, "definitions": each.names[:_MOST_NAMES]} for each in commit.changes]
-    values = {
-        "project": found.project,
-        "commit": commit.hash,
-        "date": day_of(commit.time),
-        "author": commit.author,
-        "subject": commit.subject,
-        "sentence": cut(found.sentence, _MOST_SENTENCE_CHARS),
-        "changed": changed[:_MOST_FILES],
-        "removed": commit.removed[:_MOST_REMOVED],
-        "score": found.score,
-    }
-    return {name: value for name, value in values.items() if value}
+    return known(
+        project=found.project,
+        commit=commit.hash,
+        date=day_of(commit.time),
+        author=commit.author,
+        subject=commit.subject,
+        sentence=cut(found.sentence, _MOST_SENTENCE_CHARS),
+        changed=changed[:_MOST_FILES],
+        removed=commit.removed[:_MOST_REMOVED],
+        score=found.score,
+    )

@@ -24,8 +24,8 @@ from findspot.research.findings import (
 from findspot.research.impact import CERTAIN
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.context_answers import context_text, fitted_regions
-from findspot.serve.search_answers import cut, encoded, known
-from findspot.serve.shapes import fields_of
+from findspot.serve.search_answers import cut, encoded
+from findspot.serve.shapes import fields_of, known
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""

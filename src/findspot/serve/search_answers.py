@@ -25,6 +25,7 @@ from findspot.search.token_budget import (
     token_count,
     whole,
 )
+from findspot.serve.shapes import known
 
 COMPACT = "compact"
 FORMATS = ("json", "toon", "human", COMPACT)
@@ -164,11 +165,6 @@ _FLAT = (
 def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     result = _full_result(hit, corpus)
     return {flat: result[name] for flat, name in _FLAT if name in result}
-
-
-def known(**values: Any) -> dict[str, Any]:
-    """Return the values that there are."""
-    return {name: value for name, value in values.items() if value}
 
 
 def _warning(results: Results) -> dict[str, str]:

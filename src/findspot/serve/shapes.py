@@ -69,6 +69,11 @@ def fields_of(value: object, names: str) -> dict[str, Any]:
     return {_camel(name): _plain(each) for name, each in values.items() if each is not None}
 
 
+def known(**values: Any) -> dict[str, Any]:
+    """Return the values that there are."""
+    return {name: value for name, value in values.items() if value}
+
+
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
@@ -103,12 +108,16 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
     held = "repository commit index_path total_files total_chunks total_docs total_doc_chunks last_updated"
     stands = "watcher_active query_ready pending_changes"
     made = "last_error model store strategy languages skipped"
-    values = {"status": str(status.state), "projectPath": status.project_path, **fields_of(status, held)}
-    values |= {"storageSize": size(status.storage_bytes), **fields_of(status, stands)}
-    if status.progress:
-        values["progress"] = fields_of(status.progress, "done total phase")
-    values |= fields_of(status, made)
-    return values | ({"notes": list(status.notes)} if status.notes else {})
+    return {
+        "status": str(status.state),
+        "projectPath": status.project_path,
+        **fields_of(status, held),
+        "storageSize": size(status.storage_bytes),
+        **fields_of(status, stands),
+        **known(progress=status.progress and fields_of(status.progress, "done total phase")),
+        **fields_of(status, made),
+        **known(notes=list(status.notes)),
+    }
 
 
 def asked_status(asked: Asked) -> dict[str, Any]:
@@ -143,11 +152,8 @@ def skip_object(skip: Skip) -> dict[str, str]:
 
 def tool_results_object(results: ToolResults) -> dict[str, Any]:
     """Return the answer of `search_tools`."""
-    listed = [
-        fields_of(tool, "name description server_name score match_type")
-        | ({"title": tool.title} if tool.title else {})
-        for tool in results.tools
-    ]
+    fields = "name description server_name score match_type"
+    listed = [fields_of(tool, fields) | known(title=tool.title) for tool in results.tools]
     answer: dict[str, Any] = {"tools": listed, **fields_of(results, "total total_indexed")}
     answer["searchTimeMs"] = round(results.elapsed_ms, 1)
     if results.message:
@@ -169,22 +175,19 @@ def tool_object(tool: ToolDefinition, access: ToolAccess, warning: str | None = 
 
 def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
     is_ready = access.state == "ready"
-    values = {
-        "state": str(access.state),
-        "transport": access.transport,
-        "configuration": str(access.spec.source) if access.spec else None,
-        "use": f"call_tool, or findspot tools call {tool.name} --args JSON" if is_ready else None,
-        "reason": " ".join(filter(None, (f"{access.reason}." if access.reason else "", access.hint))),
-    }
-    return {name: value for name, value in values.items() if value}
+    return known(
+        state=str(access.state),
+        transport=access.transport,
+        configuration=str(access.spec.source) if access.spec else None,
+        use=f"call_tool, or findspot tools call {tool.name} --args JSON" if is_ready else None,
+        reason=" ".join(filter(None, (f"{access.reason}." if access.reason else "", access.hint))),
+    )
 
 
 def server_object(status: ServerStatus) -> dict[str, Any]:
     """Return one server of a catalogue."""
-    values = fields_of(status, "name state tools disabled_tools")
-    if status.spec:
-        values["source"] = str(status.spec.source)
-    return values | ({"error": status.error} if status.error else {})
+    source = str(status.spec.source) if status.spec else None
+    return fields_of(status, "name state tools disabled_tools") | known(source=source, error=status.error)
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:
@@ -210,8 +213,7 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
     about = {"status": "success" if built.answered else "failed", "path": path, "embedded": built.embedded}
     held = {"totalTools": len(index.tools), "hasEmbeddings": index.has_embeddings}
     servers = [
-        {"name": each.name, "status": str(each.outcome), "tools": each.tools}
-        | ({"error": each.error} if each.error else {})
+        {"name": each.name, "status": str(each.outcome), "tools": each.tools} | known(error=each.error)
         for each in built.servers
     ]
     remarks = {"changedTools": list(built.changed), "notes": list(built.notes)}
