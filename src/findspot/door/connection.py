@@ -123,7 +123,7 @@ def reach(home: str) -> socket.socket | None:
             connection = socket.socket(socket.AF_UNIX)
             try:
                 connection.connect(path)
-                if _is_own(connection, path):
+                if is_own_user(connection):
                     return connection
             except OSError:
                 """Nobody listens."""
@@ -133,12 +133,13 @@ def reach(home: str) -> socket.socket | None:
     return None
 
 
-def _is_own(connection: socket.socket, path: str) -> bool:
-    """Return whether whoever listens is a process of this user: it is about to receive the environment."""
-    if hasattr(socket, "SO_PEERCRED"):
+def is_own_user(connection: socket.socket) -> bool:
+    """Return whether the process at the other end is one of this user: a client sends its environment."""
+    if sys.platform == "darwin":
+        about = connection.getsockopt(0, 1, 76)  # LOCAL_PEERCRED: a version and the user's number come first
+    else:
         about = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
-    return os.stat(path).st_uid == os.geteuid()
+    return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
 
 
 def _port_and_token(home: str) -> dict[str, Any]:

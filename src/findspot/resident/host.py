@@ -14,8 +14,6 @@ import os
 import secrets
 import signal
 import socket
-import struct
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +31,7 @@ from findspot.core.platforms import importing
 from findspot.core.settings import KEYS
 from findspot.core.utc_time import utc_now
 from findspot.door.address import code_stamp, rank, reason_for_none, sandbox
-from findspot.door.connection import RefusedError, ask
+from findspot.door.connection import RefusedError, ask, is_own_user
 from findspot.resident.place import listening, only_one
 from findspot.serve.cli.app import run_for
 from findspot.serve.cli.terminal import RemoteTerminal, route_streams
@@ -120,7 +118,7 @@ class Host:
     def _meet(self, connection: socket.socket) -> None:
         """Hear what a client wants, in a thread of its own: one that says nothing keeps nobody waiting."""
         try:
-            if not _is_own_user(connection):
+            if connection.family != socket.AF_INET and not is_own_user(connection):  # else it shows a token
                 _log.warning("a process of another user was refused")
                 return
             connection.settimeout(_HELLO_S)
@@ -275,17 +273,6 @@ def _sees(folder: Any, descriptors: list[int]) -> bool:
         return os.path.samestat(os.fstat(descriptors[0]), Path(folder).stat())
     except OSError:
         return False
-
-
-def _is_own_user(connection: socket.socket) -> bool:
-    """Return whether the process at the other end is one of this user."""
-    if connection.family == socket.AF_INET:
-        return True  # such a client shows a token
-    if sys.platform == "darwin":
-        about = connection.getsockopt(0, 1, 76)  # LOCAL_PEERCRED: a version and the user's number come first
-        return bool(struct.unpack("2I", about[:8])[1] == os.geteuid())
-    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return bool(user == os.geteuid())
 
 
 def run(home: Path, listener: socket.socket, token: str, ready: Callable[[], None]) -> Host:
