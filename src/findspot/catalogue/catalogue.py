@@ -170,6 +170,8 @@ class Catalogue:
 
     def access(self, tool: ToolDefinition, environ: Mapping[str, str] = ENVIRONMENT) -> ToolAccess:
         """Return whether a tool can be called in an environment, without starting anything."""
+        from findspot.catalogue.oauth import Logins  # needs the MCP SDK
+
         spec, server = self.registry.find(tool.server_name), f"the server {tool.server_name}"
         if spec is None:
             broken = " ".join(self.registry.problems().values()).rstrip(".")
@@ -200,15 +202,10 @@ class Catalogue:
             return ToolAccess(
                 AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}"
             )
-        if expanded.url and expanded.oauth and not self._has_login(expanded.url):
+        if expanded.url and expanded.oauth and Logins(self.registry.home).read(expanded.url) is None:
             hint = f"`findspot tools login {spec.name}` logs in."
             return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
         return ToolAccess(AccessState.READY, spec, CHANGED_TOOL if self._is_changed(tool) else "")
-
-    def _has_login(self, url: str) -> bool:
-        from findspot.catalogue.oauth import Logins  # needs the MCP SDK
-
-        return Logins(self.registry.home).read(url) is not None
 
     def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
         """Take over in the background what a server says about its tools, if that has changed."""

@@ -122,7 +122,9 @@ def build(
 
     `not_asked` says why a server has no answer. Servers in `unread` are of files that cannot be read now.
     """
-    dtype = _checked_dtype(options.dtype)
+    dtype = options.dtype or DEFAULT_DTYPE
+    if dtype not in DECIMALS:
+        raise InvalidArgumentError(f"'dtype' must be one of {', '.join(DECIMALS)}, not '{dtype}'.")
     gathered = _Gathered(old)
     for listed in sources.lists:
         known = _is_new(listed.server_name, listed.fingerprint, old)
@@ -157,12 +159,6 @@ def build(
         servers=gathered.states,
     )
     return Built(index, tuple(gathered.reports), embedded, tuple(notes), offers=gathered.offers)
-
-
-def _checked_dtype(dtype: str | None) -> str:
-    if dtype is not None and dtype not in DECIMALS:
-        raise InvalidArgumentError(f"'dtype' must be one of {', '.join(DECIMALS)}, not '{dtype}'.")
-    return dtype or DEFAULT_DTYPE
 
 
 class _Gathered:
@@ -258,10 +254,6 @@ Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
 """Takes servers that the user has not agreed to start; returns those that the user agrees to."""
 
 
-def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
-    return ()
-
-
 AgreeToTools = Callable[[Sequence[ToolDefinition]], bool]
 """Takes tools that are new or changed since the user agreed to their servers; returns whether to agree."""
 
@@ -288,7 +280,7 @@ class CatalogueIndexer:
         options: BuildOptions,
         *,
         provider: str | None,
-        agree: Agree = agree_to_none,
+        agree: Agree = lambda _servers: (),
         agree_to_tools: AgreeToTools = lambda _tools: False,
         user_wide: bool = False,
         follow: bool | None = None,
@@ -315,7 +307,9 @@ class CatalogueIndexer:
             asked_for = named & read.names if sources else read.names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files), read.notes)
-            self._agree(read, agree)
+            lacking = self._registry.lacking(read.servers)
+            if accepted := agree(lacking) if lacking else ():
+                self._registry.agreements.add(accepted)
             embedder = self._embedder(provider) if provider is not None else None
             old = self._previous(path, options)
             asked = [
@@ -368,14 +362,6 @@ class CatalogueIndexer:
     def added(self, *, user_wide: bool = False) -> dict[str, Any]:
         """Return the entries of the servers that the user added."""
         return self._registry.added(self._paths[-1 if user_wide else 0]).entries()
-
-    def _agree(self, sources: Sources, agree: Agree) -> None:
-        """Ask about the servers that need an agreement, before any server is started."""
-        enabled = self._registry.choices.is_enabled
-        lacking = self._registry.agreements.lacking(spec for spec in sources.servers if enabled(spec.name))
-        accepted = agree(lacking) if lacking else ()
-        if accepted:
-            self._registry.agreements.add(accepted)
 
     def _not_asked(self, spec: ServerSpec) -> Outcome:
         if not self._registry.choices.is_enabled(spec.name):

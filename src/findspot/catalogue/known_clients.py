@@ -69,9 +69,6 @@ class Machine:
             return [self.folder(start, _DATA["folders"][start])]
         return [self.applications if start == "applications" else self.home]
 
-    def has_program(self, name: str) -> bool:
-        return find_program(name, self.environ.get("PATH", "")) is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -125,7 +122,7 @@ class Client:
     def configs(self, machine: Machine) -> list[Path]:
         """Return the configuration files to write, existing or not; none if the client is not installed."""
         here = [path for path in self.locations(machine) if path.is_file() or self._has_folder(path, machine)]
-        if not here and self.program and machine.has_program(self.program):
+        if not here and self.program and find_program(self.program, machine.environ.get("PATH", "")):
             return self.locations(machine)[:1]
         return here
 

@@ -57,6 +57,7 @@ _RENEWAL_S = 60.0
 
 _BROWSER_S = 10.0
 _SHOWN_CHARS = 300
+_NOT_RENEWED = "The login could not be renewed:"
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -198,7 +199,10 @@ class StoredLogin(httpx2.Auth):
             response = yield _with_token(request, login)
         if response.status_code == 401:
             raise self._needed("The server asks for a login.")
-        if response.status_code == 403 and _error(response) == "insufficient_scope":
+        if (
+            response.status_code == 403
+            and extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        ):
             await self._want(extract_scope_from_www_auth(response))
             raise self._needed("The server asks for a login with more rights.")
 
@@ -232,10 +236,6 @@ def _with_token(request: httpx2.Request, login: Login | None) -> httpx2.Request:
     return request
 
 
-def _error(response: httpx2.Response) -> str | None:
-    return extract_field_from_www_auth(response, "error")
-
-
 async def _refreshed(login: Login, spec: ServerSpec) -> Login | None:
     """Return a login with new tokens; None if the authorization server refuses the refresh token."""
     if login.client and "clientSecret" in spec.oauth:
@@ -245,30 +245,19 @@ async def _refreshed(login: Login, spec: ServerSpec) -> Login | None:
     context.oauth_metadata, context.protected_resource_metadata = login.metadata, login.resource
     context.token_expiry_time = 1.0  # so that the SDK's flow begins with a renewal
     async with contextlib.aclosing(provider.async_auth_flow(httpx2.Request("GET", login.url))) as flow:
-        response = await _answer(await anext(flow))
-        if response is None:
-            raise RemoteServerError(
-                "The login could not be renewed: no answer from the authorization server."
-            )
+        try:
+            with anyio.fail_after(_PATIENCE_S):
+                async with RemoteHttp(max_bytes=_MAX_BYTES) as http:
+                    response = await http.send(await anext(flow))
+        except (httpx2.HTTPError, TimeoutError):
+            raise RemoteServerError(f"{_NOT_RENEWED} no answer from the authorization server.") from None
         if response.status_code in (400, 401):
             return None
         if response.status_code == 200:
             await flow.asend(response)
     if response.status_code != 200 or context.current_tokens is None:
-        raise RemoteServerError(
-            f"The login could not be renewed: HTTP {response.status_code} from the authorization server."
-        )
+        raise RemoteServerError(f"{_NOT_RENEWED} HTTP {response.status_code} from the authorization server.")
     return login
-
-
-async def _answer(request: httpx2.Request) -> httpx2.Response | None:
-    """Return the answer of an authorization server; None if there is none."""
-    try:
-        with anyio.fail_after(_PATIENCE_S):
-            async with RemoteHttp(max_bytes=_MAX_BYTES) as http:
-                return await http.send(request)
-    except (httpx2.HTTPError, TimeoutError):
-        return None
 
 
 async def log_in(spec: ServerSpec, logins: Logins, show: Callable[[str], None]) -> None:

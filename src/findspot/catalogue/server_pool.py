@@ -236,8 +236,9 @@ class LiveConnection:
         except TimeoutError:
             self.error = f"no answer within {self._start_s:g} s"
         except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
-            self.error = error_line(error)
-            self.needs_login = isinstance(first_cause(error), LoginRequiredError)
+            cause = first_cause(error)
+            self.error = " ".join(str(cause).split()) or type(cause).__name__
+            self.needs_login = isinstance(cause, LoginRequiredError)
         finally:
             if self.error:
                 self.error = self._notes.about(self.error)
@@ -466,7 +467,8 @@ class LiveConnection:
                 yield session
 
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        if isinstance(params, types.ElicitRequestURLParams) and not is_web_address(params.url):
+        address = getattr(params, "url", "https://")
+        if not address.lower().startswith(("https://", "http://")):  # a file, or what runs a program
             return types.ElicitResult(action="decline")
         call = self._asked()
         handler = call and call.handlers.on_elicit
@@ -515,17 +517,6 @@ async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDef
             return tuple(tools.values()), None
         cursor = page.next_cursor
     return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
-
-
-def is_web_address(url: str) -> bool:
-    """Return whether a user may be asked to open an address: no file, and nothing that runs a program."""
-    return url.lower().startswith(("https://", "http://"))
-
-
-def error_line(error: BaseException) -> str:
-    """Return an error as one line: the first one of a group."""
-    cause = first_cause(error)
-    return " ".join(f"{cause}".split()) or type(cause).__name__
 
 
 def _error_text(error: types.ErrorData) -> str:

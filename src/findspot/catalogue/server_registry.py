@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -200,10 +200,12 @@ class ServerRegistry:
             self._refresh()
             return self._sources[index].servers
 
+    def _all(self) -> Iterator[ServerSpec]:
+        return (spec for index in self.indexes for spec in self.servers(index))
+
     def find(self, name: str) -> ServerSpec | None:
         """Return a server by its name, the project's before the user's; None if there is none."""
-        named = (spec for index in self.indexes for spec in self.servers(index) if spec.name == name)
-        return next(named, None)
+        return next((spec for spec in self._all() if spec.name == name), None)
 
     def state(self) -> list[State | None]:
         """Return values that change whenever an answer of this registry may change."""
@@ -224,8 +226,7 @@ class ServerRegistry:
 
     def usable(self) -> list[str]:
         """Return the names of the servers that are enabled and agreed to."""
-        specs = [spec for index in self.indexes for spec in self.servers(index)]
-        return list(dict.fromkeys(spec.name for spec in specs if self.is_usable(spec)))
+        return list(dict.fromkeys(spec.name for spec in self._all() if self.is_usable(spec)))
 
     def offering(self, kind: str) -> list[ServerSpec]:
         """Return the servers with `prompts` or `resources` that may be started."""
@@ -242,10 +243,10 @@ class ServerRegistry:
         records = (read_build_record(self.home, index).offers.get(name) for index in self.indexes)
         return next((offered.instructions for offered in records if offered is not None), "")
 
-    def lacking(self) -> list[ServerSpec]:
-        """Return the enabled servers that the user has not agreed to start as they are now."""
-        specs = [spec for index in self.indexes for spec in self.servers(index)]
-        return self.agreements.lacking(spec for spec in specs if self.choices.is_enabled(spec.name))
+    def lacking(self, specs: Iterable[ServerSpec] | None = None) -> list[ServerSpec]:
+        """Return the enabled ones of these servers, or of all, to which the user has not agreed."""
+        known = self._all() if specs is None else specs
+        return self.agreements.lacking(spec for spec in known if self.choices.is_enabled(spec.name))
 
     def notice(self) -> str | None:
         """Return a warning that names what is left out: servers that are new or changed, broken files."""

@@ -338,15 +338,11 @@ def existing(paths: Iterable[str]) -> list[Path]:
     files = [expanded(path).absolute() for path in paths]
     for path in files:
         if not path.exists():
-            raise _no_file(path)
+            error = PathNotFoundError(str(path))
+            error.user_message = f"File does not exist: {path}"
+            error.args = (error.user_message,)
+            raise error
     return files
-
-
-def _no_file(path: Path) -> PathNotFoundError:
-    error = PathNotFoundError(str(path))
-    error.user_message = f"File does not exist: {path}"
-    error.args = (error.user_message,)
-    return error
 
 
 def _is_file(path: Path) -> bool:

@@ -129,7 +129,11 @@ class ToolCaller:
         tool, access = await anyio.to_thread.run_sync(self._find, name)
         started, asked_s, end, answer_bytes = time.perf_counter(), 0.0, CallEnd.FAILED, 0
         try:
-            spec = require_ready(tool, access)
+            if access.state is not AccessState.READY or access.spec is None:
+                raise ToolNotCallableError(
+                    f"{tool.name} cannot be called: {access.reason}.", hint=access.hint
+                )
+            spec = access.spec
             limit_s = timeout_s or DEFAULT_TIMEOUT_S
             tool = await self._current(tool, spec, limit_s)
             spent_s = time.perf_counter() - started
@@ -203,13 +207,6 @@ def _end(error: BaseException) -> CallEnd:
     if isinstance(error, ServerCallError) and not isinstance(error, ServerNotAgreedError):
         return CallEnd.FAILED
     return CallEnd.REFUSED if isinstance(error, Exception) else CallEnd.CANCELLED
-
-
-def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:
-    """Return the server of a tool that can be called."""
-    if access.state is not AccessState.READY or access.spec is None:
-        raise ToolNotCallableError(f"{tool.name} cannot be called: {access.reason}.", hint=access.hint)
-    return access.spec
 
 
 def is_destructive(tool: ToolDefinition) -> bool | None:

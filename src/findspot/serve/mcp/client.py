@@ -396,12 +396,13 @@ def key_of(question: str) -> str:
     return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def set_log_level(context: Context, level: types.LoggingLevel) -> None:
+async def set_log_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
     """Remember which log messages a client wants."""
-    connection_memory(context)[_LOG_LEVEL] = level
+    connection_memory(context)[_LOG_LEVEL] = params.level
+    return types.EmptyResult()
 
 
-def forget_roots(context: Context) -> None:
+async def forget_roots(context: Context, _: types.NotificationParams) -> None:
     """Forget a client's folders, which have changed; they are asked for when next needed."""
     memory = connection_memory(context)
     memory.pop(_ROOTS, None)

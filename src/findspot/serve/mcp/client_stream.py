@@ -139,8 +139,15 @@ class Outgoing(ObjectSendStream[SessionMessage]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody can read an answer any more."""
-        return _is_gone(self._writer)
+        """Whether nobody can read an answer any more, as far as the system can tell without writing."""
+        if self._writer.transport.is_closing():
+            return True
+        opened = self._writer.get_extra_info("socket")
+        if not hasattr(select, "poll") or opened is None or opened.fileno() < 0:
+            return False
+        watched = select.poll()
+        watched.register(opened.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0))
 
     async def aclose(self) -> None:
         self._closed = True
@@ -219,15 +226,3 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
         return await reader.read(_CHUNK_BYTES)
     except OSError:  # the other end broke off
         return b""
-
-
-def _is_gone(writer: asyncio.StreamWriter) -> bool:
-    """Return whether nobody reads the other end any more, as far as the system can tell without writing."""
-    if writer.transport.is_closing():
-        return True
-    opened = writer.get_extra_info("socket")
-    if not hasattr(select, "poll") or opened is None or opened.fileno() < 0:
-        return False
-    watched = select.poll()
-    watched.register(opened.fileno(), 0)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0))

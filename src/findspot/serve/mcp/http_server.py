@@ -86,7 +86,9 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await self._app(_without_resumption(scope), receive, send)
+            # A stream cannot be resumed: the transport would fail at a request that asks for it.
+            headers = [header for header in scope["headers"] if header[0] != _LAST_EVENT]
+            await self._app({**scope, "headers": headers}, receive, send)
             return
         first = await receive()  # the whole body, or that the client left before its end
         body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
@@ -98,7 +100,7 @@ class Bodies:
             except NoMessageError as error:
                 await _answer(error)(scope, receive, send)
                 return
-        session = _session_of(scope)
+        session = next((value for name, value in scope["headers"] if name == _SESSION), None)
         identity = message.id if isinstance(message, JSONRPCRequest) else None
         if session is None or identity is None:
             await self._app(scope, _replayed(first, receive), send)
@@ -130,11 +132,6 @@ def _replayed(first: Message, receive: Receive) -> Receive:
         return next(remaining, None) or await receive()
 
     return receive_again
-
-
-def _without_resumption(scope: Scope) -> Scope:
-    """Return a request that does not ask to resume a stream, at which the transport would fail."""
-    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
 def _read(scope: Scope, body: bytes) -> Read:
@@ -386,11 +383,6 @@ class Gate:
 def _user(name: str) -> AuthenticatedUser:
     """Return the user by which the SDK ties sessions to the token that opened them."""
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
-
-
-def _session_of(scope: Scope) -> bytes | None:
-    """Return the id of the session that a request names."""
-    return next((value for name, value in scope["headers"] if name == _SESSION), None)
 
 
 def _opens_session(scope: Scope) -> bool:

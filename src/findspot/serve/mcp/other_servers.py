@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio
@@ -88,34 +88,54 @@ def note_links(call: Call, server: str, result: dict[str, Any]) -> None:
             links[str(part.get("uri"))] = server
 
 
-async def resources(call: Call) -> list[types.Resource]:
-    """Return the resources of all servers."""
-    listed = await _listed(call, "resources", lambda session: session.list_resources)
+class Listing(NamedTuple):
+    """One of the lists that servers have besides their tools."""
+
+    offer: str
+    """What a server declares that has one."""
+    name: str
+    key: str
+    """The field by which an entry is asked for."""
+
+
+RESOURCES = Listing("resources", "resources", "uri")
+TEMPLATES = Listing("resources", "resource_templates", "uri_template")
+PROMPTS = Listing("prompts", "prompts", "name")
+
+
+async def listed(call: Call, listing: Listing) -> list[Any]:
+    """Return a list of all servers, under names with their servers'; one that fails is left out."""
+    entries: dict[str, list[Any]] = {}
+
+    async def turn_pages(session: ClientSession) -> list[Any]:
+        turn, cursor, found = getattr(session, f"list_{listing.name}"), None, []
+        for _ in range(_MAX_PAGES):
+            page = await turn(params=types.PaginatedRequestParams(cursor=cursor))
+            found += getattr(page, listing.name)
+            if not page.next_cursor or page.next_cursor == cursor:
+                break
+            cursor = page.next_cursor
+        return found
+
+    async def ask(spec: ServerSpec) -> None:
+        try:
+            entries[spec.name] = await pool.ask(spec, turn_pages, client=client, timeout_s=_LIST_S)
+        except FindspotError as error:
+            _log.warning("the %s of %s are left out: %s", listing.name, spec.name, error.user_message)
+
+    specs, pool, client = await _reached(call, listing.offer)
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(ask, spec)
     return [
-        resource.model_copy(update={"uri": _address(server, resource.uri)})
-        for server, page in listed
-        for resource in page.resources
+        entry.model_copy(update={listing.key: _known_as(listing, spec.name, getattr(entry, listing.key))})
+        for spec in specs
+        for entry in entries.get(spec.name, ())
     ]
 
 
-async def templates(call: Call) -> list[types.ResourceTemplate]:
-    """Return the templates of resources of all servers."""
-    listed = await _listed(call, "resources", lambda session: session.list_resource_templates)
-    return [
-        template.model_copy(update={"uri_template": _address(server, template.uri_template)})
-        for server, page in listed
-        for template in page.resource_templates
-    ]
-
-
-async def prompts(call: Call) -> list[types.Prompt]:
-    """Return the prompts of all servers."""
-    listed = await _listed(call, "prompts", lambda session: session.list_prompts)
-    return [
-        prompt.model_copy(update={"name": f"{server}{SEPARATOR}{prompt.name}"})
-        for server, page in listed
-        for prompt in page.prompts
-    ]
+def _known_as(listing: Listing, server: str, key: str) -> str:
+    return f"{server}{SEPARATOR}{key}" if listing is PROMPTS else _address(server, key)
 
 
 async def read(call: Call, uri: str) -> types.ReadResourceResult | None:
@@ -141,35 +161,6 @@ async def prompt(call: Call, name: str, given: dict[str, str]) -> types.GetPromp
 
 def _address(server: str, uri: str) -> str:
     return f"{_ADDRESS}{quote(server, safe='')}/{uri}"
-
-
-async def _listed(
-    call: Call, kind: str, method: Callable[[ClientSession], Callable[..., Awaitable[Any]]]
-) -> list[tuple[str, Any]]:
-    """Return the pages of every server; one that fails is left out."""
-    pages: dict[str, list[Any]] = {}
-
-    async def turn_pages(session: ClientSession) -> list[Any]:
-        turned, cursor = [], None
-        for _ in range(_MAX_PAGES):
-            page = await method(session)(params=types.PaginatedRequestParams(cursor=cursor))
-            turned.append(page)
-            if not page.next_cursor or page.next_cursor == cursor:
-                break
-            cursor = page.next_cursor
-        return turned
-
-    async def ask(spec: ServerSpec) -> None:
-        try:
-            pages[spec.name] = await pool.ask(spec, turn_pages, client=client, timeout_s=_LIST_S)
-        except FindspotError as error:
-            _log.warning("the %s of %s are left out: %s", kind, spec.name, error.user_message)
-
-    specs, pool, client = await _reached(call, kind)
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            group.start_soon(ask, spec)
-    return [(spec.name, page) for spec in specs for page in pages.get(spec.name, ())]
 
 
 async def _asked(

@@ -19,12 +19,13 @@ from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.core.paths import SCHEME
-from findspot.serve.mcp import other_servers
 from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.other_servers import PROMPTS, RESOURCES, Listing, listed, prompt, read
+from findspot.serve.mcp.other_servers import TEMPLATES as OTHER_TEMPLATES
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import find_project
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tool_results import encodable
+from findspot.serve.mcp.tool_results import check_cursor, encodable
 from findspot.serve.project_files import source_lines
 
 if TYPE_CHECKING:
@@ -96,18 +97,27 @@ class Offering:
     async def _resources(
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourcesResult:
-        check_cursor(params)
-        others = await other_servers.resources(self._call(context)) if self._calls_others(context) else []
-        return types.ListResourcesResult(resources=others)
+        return types.ListResourcesResult(resources=await self._others(context, params, RESOURCES))
 
     async def _templates(
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
-        check_cursor(params)
+        others = await self._others(context, params, OTHER_TEMPLATES)
         tools = self._offered(context)
         own = [template for tool, listed in TEMPLATES.items() if tool in tools for template in listed]
-        others = await other_servers.templates(self._call(context)) if self._calls_others(context) else []
         return types.ListResourceTemplatesResult(resource_templates=[*own, *others])
+
+    async def _prompts(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=await self._others(context, params, PROMPTS))
+
+    async def _others(
+        self, context: Context, params: types.PaginatedRequestParams, listing: Listing
+    ) -> list[Any]:
+        """Return what other servers list, to a client that may use them."""
+        check_cursor(params)
+        return await listed(self._call(context), listing) if self._calls_others(context) else []
 
     def _call(self, context: Context) -> Call:
         return self._make_call(Client(context))
@@ -129,22 +139,15 @@ class Offering:
             return needed.result
         if contents is not None:
             return types.ReadResourceResult(contents=contents)
-        if self._calls_others(context) and (passed_on := await other_servers.read(call, uri)) is not None:
+        if self._calls_others(context) and (passed_on := await read(call, uri)) is not None:
             return passed_on
         code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
         raise MCPError(code, "Resource not found", {"uri": uri})
 
-    async def _prompts(
-        self, context: Context, params: types.PaginatedRequestParams
-    ) -> types.ListPromptsResult:
-        check_cursor(params)
-        others = await other_servers.prompts(self._call(context)) if self._calls_others(context) else []
-        return types.ListPromptsResult(prompts=others)
-
     async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if self._calls_others(context):
             call = self._call(context)
-            passed_on = await other_servers.prompt(call, params.name, params.arguments or {})
+            passed_on = await prompt(call, params.name, params.arguments or {})
             if passed_on is not None:
                 return passed_on
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
@@ -174,12 +177,6 @@ def _skill_entry() -> dict[str, Any]:
 
 def _cached(**found: Any) -> dict[str, Any]:
     return {**found, "resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "public"}
-
-
-def check_cursor(params: types.PaginatedRequestParams | None) -> None:
-    """Refuse every cursor: these lists have one page, so none was ever given."""
-    if params is not None and params.cursor is not None:
-        raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
 
 
 async def read_resource(call: Call, uri: str) -> list[Contents] | None:

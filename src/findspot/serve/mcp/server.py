@@ -29,14 +29,14 @@ from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
 from findspot.serve.mcp.instructions import instructions
 from findspot.serve.mcp.other_servers import server_names
-from findspot.serve.mcp.resources import Offering, check_cursor
+from findspot.serve.mcp.resources import Offering
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
 from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.tool import Registry, Tool
 from findspot.serve.mcp.tool_call import ToolCalls
-from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
+from findspot.serve.mcp.tool_results import UNEXPECTED, check_cursor, wire_tool
 
 _log = get_logger("mcp")
 
@@ -88,8 +88,8 @@ def make_server(
         on_list_tools=tools.list,
         on_call_tool=tools.call,
     )
-    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_log_level)
-    server.add_notification_handler(_ROOTS_CHANGED, types.NotificationParams, _roots_changed)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_log_level)
+    server.add_notification_handler(_ROOTS_CHANGED, types.NotificationParams, forget_roots)
     server.middleware += [
         log_requests,
         give_errors_a_code,
@@ -161,15 +161,6 @@ class _ToolHandlers:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
             return f"This token does not allow {tool.name}."
         return None
-
-
-async def _set_log_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-    set_log_level(context, params.level)
-    return types.EmptyResult()
-
-
-async def _roots_changed(context: Context, _: types.NotificationParams) -> None:
-    forget_roots(context)
 
 
 async def log_requests(ctx: Context, call_next: CallNext) -> HandlerResult:

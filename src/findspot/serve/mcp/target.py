@@ -143,7 +143,9 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     """Return how to find the project; the client is asked for its roots only where they matter."""
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact, [])
-    roots = _granted(call, await call.client.roots.folders())
+    grant, roots = call.client.grant, await call.client.roots.folders()
+    if grant is not None:
+        roots = [folder for folder in roots if grant.covers(folder)]
     if not roots and (named := call.client.roots.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
@@ -155,12 +157,6 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     if roots:
         return lambda engine: _of_roots(engine, roots, read_only=call.read_only)
     return lambda engine: _detected(engine, exact)
-
-
-def _granted(call: Call, folders: list[Path]) -> list[Path]:
-    """Return those of a client's folders that its token is for."""
-    grant = call.client.grant
-    return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool, roots: list[Path]) -> Target:

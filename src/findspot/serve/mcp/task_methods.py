@@ -17,14 +17,12 @@ from findspot.serve.mcp.client import Client
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
 from findspot.serve.mcp.tool import TaskSupport, Tool
-from findspot.serve.mcp.tool_results import failed, wire_result
+from findspot.serve.mcp.tool_results import check_cursor, failed, wire_result
 
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"
 _CREATED = "findspot/created-task"
 _FORGETS = "findspot.forgets_tasks"
-
-_PAGE = 100
 
 
 class _TaskParams(types.RequestParams):
@@ -66,31 +64,25 @@ def check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
             raise missing_extension()
 
 
-def flat(task: Task) -> dict[str, Any]:
-    """Return a task as 2025-11-25 describes it."""
-    return _described(task) | {"ttl": task.ttl_ms, "pollInterval": POLL_INTERVAL_MS}
-
-
-def extended(task: Task) -> dict[str, Any]:
-    """Return a task as the extension describes it."""
-    return _described(task) | {"ttlMs": task.ttl_ms, "pollIntervalMs": POLL_INTERVAL_MS}
-
-
-def _described(task: Task) -> dict[str, Any]:
-    described = {
+def described(task: Task, *, modern: bool = False) -> dict[str, Any]:
+    """Return a task as 2025-11-25 describes it, or as the extension does."""
+    unit = "Ms" if modern else ""
+    about = {
         "taskId": task.id,
         "status": str(task.status),
         "createdAt": task.created.isoformat(),
         "lastUpdatedAt": task.updated.isoformat(),
+        f"ttl{unit}": task.ttl_ms,
+        f"pollInterval{unit}": POLL_INTERVAL_MS,
     }
-    return described | ({"statusMessage": task.message} if task.message else {})
+    return about | ({"statusMessage": task.message} if task.message else {})
 
 
 def created(task: Task, context: Context) -> Any:
     """Return the answer to a call that goes on as a task."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return {"resultType": "task", **extended(task)}
-    return types.CallToolResult(content=[], _meta={_CREATED: flat(task)})
+        return {"resultType": "task", **described(task, modern=True)}
+    return types.CallToolResult(content=[], _meta={_CREATED: described(task)})
 
 
 def shape_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
@@ -119,20 +111,12 @@ class TaskMethods:
 
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         _only_in(context, TASKS_VERSION)
-        tasks = self._tasks.of(owner_of(context, self._tasks))
-        ids = [task.id for task in tasks]
-        if params.cursor is not None and params.cursor not in ids:
-            raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
-        start = ids.index(params.cursor) + 1 if params.cursor is not None else 0
-        shown = tasks[start : start + _PAGE]
-        more = {"nextCursor": shown[-1].id} if start + _PAGE < len(tasks) else {}
-        return {"tasks": [flat(task) for task in shown], **more}
+        check_cursor(params)
+        return {"tasks": [described(task) for task in self._tasks.of(owner_of(context, self._tasks))]}
 
     async def _get(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return flat(task)
-        return _detailed(task)
+        return _detailed(task) if context.protocol_version in MODERN_PROTOCOL_VERSIONS else described(task)
 
     async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         """Wait for the end, and meanwhile ask the client the task's questions."""
@@ -150,13 +134,11 @@ class TaskMethods:
 
     async def _cancel(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            await task.cancel()
-            return {}
-        if task.finished:
+        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if task.finished and not modern:
             raise MCPError(types.INVALID_PARAMS, f"Cannot cancel task: already {task.status}")
         await task.cancel()
-        return flat(task)
+        return {} if modern else described(task)
 
     async def _update(self, context: Context, params: _UpdateParams) -> dict[str, Any]:
         _only_in(context, *MODERN_PROTOCOL_VERSIONS)
@@ -221,15 +203,16 @@ def _payload(task: Task) -> dict[str, Any]:
 
 def _detailed(task: Task) -> dict[str, Any]:
     """Return the answer to a poll of the extension: the task, and what belongs to its status."""
-    described = extended(task)
+    about = described(task, modern=True)
     if task.status is Status.INPUT_REQUIRED:
-        asked = {key: _plain(question.request) for key, question in task.questions.items()}
-        return described | {"inputRequests": asked}
+        return about | {
+            "inputRequests": {key: _plain(asked.request) for key, asked in task.questions.items()}
+        }
     if task.status is Status.COMPLETED:
-        return described | {"result": _dumped(task.result, LATEST_MODERN_VERSION)}
+        return about | {"result": _dumped(task.result, LATEST_MODERN_VERSION)}
     if task.status is Status.FAILED and task.error is not None:
-        return described | {"error": _plain(_protocol_error(task.error).error)}
-    return described
+        return about | {"error": _plain(_protocol_error(task.error).error)}
+    return about
 
 
 def _protocol_error(error: Exception) -> MCPError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
@@ -102,7 +102,7 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Values by name, with defaults filled in; the warnings name what was adjusted."""
+    """Values by name; the warnings name what was adjusted."""
 
     values: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
@@ -112,47 +112,10 @@ class Arguments:
         return self.values.get(name)
 
 
-def read_arguments(
-    schema: Mapping[str, Any],
-    given: Mapping[str, Any],
-    *,
-    clamped: Collection[str] = (),
-    instead: Mapping[str, str] | None = None,
-) -> Arguments:
-    """Check what a client sent against a tool's input schema."""
-    known = schema["properties"]
-    _refuse_unknown(given, known)
-    sent = {name: value for name, value in given.items() if value is not None}
-    warnings: list[str] = []
-    for name, other in (instead or {}).items():
-        if other in sent and sent.pop(name, ""):
-            warnings.append(f"{name} was ignored, since {other} was given.")
-    for name in (*schema.get("required", ()), *(instead or ())):
-        if name not in sent and not _is_replaced(name, sent, instead):
-            raise InvalidArgumentError(f"Missing required argument: {name}")
-    values = {name: part["default"] for name, part in known.items() if "default" in part}
-    for name, value in sent.items():
-        values[name] = _checked(name, value, known[name], name in clamped, warnings)
-    return Arguments(values, tuple(warnings))
-
-
-def _is_replaced(name: str, sent: Mapping[str, Any], instead: Mapping[str, str] | None) -> bool:
-    return (instead or {}).get(name) in sent
-
-
-def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        named = ", ".join(f"'{_short(name)}'" for name in unknown[:5])
-        takes = ", ".join(known) or "none"
-        raise InvalidArgumentError(
-            f"Unknown argument{'s' if len(unknown) > 1 else ''}: {named}. Known arguments: {takes}."
-        )
-
-
 def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
     try:
-        value = _as_word(value, schema) if isinstance(value, bool) else value
+        if isinstance(value, bool) and "yes" in schema.get("enum", ()):
+            value = "yes" if value else "no"
         value = _READERS[schema["type"]](value)
     except ValidationError:
         raise _refusal(name, value, schema) from None
@@ -168,11 +131,6 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warn
     if value > most:
         warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
     return min(value, most)
-
-
-def _as_word(value: bool, schema: Mapping[str, Any]) -> bool | str:
-    """Return true and false as `yes` and `no`, for an argument that takes these words among others."""
-    return {True: "yes", False: "no"}[value] if "yes" in schema.get("enum", ()) else value
 
 
 def _no_flag(value: Any) -> Any:
@@ -306,8 +264,25 @@ class Tool:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description
 
     def read(self, given: dict[str, Any]) -> Arguments:
-        """Return the arguments of a call, checked against the schema."""
-        return read_arguments(self.input_schema, given, clamped=self.clamped, instead=self.instead)
+        """Return the arguments of a call, checked against the schema, with defaults filled in."""
+        known, instead = self.arguments, self.instead
+        if unknown := [name for name in given if name not in known]:
+            named = ", ".join(f"'{_short(name)}'" for name in unknown[:5])
+            takes = ", ".join(known) or "none"
+            several = "s" if len(unknown) > 1 else ""
+            raise InvalidArgumentError(f"Unknown argument{several}: {named}. Known arguments: {takes}.")
+        sent = {name: value for name, value in given.items() if value is not None}
+        warnings: list[str] = []
+        for name, other in instead.items():
+            if other in sent and sent.pop(name, ""):
+                warnings.append(f"{name} was ignored, since {other} was given.")
+        for name in (*self.required, *instead):
+            if name not in sent and instead.get(name) not in sent:
+                raise InvalidArgumentError(f"Missing required argument: {name}")
+        values = {name: part["default"] for name, part in known.items() if "default" in part}
+        for name, value in sent.items():
+            values[name] = _checked(name, value, known[name], name in self.clamped, warnings)
+        return Arguments(values, tuple(warnings))
 
 
 class Registry:

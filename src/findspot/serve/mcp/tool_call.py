@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -33,7 +33,7 @@ from findspot.serve.mcp.task_methods import (
     check_task_support,
     created,
     declares_extension,
-    flat,
+    described,
     owner_of,
 )
 from findspot.serve.mcp.tasks import Status, Task, Tasks
@@ -66,32 +66,23 @@ class Threads:
         self.patient = anyio.CapacityLimiter(_PATIENT_THREADS)
 
 
+@dataclass(eq=False, slots=True)
 class Call:
     """What a tool needs to do its work: the library, the client, and threads."""
 
-    def __init__(
-        self,
-        library: Library,
-        threads: Threads,
-        client: Client,
-        tasks: Tasks,
-        *,
-        read_only: bool,
-        ending: threading.Event,
-    ) -> None:
-        self.client = client
-        self._ending = ending
-        self.warnings: list[str] = []
-        """What the answer has to say in addition to what its tool says."""
-        self.read_only = read_only
-        """Whether the call may change nothing."""
-        self.project: Asked | None = None
-        """The project or workspace that the call turned out to be about."""
-        self.searched: tuple[Roots, Sequence[Hit]] | None = None
-        """What a search found, and below which roots."""
-        self.library = library
-        self._threads = threads
-        self._tasks = tasks
+    library: Library
+    client: Client
+    read_only: bool
+    """Whether the call may change nothing."""
+    _threads: Threads
+    _tasks: Tasks
+    _ending: threading.Event
+    warnings: list[str] = field(default_factory=list)
+    """What the answer has to say in addition to what its tool says."""
+    project: Asked | None = None
+    """The project or workspace that the call turned out to be about."""
+    searched: tuple[Roots, Sequence[Hit]] | None = None
+    """What a search found, and below which roots."""
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
@@ -178,14 +169,8 @@ class ToolCalls:
         """Return a call of this client; refused where a token is required and there is none."""
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
-        return Call(
-            self._library,
-            self._threads,
-            client,
-            self._tasks,
-            read_only=self._terms.read_only,
-            ending=self._ending,
-        )
+        read_only = self._terms.read_only
+        return Call(self._library, client, read_only, self._threads, self._tasks, self._ending)
 
     async def _start_task(
         self,
@@ -202,7 +187,7 @@ class ToolCalls:
             raise MCPError(types.INVALID_PARAMS, "'ttl' must be a positive number of milliseconds")
 
         async def notify_client(task: Task) -> None:
-            await notify(context.session, "notifications/tasks/status", flat(task))
+            await notify(context.session, "notifications/tasks/status", described(task))
 
         task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
         self._tasks.keep(task)
@@ -215,8 +200,19 @@ class ToolCalls:
         """Answer, or with the extension answer with a task once the long part begins."""
         task = client.task = Task(owner_of(context, self._tasks))
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
-        await _until(task, lambda: task.kept or task.finished)
-        return created(task, context) if task.kept else _result(task)
+        try:
+            while not (task.kept or task.finished):
+                await task.change()
+        except anyio.get_cancelled_exc_class():
+            task.scope.cancel()
+            raise
+        if task.kept:
+            return created(task, context)
+        if isinstance(task.error, InputNeededError):
+            return task.error.result
+        if task.error is not None:
+            raise task.error
+        return task.result
 
     async def _run(
         self, task: Task, tool: Tool, client: Client, given: dict[str, Any], *, errors_fail: bool
@@ -233,24 +229,6 @@ class ToolCalls:
         status = Status.FAILED if answer.is_error and errors_fail else Status.COMPLETED
         message = answer.shown if answer.is_error else "Finished"
         await task.end(status, message, result=wire_result(answer, client.version))
-
-
-async def _until(task: Task, holds: Callable[[], bool]) -> None:
-    """Wait for a change of a task; it is cancelled with the request."""
-    try:
-        while not holds():
-            await task.change()
-    except anyio.get_cancelled_exc_class():
-        task.scope.cancel()
-        raise
-
-
-def _result(task: Task) -> Any:
-    if isinstance(task.error, InputNeededError):
-        return task.error.result
-    if task.error is not None:
-        raise task.error
-    return task.result
 
 
 async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:

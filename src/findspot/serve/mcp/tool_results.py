@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
@@ -35,6 +36,12 @@ _READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project
 INTERNAL_ERROR = "INTERNAL_ERROR"
 
 UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
+
+
+def check_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Refuse every cursor: these lists have one page, so none was ever given."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
 
 
 def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:

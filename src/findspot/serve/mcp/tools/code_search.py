@@ -107,18 +107,14 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     def answer(target: Target) -> Answer:
         results = target.asked.search(replace(query, under=target.under), assistance, client)
         call.searched = target.asked.roots, results.hits
-        return _rendered(target.asked, _warned(results, arguments), arguments, corpus, call.client.name)
+        warning = " ".join(filter(None, (*arguments.warnings, results.warning))) or None
+        found = replace(results, warning=warning)
+        return _rendered(target.asked, found, arguments, corpus, call.client.name)
 
     if not assistance and query.dependency is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
     target = await indexed_project(call, arguments["path"])
     return await call.patient(lambda _: answer(target))
-
-
-def _warned(results: Results, arguments: Arguments) -> Results:
-    """Return the results with everything a reader should know about them."""
-    warnings = [*arguments.warnings, results.warning]
-    return replace(results, warning=" ".join(filter(None, warnings)) or None)
 
 
 def _rendered(
