@@ -24,7 +24,6 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.core.model import LINKING, Progress
@@ -114,11 +113,6 @@ class Client:
         if not self.modern:
             return session_of(self._context)
         return None if self.grant is None else self.grant.name
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The environment that the servers of this client are started in."""
-        return dict(ENVIRONMENT)
 
     @property
     def connection(self) -> str:

@@ -48,7 +48,7 @@ async def _caller(call: Call) -> tuple[Path, PoolClient]:
     connection = call.client.connection
     call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
     roots = await call.client.roots.folders()
-    client = PoolClient(connection, call.client.environ, [root.as_uri() for root in roots])
+    client = PoolClient(connection, roots=[root.as_uri() for root in roots])
     return roots[0] if roots else working_folder(), client
 
 
@@ -183,7 +183,7 @@ async def _reached(call: Call, kind: str) -> tuple[list[ServerSpec], ServerPool,
     try:
         folder, client = await _caller(call)
     except InputNeededError:
-        folder, client = working_folder(), PoolClient(call.client.connection, call.client.environ)
+        folder, client = working_folder(), PoolClient(call.client.connection)
     engine, offering = await call.quick(
         lambda engine: (engine, engine.catalogue(folder).registry.offering(kind))
     )

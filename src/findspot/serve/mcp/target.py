@@ -121,9 +121,17 @@ def _working_folders() -> list[Path]:
 
 
 async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Target:
-    locate = await _locator(call, None if given == "." else given, exact)
+    given = None if given == "." else given
+    is_whole = given is not None and (given.startswith("~") or Path(given).is_absolute())
+    roots = [] if is_whole else await _client_folders(call)  # asked for only where they matter
+
+    def find(engine: Engine) -> Target:
+        if given is not None:
+            return _named(engine, given, (*roots, Path())[0] / given, exact, roots)
+        return _of_roots(engine, roots, read_only=call.read_only) if roots else _detected(engine, exact)
+
     try:
-        target = await call.quick(locate)
+        target = await call.quick(find)
     except PathNotFoundError as error:
         if call.client.grant is not None:
             error.hint = _BY_ADDRESS
@@ -131,7 +139,7 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
     except SeveralProjectsError:
         raise
     except ProjectNotDetectedError:
-        if given not in (None, "."):
+        if given is not None:
             raise
         folder = await _ask_for_folder(call)
         target = await call.quick(lambda engine: _named(engine, folder, Path(folder), exact, []))
@@ -139,10 +147,8 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
     return target
 
 
-async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
-    """Return how to find the project; the client is asked for its roots only where they matter."""
-    if given is not None and (given.startswith("~") or Path(given).is_absolute()):
-        return lambda engine: _named(engine, given, Path(given), exact, [])
+async def _client_folders(call: Call) -> list[Path]:
+    """Return the client's folders, as far as they exist here and its token is for them."""
     grant, roots = call.client.grant, await call.client.roots.folders()
     if grant is not None:
         roots = [folder for folder in roots if grant.covers(folder)]
@@ -151,12 +157,7 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
         call.warnings.append(
             f"None of the client's folders exists on this machine ({shown}). The server's own was used."
         )
-    if given is not None:
-        base = roots[0] if roots else Path()
-        return lambda engine: _named(engine, given, base / given, exact, roots)
-    if roots:
-        return lambda engine: _of_roots(engine, roots, read_only=call.read_only)
-    return lambda engine: _detected(engine, exact)
+    return roots
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool, roots: list[Path]) -> Target:

@@ -7,7 +7,6 @@ from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
-from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
 from findspot.serve.mcp.tool import Answer, Link, TaskSupport, Tool, sent_schema
@@ -83,7 +82,7 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
     return {
         "resultType": "complete",
         "content": content,
-        "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
+        "structuredContent": encodable_values(answer.values),
         "isError": answer.is_error,
     }
 
@@ -96,8 +95,7 @@ def _passed_on(result: dict[str, Any], hint: str | None, version: str) -> dict[s
     ]
     if hint is not None:
         content.append(_text(hint, _FOR_ASSISTANT))
-    whole = result | {"resultType": "complete", "content": content}
-    return whole if _is_text(whole) else {name: encodable_values(value) for name, value in whole.items()}
+    return dict(encodable_values(result | {"resultType": "complete", "content": content}))
 
 
 def _named(part: dict[str, Any]) -> str:
@@ -126,15 +124,6 @@ def link_content(link: Link) -> dict[str, Any]:
 def encodable(text: str) -> str:
     """Return a text with what cannot be encoded replaced: file names may hold bytes that are not text."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _is_text(values: Any) -> bool:
-    """Return whether values can be encoded as they are: checking is far quicker than replacing."""
-    try:
-        to_json(values)
-    except ValueError:
-        return False
-    return True
 
 
 def encodable_values(value: Any) -> Any:

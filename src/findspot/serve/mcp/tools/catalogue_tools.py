@@ -51,7 +51,7 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
 
     def shown(_: Engine) -> dict[str, Any]:
         tool = catalogue.get(arguments["name"])
-        access = catalogue.access(tool, call.client.environ)
+        access = catalogue.access(tool)
         shown = tool_object(tool, access, catalogue.registry.notice())
         is_usable = access.spec is not None and catalogue.registry.is_usable(access.spec)
         instructions = catalogue.registry.instructions(tool.server_name) if is_usable else ""
@@ -179,9 +179,6 @@ def _handlers(call: Call, server: str) -> CallHandlers:
 
     client = call.client
 
-    async def report(progress: float, total: float | None, message: str | None) -> None:
-        await client.report(progress, total, message)
-
     async def log(params: types.LoggingMessageNotificationParams) -> None:
         await client.log(params.level, params.data, ": ".join(filter(None, (server, params.logger))))
 
@@ -197,7 +194,7 @@ def _handlers(call: Call, server: str) -> CallHandlers:
             call.warnings.append(f"The server asked the user, whom this client cannot ask: {params.message}")
         return answer or types.ElicitResult(action="cancel")
 
-    return CallHandlers(report if client.wants_progress else None, elicit, log)
+    return CallHandlers(client.report if client.wants_progress else None, elicit, log)
 
 
 CALL_TOOL = Tool(

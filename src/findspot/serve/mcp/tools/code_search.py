@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
@@ -92,10 +93,6 @@ async def _search_history(call: Call, arguments: Arguments) -> Answer:
         return Answer(warned(values, *arguments.warnings), shown)
 
     return await from_index(call, arguments["path"], answer, by_path=True)
-
-
-async def _search_docs(call: Call, arguments: Arguments) -> Answer:
-    return await _search(call, arguments, Corpus.DOCS)
 
 
 async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
@@ -210,7 +207,7 @@ SEARCH_DOCS = Tool(
         **{name: undescribed(schema) for name, schema in ({"path": PATH} | SEARCH).items()},
     },
     output=_output(_HIT),
-    handler=_search_docs,
+    handler=partial(_search, corpus=Corpus.DOCS),
     instead={"query": "similar_to"},
 )
 
