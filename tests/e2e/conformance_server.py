@@ -106,7 +106,7 @@ async def progress(call: Call, _arguments: Arguments) -> Answer:
 
 
 async def ask(call: Call, message: str, fields: dict[str, Any], required: list[str], key: str) -> Answer:
-    content = await call.client.user.fill_in(message, fields, required, key)
+    content = await call.client.fill_in(message, fields, required, key)
     return said(f"Elicitation completed: action={'accept' if content else 'decline'}, {json.dumps(content)}")
 
 
@@ -148,33 +148,33 @@ async def elicit_enums(call: Call, _arguments: Arguments) -> Answer:
 
 @tool("test_input_required_result_elicitation")
 async def input_elicitation(call: Call, _arguments: Arguments) -> Answer:
-    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
     return said(f"Hello, {given.get('name')}!")
 
 
 @tool("test_input_required_result_list_roots")
 async def input_roots(call: Call, _arguments: Arguments) -> Answer:
-    listed = await call.client.roots._list()
+    listed = await call.client._list_roots()
     return said(", ".join(str(root.uri) for root in listed.roots) if listed else "no roots")
 
 
 @tool("test_input_required_result_request_state")
 async def input_state(call: Call, _arguments: Arguments) -> Answer:
-    await call.client.user.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
+    await call.client.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
     return said("state-ok")  # a state that was changed on the way never gets here
 
 
 @tool("test_input_required_result_tampered_state")
 async def input_tampered(call: Call, _arguments: Arguments) -> Answer:
-    await call.client.user.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
+    await call.client.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
     return said("untouched")
 
 
 @tool("test_input_required_result_multi_round")
 async def input_rounds(call: Call, _arguments: Arguments) -> Answer:
-    name = await call.client.user.fill_in("Step 1: What is your name?", NAME, ["name"], "step1")
+    name = await call.client.fill_in("Step 1: What is your name?", NAME, ["name"], "step1")
     color = {"color": {"type": "string"}}
-    liked = await call.client.user.fill_in("Step 2: What is your favorite color?", color, ["color"], "step2")
+    liked = await call.client.fill_in("Step 2: What is your favorite color?", color, ["color"], "step2")
     return said(f"{name.get('name')} likes {liked.get('color')}")
 
 
@@ -191,7 +191,7 @@ async def input_sampling(call: Call, _arguments: Arguments) -> Answer:
 @tool("test_input_required_result_capabilities")
 async def input_capabilities(call: Call, _arguments: Arguments) -> Answer:
     """The one that the client offers is asked: its user, else its model."""
-    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
     return said(given.get("name") or await asked_model(call, "Invent a name"))
 
 
@@ -284,20 +284,20 @@ async def protocol_error_job(call: Call, _arguments: Arguments) -> Answer:
 @tool("confirm_delete", TaskSupport.OPTIONAL, filename=TEXT)
 async def confirm_delete(call: Call, arguments: Arguments) -> Answer:
     call.go_on_as_task()
-    agreed = await call.client.user.agrees(f"Delete {arguments['filename']}?")
+    agreed = await call.client.agrees(f"Delete {arguments['filename']}?")
     return said(f"{agreed.value}")
 
 
 @tool("multi_input", TaskSupport.OPTIONAL)
 async def multi_input(call: Call, _arguments: Arguments) -> Answer:
     call.go_on_as_task()
-    asked = [call.client.user.fill_in(f"The {part}?", NAME, ["name"], part) for part in ("first", "second")]
+    asked = [call.client.fill_in(f"The {part}?", NAME, ["name"], part) for part in ("first", "second")]
     return said(json.dumps(await asyncio.gather(*asked)))
 
 
 @tool("test_tool_with_task", TaskSupport.REQUIRED)
 async def input_then_task(call: Call, _arguments: Arguments) -> Answer:
-    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
     call.go_on_as_task()
     await asyncio.sleep(0.2)
     return said(f"Hello, {given.get('name')}!")

@@ -97,8 +97,9 @@ class Client:
         """What is remembered for as long as the client stays connected."""
         self.version = context.protocol_version
         """The version of the protocol that the request is made in."""
-        self.roots = ClientRoots(self, context)
-        self.user = User(self)
+        self.addresses: list[str] = []
+        """The client's folders as it named them, once it was asked for them."""
+        self._folders: list[Path] | None = None
         self.task: Task | None = None
         """The task that the call is or may become."""
 
@@ -212,6 +213,91 @@ class Client:
             types.InputRequiredResult(input_requests={key: question}, request_state=state.decode())
         )
 
+    async def agrees(self, question: str, always: str = "") -> Reply:
+        """Ask a question that is answered by yes or no; `always` is the title of a box beside the yes."""
+        box = {"always": {"type": "boolean", "title": always, "default": False}}
+        result = await self._ask(question, {"type": "object", "properties": box} if always else _NO_FIELDS)
+        if result is None:
+            return Reply.UNASKED
+        if result.action != "accept":
+            return Reply.NO
+        return Reply.ALWAYS if always and (result.content or {}).get("always") is True else Reply.YES
+
+    async def accepts(self, question: str) -> Reply:
+        """Offer what the user did not ask for; a no holds for as long as the client stays connected."""
+        declined: set[str] = self.memory.setdefault(_DECLINED, set())
+        if question in declined:
+            return Reply.NO
+        reply = await self.agrees(question)
+        if reply is Reply.NO:
+            declined.add(question)
+        return reply
+
+    async def fill_in(
+        self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None
+    ) -> dict[str, Any]:
+        """Ask for the values of fields; empty if the question was not asked or not answered."""
+        form = {"type": "object", "properties": fields, "required": required}
+        result = await self._ask(question, form, key)
+        return dict(result.content or {}) if result and result.action == "accept" else {}
+
+    async def _ask(
+        self, question: str, form: dict[str, Any], key: str | None = None
+    ) -> types.ElicitResult | None:
+        params = types.ElicitRequestFormParams(message=question, requested_schema=form)
+        return await self.elicit(params, key or key_of(question))
+
+    async def elicit(self, params: types.ElicitRequestParams, key: str) -> types.ElicitResult | None:
+        """Ask a question of any kind; None if the client cannot ask it."""
+        offered = self.capabilities.elicitation
+        takes_forms = offered is not None and (offered.form is not None or offered.url is None)
+        takes_addresses = offered is not None and offered.url is not None
+        asks = takes_addresses if isinstance(params, types.ElicitRequestURLParams) else takes_forms
+        if not asks or not self.can_be_asked:
+            return None
+        request = types.ElicitRequest(params=params)
+        try:
+            return await self.request(key, request, types.ElicitResult)
+        except (MCPError, ValidationError) as error:
+            _log.warning("the client declares elicitation but could not be asked: %s", error)
+            return None
+
+    async def folders(self) -> list[Path]:
+        """Return the client's folders, as far as they exist on this machine."""
+        if self._folders is None:
+            listed = self.memory.get(_ROOTS) or await self._list_roots()
+            self.addresses = [str(root.uri) for root in listed.roots] if listed else []
+            folders = map(_folder, self.addresses)
+            self._folders = [folder for folder in folders if folder is not None]
+        return self._folders
+
+    async def _list_roots(self) -> types.ListRootsResult | None:
+        session, memory = self._session, self.memory
+        declared = self.capabilities.roots
+        if declared is None or self.in_task:
+            return None
+        if self.modern:
+            answer = self.answer_to("client_roots", types.ListRootsRequest())
+            return answer if isinstance(answer, types.ListRootsResult) else None
+        if not session.can_send_request:
+            return None
+        age = memory.get(_ROOTS_AGE, 0)
+        try:
+            listed = await session.send_request(
+                types.ListRootsRequest(),
+                types.ListRootsResult,
+                request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
+                metadata=ServerMessageMetadata(related_request_id=self._context.request_id),
+            )
+        except (MCPError, ValidationError) as error:
+            _log.warning("the client declares roots but did not list them: %s", error)
+            if memory.get(_ROOTS_AGE, 0) == age:  # else they have changed, and may be listed
+                memory[_ROOTS] = types.ListRootsResult(roots=[])
+            return None
+        if declared.list_changed and memory.get(_ROOTS_AGE, 0) == age:
+            memory[_ROOTS] = listed
+        return listed
+
     def sampler(self) -> Sample | None:
         """Return the client's language model, to be asked from a working thread; None if it has none."""
         if self.capabilities.sampling is None or not self.can_be_asked:
@@ -258,109 +344,6 @@ def _progress_message(progress: Progress) -> str:
 
 def _progress_token(context: Context) -> str | int | None:
     return (context.meta or {}).get("progress_token")
-
-
-class User:
-    """The user behind a client, as far as the client passes questions on."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def agrees(self, question: str, always: str = "") -> Reply:
-        """Ask a question that is answered by yes or no; `always` is the title of a box beside the yes."""
-        box = {"always": {"type": "boolean", "title": always, "default": False}}
-        result = await self._elicit(question, {"type": "object", "properties": box} if always else _NO_FIELDS)
-        if result is None:
-            return Reply.UNASKED
-        if result.action != "accept":
-            return Reply.NO
-        return Reply.ALWAYS if always and (result.content or {}).get("always") is True else Reply.YES
-
-    async def accepts(self, question: str) -> Reply:
-        """Offer what the user did not ask for; a no holds for as long as the client stays connected."""
-        declined: set[str] = self._client.memory.setdefault(_DECLINED, set())
-        if question in declined:
-            return Reply.NO
-        reply = await self.agrees(question)
-        if reply is Reply.NO:
-            declined.add(question)
-        return reply
-
-    async def fill_in(
-        self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None
-    ) -> dict[str, Any]:
-        """Ask for the values of fields; empty if the question was not asked or not answered."""
-        form = {"type": "object", "properties": fields, "required": required}
-        result = await self._elicit(question, form, key)
-        return dict(result.content or {}) if result and result.action == "accept" else {}
-
-    async def _elicit(
-        self, question: str, form: dict[str, Any], key: str | None = None
-    ) -> types.ElicitResult | None:
-        params = types.ElicitRequestFormParams(message=question, requested_schema=form)
-        return await self.answer_to(params, key or key_of(question))
-
-    async def answer_to(self, params: types.ElicitRequestParams, key: str) -> types.ElicitResult | None:
-        """Ask a question of any kind; None if the client cannot ask it."""
-        offered = self._client.capabilities.elicitation
-        takes_forms = offered is not None and (offered.form is not None or offered.url is None)
-        takes_addresses = offered is not None and offered.url is not None
-        asks = takes_addresses if isinstance(params, types.ElicitRequestURLParams) else takes_forms
-        if not asks or not self._client.can_be_asked:
-            return None
-        request = types.ElicitRequest(params=params)
-        try:
-            return await self._client.request(key, request, types.ElicitResult)
-        except (MCPError, ValidationError) as error:
-            _log.warning("the client declares elicitation but could not be asked: %s", error)
-            return None
-
-
-class ClientRoots:
-    """The folders that a client says it works in."""
-
-    def __init__(self, client: Client, context: Context) -> None:
-        self._client = client
-        self._context = context
-        self._folders: list[Path] | None = None
-        self.addresses: list[str] = []
-        """As the client named them, once its folders were asked for."""
-
-    async def folders(self) -> list[Path]:
-        """Return the client's folders, as far as they exist on this machine."""
-        if self._folders is None:
-            listed = self._client.memory.get(_ROOTS) or await self._list()
-            self.addresses = [str(root.uri) for root in listed.roots] if listed else []
-            folders = map(_folder, self.addresses)
-            self._folders = [folder for folder in folders if folder is not None]
-        return self._folders
-
-    async def _list(self) -> types.ListRootsResult | None:
-        client, session, memory = self._client, self._context.session, self._client.memory
-        declared = client.capabilities.roots
-        if declared is None or client.in_task:
-            return None
-        if client.modern:
-            answer = client.answer_to("client_roots", types.ListRootsRequest())
-            return answer if isinstance(answer, types.ListRootsResult) else None
-        if not session.can_send_request:
-            return None
-        age = memory.get(_ROOTS_AGE, 0)
-        try:
-            listed = await session.send_request(
-                types.ListRootsRequest(),
-                types.ListRootsResult,
-                request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
-                metadata=ServerMessageMetadata(related_request_id=self._context.request_id),
-            )
-        except (MCPError, ValidationError) as error:
-            _log.warning("the client declares roots but did not list them: %s", error)
-            if memory.get(_ROOTS_AGE, 0) == age:  # else they have changed, and may be listed
-                memory[_ROOTS] = types.ListRootsResult(roots=[])
-            return None
-        if declared.list_changed and memory.get(_ROOTS_AGE, 0) == age:
-            memory[_ROOTS] = listed
-        return listed
 
 
 async def sample(client: Client, prompt: Prompt) -> Completion:

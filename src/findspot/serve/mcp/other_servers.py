@@ -47,7 +47,7 @@ async def _caller(call: Call) -> tuple[Path, PoolClient]:
 
     connection = call.client.connection
     call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
-    roots = await call.client.roots.folders()
+    roots = await call.client.folders()
     client = PoolClient(connection, roots=[root.as_uri() for root in roots])
     return roots[0] if roots else working_folder(), client
 

@@ -106,7 +106,7 @@ async def is_outside(call: Call, folder: Path) -> bool:
         return False
     if any(map(folder.is_relative_to, await call.quick(lambda _: _working_folders()))):
         return False
-    roots = [root.resolve() for root in await call.client.roots.folders()]
+    roots = [root.resolve() for root in await call.client.folders()]
     return not any(map(folder.is_relative_to, roots))
 
 
@@ -149,10 +149,10 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
 
 async def _client_folders(call: Call) -> list[Path]:
     """Return the client's folders, as far as they exist here and its token is for them."""
-    grant, roots = call.client.grant, await call.client.roots.folders()
+    grant, roots = call.client.grant, await call.client.folders()
     if grant is not None:
         roots = [folder for folder in roots if grant.covers(folder)]
-    if not roots and (named := call.client.roots.addresses):
+    if not roots and (named := call.client.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
             f"None of the client's folders exists on this machine ({shown}). The server's own was used."
@@ -243,7 +243,7 @@ async def _ask_for_folder(call: Call) -> str:
         if not (chosen := str(call.client.memory[_CHOSEN])):
             raise ProjectNotDetectedError(here)
         return chosen
-    answer = await call.client.user.fill_in(
+    answer = await call.client.fill_in(
         f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
         {
             "choice": {"type": "string", "title": "Choice", "enum": [_HERE, _ELSEWHERE]},
@@ -273,7 +273,7 @@ async def agree(
     Where the client cannot be asked, what is `needed` waits for a second call with `confirm`. `code` names
     the reason for the question to programs; `always` is the title of a box beside the yes.
     """
-    reply = await call.client.user.agrees("\n".join((question, *map(str, about.values()))), always)
+    reply = await call.client.agrees("\n".join((question, *map(str, about.values()))), always)
     if reply is Reply.NO:
         message = "Cancelled; nothing was changed."
         raise AnsweredError(Answer({"status": "cancelled", **about, "message": message}))
@@ -325,7 +325,7 @@ async def from_index(
         raise
     except IndexNotFoundError as missing:
         question = f"{missing.user_message}\n{target.asked.root}"
-        if call.read_only or await call.client.user.accepts(question) is not Reply.YES:
+        if call.read_only or await call.client.accepts(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
         if call.read_only:

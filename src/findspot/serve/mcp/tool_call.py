@@ -181,7 +181,7 @@ class ToolCalls:
         metadata: types.TaskMetadata | None,
     ) -> Any:
         """Answer with a task before anything is done: in 2025-11-25 the client asks for one."""
-        await client.roots.folders()  # while the request is there to ask over
+        await client.folders()  # while the request is there to ask over
         ttl_ms = metadata.ttl if metadata else None
         if ttl_ms is not None and ttl_ms <= 0:
             raise MCPError(types.INVALID_PARAMS, "'ttl' must be a positive number of milliseconds")

@@ -189,7 +189,7 @@ def _handlers(call: Call, server: str) -> CallHandlers:
         """
         named = params.model_copy(update={"message": f"[{server}] {params.message}"})
         key = key_of(params.model_dump_json(exclude={"meta"}))
-        answer = None if client.modern else await client.user.answer_to(named, key)
+        answer = None if client.modern else await client.elicit(named, key)
         if answer is None:
             call.warnings.append(f"The server asked the user, whom this client cannot ask: {params.message}")
         return answer or types.ElicitResult(action="cancel")

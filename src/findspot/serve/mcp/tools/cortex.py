@@ -79,7 +79,7 @@ async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
 
 async def _chunks_of_client(call: Call) -> ProjectChunks | None:
     """Return the first folder of the client that has chunk files; without roots, the working directory."""
-    folders = await call.client.roots.folders() or [working_folder()]
+    folders = await call.client.folders() or [working_folder()]
     return await call.quick(lambda engine: _with_files(engine, folders))
 
 
