@@ -126,14 +126,19 @@ def _target(project: Project, address: str | None) -> str:
     return target.replace(PROJECT, project.root.name)
 
 
-def _checkout(
-    project: Project, target: str, branch: str | None, commit: str | None, *, allow_dirty: bool
-) -> Checkout:
-    """Return what is published: the commit of HEAD and its branch, or what options say."""
+def _require_outside(project: Project, target: str) -> None:
+    """Refuse a target among the files that are indexed."""
     if "://" not in target and expanded(target).resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
             f"{target} is inside the project, whose files are indexed.", hint="Name a place outside of it."
         )
+
+
+def _checkout(
+    project: Project, target: str, branch: str | None, commit: str | None, *, allow_dirty: bool
+) -> Checkout:
+    """Return what is published: the commit of HEAD and its branch, or what options say."""
+    _require_outside(project, target)
     found = read_checkout(project.root)
     if commit and found.commit and not found.commit.startswith(commit.lower()):
         raise InvalidArgumentError(

@@ -86,9 +86,7 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            # A stream cannot be resumed: the transport would fail at a request that asks for it.
-            headers = [header for header in scope["headers"] if header[0] != _LAST_EVENT]
-            await self._app({**scope, "headers": headers}, receive, send)
+            await self._app(_from_the_start(scope), receive, send)
             return
         first = await receive()  # the whole body, or that the client left before its end
         body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
@@ -122,6 +120,11 @@ class Bodies:
                 await self._app(scope, _replayed(first, receive), send_answer)
             finally:
                 self._busy.discard(key)
+
+
+def _from_the_start(scope: Scope) -> Scope:
+    """Return a request that resumes no stream: the transport would fail at one."""
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
 def _replayed(first: Message, receive: Receive) -> Receive:

@@ -123,14 +123,25 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warn
         raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
     if isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
         raise _refusal(name, value, schema)
-    if schema["type"] not in ("integer", "number"):
-        return value
+    if schema["type"] in ("integer", "number"):
+        return _within_bounds(name, value, schema, clamp, warnings)
+    return value
+
+
+def _within_bounds(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
     most = schema.get("maximum", math.inf)
     if value < schema.get("minimum", -math.inf) or (value > most and not clamp):
         raise _refusal(name, value, schema)
     if value > most:
         warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
     return min(value, most)
+
+
+def _unknown(names: Sequence[str], known: Iterable[str]) -> InvalidArgumentError:
+    named = ", ".join(f"'{_short(name)}'" for name in names[:5])
+    takes = ", ".join(known) or "none"
+    several = "s" if len(names) > 1 else ""
+    return InvalidArgumentError(f"Unknown argument{several}: {named}. Known arguments: {takes}.")
 
 
 def _no_flag(value: Any) -> Any:
@@ -267,10 +278,7 @@ class Tool:
         """Return the arguments of a call, checked against the schema, with defaults filled in."""
         known, instead = self.arguments, self.instead
         if unknown := [name for name in given if name not in known]:
-            named = ", ".join(f"'{_short(name)}'" for name in unknown[:5])
-            takes = ", ".join(known) or "none"
-            several = "s" if len(unknown) > 1 else ""
-            raise InvalidArgumentError(f"Unknown argument{several}: {named}. Known arguments: {takes}.")
+            raise _unknown(unknown, known)
         sent = {name: value for name, value in given.items() if value is not None}
         warnings: list[str] = []
         for name, other in instead.items():
