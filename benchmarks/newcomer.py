@@ -44,10 +44,13 @@ class Newcomer:
         self.config = home / CLIENT_FILE
         scripts = folder / "python" / ("Scripts" if os.name == "nt" else "bin")
         kept = {
-            name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "SYSTEM"))
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(("PIP_", "UV_", "SSL_", "SYSTEM"))
         }
         self.environment = kept | {
-            "HOME": str(home), "USERPROFILE": str(home), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(home), "USERPROFILE": str(home), "UV_TOOL_BIN_DIR": str(scripts),
+            "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         }  # fmt: skip
         sources = Path.home() / ".config" / "pip" / "pip.conf"
         if sources.is_file():  # where this machine gets packages from
