@@ -110,7 +110,8 @@ def _ripgrep(root: Path, paths: list[str], pattern: str, flags: tuple[str, ...])
     for first in range(0, len(paths), 500):
         done = subprocess.run(
             [ripgrep_binary(), "--no-config", "--no-messages", "--no-heading", "--with-filename",
-             "--line-number", "--color=never", "--text", *flags, "-e", pattern, "--", *paths[first : first + 500]],
+             "--line-number", "--color=never", "--text", *flags,
+             "-e", pattern, "--", *paths[first : first + 500]],
             cwd=root, capture_output=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         found |= _lines(done.stdout)

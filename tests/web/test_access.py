@@ -166,7 +166,7 @@ def ready(selector: str) -> Callable[[Page], None]:
 
 
 LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
-    "nothing asked": ("search", ready(':text("all on this machine")')),
+    "nothing asked": ("search", ready(".example")),
     "results": ("search", with_results),
     "file": ("search", with_a_file_open),
     "callers": ("search", with_a_side("Callers", "Cart.total")),
@@ -183,7 +183,7 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "imports": ("map", with_relations),
     "dependencies": ("dependencies", with_a_package),
     "activity": ("activity", ready(".asked-item")),
-    "all projects": ("search?project=all", ready(".state")),
+    "all projects": ("search?project=all", ready(".start")),
     "tools": ("tools", ready("tbody tr")),
     "tool": ("tools", with_a_tool),
     "tools found": ("tools", with_tools_found),

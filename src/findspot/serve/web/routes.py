@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus, Query, Results, one_of
 from findspot.core.settings import EDITORS
 from findspot.core.shared_records import recording
-from findspot.graph import Graph, Node
+from findspot.graph import Graph, Node, Relation
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
 from findspot.rank.roles import Role, role_of
@@ -58,6 +59,9 @@ MAX_INSIDE = 24
 
 MAX_CALLS = 50
 
+MAX_CENTRAL, CANDIDATES = 8, 60
+"""Definitions that a page begins with, and the names that are looked up for them."""
+
 Answer = Callable[[PageProjects, Request], dict[str, Any]]
 
 
@@ -79,6 +83,7 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
         "/api/projects/{id}/imports": _imports,
+        "/api/projects/{id}/central": _central,
         "/api/projects/{id}/dependents": _dependents,
         "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
@@ -256,6 +261,22 @@ def _imports(page: PageProjects, request: Request) -> dict[str, Any]:
     with _asked(page, request).store.snapshot() as snapshot:
         links = folder_imports(snapshot, at)
     return {"at": at, "links": [{"from": a, "to": b, "count": n} for (a, b), n in links.most_common()]}
+
+
+def _central(page: PageProjects, request: Request) -> dict[str, Any]:
+    """Return the definitions that the most other files of the program import or call, and how many do."""
+    used: Counter[Node] = Counter()
+    with _asked(page, request).store.snapshot() as snapshot:
+        graph = Graph(snapshot)
+        for node in chain.from_iterable(map(graph.find, snapshot.facts.widely_used(CANDIDATES))):
+            edges = graph.references_to(node, (Relation.IMPORT, Relation.CALL))
+            users = {edge.source.path for edge in edges} - {node.path}
+            if role_of(node.path) is Role.SOURCE:
+                used[node] = sum(role_of(path) is Role.SOURCE for path in users)
+    most = [(n.name, f"{n.path}:{n.start_line}", files) for n, files in used.most_common(MAX_CENTRAL)]
+    return {
+        "central": [{"name": name, "place": place, "files": files} for name, place, files in most if files]
+    }
 
 
 def _subject(graph: Graph, given: Mapping[str, str]) -> Node | None:

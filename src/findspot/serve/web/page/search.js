@@ -1,12 +1,13 @@
 // The search page: a field, what to search, filters, the results and the one that is chosen.
 
 import { follow, get } from "./api.js";
-import { desk, nameOf, readdress, route } from "./desk.js";
+import { desk, readdress, route } from "./desk.js";
 import { count, fill, h, say } from "./dom.js";
 import { notIndexed } from "./indexing.js";
 import { preview } from "./preview.js";
 import { resultList } from "./results.js";
 import { CORPORA, searchForm } from "./searchform.js";
+import { startView } from "./start.js";
 import { emptyState, errorState, progressBar } from "./states.js";
 
 const PAGE = 20;
@@ -137,8 +138,7 @@ export function searchPage(main) {
     fill(notice);
     if (!project?.queryReady) return showUnready();
     fill(pane);
-    const size = `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}`;
-    fill(list.aside, emptyState(`Search ${nameOf(project.path)}`, `${size}, all on this machine.`));
+    fill(list.aside, startView(project));
     return undefined;
   }
 
