@@ -84,15 +84,19 @@ def _show_context(hit: Hit) -> None:
     """Print what a hit says of itself: constants, callers, further places in its file, why it was found."""
     for label, references in (("constant", hit.constants), ("called by", hit.callers)):
         for reference in references:
-            location = output.paint(output.clean(f"{reference.path}:{reference.line}"), sys.stdout, dim=True)
-            text = output.cut(output.clean(reference.text.strip()), output.room(len(label) + 6))
-            click.echo(f"  {output.paint(label, sys.stdout, dim=True)}  {text}  {location}", color=True)
+            place = output.clean(f"{reference.path}:{reference.line}")
+            text = output.cut(output.clean(reference.text.strip()), output.room(len(label) + 4))
+            below = len(text) > output.room(
+                len(label) + 6 + len(place)
+            )  # else the margin would cut the place
+            said = output.paint(label, sys.stdout, dim=True), text, output.paint(place, sys.stdout, dim=True)
+            click.echo("  {}  {}{}{}".format(*said[:2], "\n    " if below else "  ", said[2]), color=True)
     for place in hit.more:
         output.line(f"  also  {place}", dim=True)
     if hit.last_change:
-        output.line(f"  last changed  {hit.last_change}", dim=True)
+        output.line(output.cut(f"  last changed  {hit.last_change}", output.room(0)), dim=True)
     if hit.via:
-        output.line(f"  via  {hit.via}", dim=True)
+        output.line(output.cut(f"  via  {hit.via}", output.room(0)), dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

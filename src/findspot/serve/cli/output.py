@@ -87,6 +87,14 @@ def lines(text: str, indent: str = "") -> None:
         line(indent + part)
 
 
+def report(text: str) -> None:
+    """Print a text of several lines; on a terminal long ones go on indented, and no place is broken."""
+    width = columns() if sys.stdout.isatty() else sys.maxsize
+    for part in text.expandtabs(4).split("\n"):
+        deeper = " " * (len(part) - len(part.lstrip()) + 4)
+        lines("\n".join(_folded(part, max(width, _NARROWEST), deeper)))
+
+
 def note(text: str, **style: Any) -> None:
     """Print one line to standard error; if that is not possible, there is nobody to tell."""
     with contextlib.suppress(OSError):
@@ -186,11 +194,13 @@ def room(taken: int) -> int:
     return max(terminal().columns - taken, _NARROWEST)
 
 
-def _folded(cell: str, width: int) -> list[str]:
+def _folded(cell: str, width: int, deeper: str = "") -> list[str]:
     """Return the lines of a cell; a long word such as a path stays whole, so that it can be copied."""
     if len(cell) <= width:
         return [cell]
-    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        cell, width, subsequent_indent=deeper, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def cut(text: str, width: int) -> str:

@@ -136,7 +136,7 @@ def _answer(
     elif findings.unknown:
         output.note(findings.summary)
     else:
-        output.lines(fitted_report(findings, max_tokens) if max_tokens else report(findings))
+        output.report(fitted_report(findings, max_tokens) if max_tokens else report(findings))
     if findings.unknown:
         raise click.exceptions.Exit(NOT_FOUND)
 
@@ -225,4 +225,4 @@ def _answer_with_context(
     if reply.json:
         output.emit(context_object(found, max_tokens))
     else:
-        output.lines(context_text(found, max_tokens, markdown=markdown))
+        output.report(context_text(found, max_tokens, markdown=markdown))
