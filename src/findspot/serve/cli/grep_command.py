@@ -15,7 +15,6 @@ from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.model import Query, Skip, SkipReason
 from findspot.core.paths import absolute
-from findspot.core.settings import DiscoverSettings
 from findspot.discover.named_files import MOST_BYTES, files_at, is_below, unrestricted
 from findspot.graph import Graph, Outline
 from findspot.project import Project
@@ -178,7 +177,11 @@ class _Files:
         settings = project.settings.discover
         settings = unrestricted(settings) if given["unrestricted"] else settings
         self.disk = published.disk if published else Disk(project.roots, MOST_BYTES, settings.secret_scan)
-        files, failed = _indexed(published, wanted) if published else _on_disk(project, wanted, settings)
+        if published:
+            files, failed = _indexed(published, wanted)
+        else:
+            found = files_at(project.root, wanted, settings)
+            files, failed = found.files, found.skips
         chosen = {file.path: file for file in files}
         for place in wanted:
             if place in chosen and isinstance(left_out := self.disk.lines(chosen[place]), Skip):
@@ -210,13 +213,6 @@ def _fitting(project: Project, files: dict[str, Listed], filters: list[str]) -> 
         raise InvalidArgumentError("-g, -t and -T need files, and this folder reads a published index.")
     fitting = listed_paths(project.root, filters) if filters else files
     return {path: files[path] for path in sorted(files) if path in fitting}
-
-
-def _on_disk(
-    project: Project, places: Sequence[str], settings: DiscoverSettings
-) -> tuple[Sequence[Listed], list[Skip]]:
-    found = files_at(project.root, places, settings)
-    return found.files, found.skips
 
 
 def _indexed(published: IndexReader, places: Sequence[str]) -> tuple[Sequence[Listed], list[Skip]]:
@@ -254,11 +250,9 @@ def _show(files: Sequence[_Files], found: dict[str, list[Line]], given: dict[str
             if number > before + 1 and (above or below):
                 output.line("--")
             before = number
-            _show_line("" if heads else f"{path}{mark}", f"{number}{mark}" if given["numbers"] else "", text)
-
-
-def _show_line(path: str, number: str, text: str) -> None:
-    click.echo("\t".join(map(output.clean, (path + number + text).split("\t"))))  # a tab harms no terminal
+            head = ("" if heads else f"{path}{mark}") + (f"{number}{mark}" if given["numbers"] else "")
+            parts = f"{head}{text}".split("\t")  # a tab harms no terminal
+            click.echo("\t".join(map(output.clean, parts)))
 
 
 def _with_context(
