@@ -33,7 +33,6 @@ from findspot.text.tokens import LONG_LINE_CHARS
 MAX_MATCHING_LINES = 10_000
 TIMEOUT_S = 10.0
 
-_CHARS_BEFORE = 200
 _PATHS_PER_RUN = 500
 """Paths handed over on one command line: far below what any system allows."""
 

@@ -26,8 +26,6 @@ from findspot.core.platforms import native
 from findspot.store.array_files import map_arrays, write_arrays
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL
 
-Floats = NDArray[np.float32]
-
 _MAGIC = b"FSPTVEC4"
 _ALIGN = 64
 _BLOCK_ROWS = 16_384

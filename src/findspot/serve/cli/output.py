@@ -89,7 +89,7 @@ def lines(text: str, indent: str = "") -> None:
 
 def report(text: str) -> None:
     """Print a text of several lines; on a terminal long ones go on indented, and no place is broken."""
-    width = columns() if sys.stdout.isatty() else sys.maxsize
+    width = terminal().columns if sys.stdout.isatty() else sys.maxsize
     for part in text.expandtabs(4).split("\n"):
         deeper = " " * (len(part) - len(part.lstrip()) + 4)
         lines("\n".join(_folded(part, max(width, _NARROWEST), deeper)))
