@@ -135,10 +135,10 @@ def reach(home: str) -> socket.socket | None:
 
 def is_own_user(connection: socket.socket) -> bool:
     """Return whether the process at the other end is one of this user: a client sends its environment."""
-    if sys.platform == "darwin":
-        about = connection.getsockopt(0, 1, 76)  # LOCAL_PEERCRED: a version and the user's number come first
-    else:
+    if hasattr(socket, "SO_PEERCRED"):
         about = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    else:  # macOS and BSD: LOCAL_PEERCRED, where a version and the user's number come first
+        about = connection.getsockopt(0, 1, 76)
     return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
 
 
