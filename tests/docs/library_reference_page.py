@@ -81,7 +81,7 @@ def library_reference_page() -> str:
 def undocumented() -> list[str]:
     """Return the public names, and the public members of classes, that no docstring explains."""
     names = [name for section in _SECTIONS.values() for name in section]
-    missing = [name for name in findspot.__all__ if name != "__version__" and not _docstring(name)]
+    missing = [name for name in findspot.__all__ if not _docstring(name)]
     for name in names:
         value = getattr(findspot, name)
         if isinstance(value, type):
@@ -95,7 +95,7 @@ def undocumented() -> list[str]:
 def unlisted() -> set[str]:
     """Return what is exported and has no section, or has one and is not exported."""
     listed = {name for section in _SECTIONS.values() for name in section}
-    return listed ^ {name for name in findspot.__all__ if not name.endswith("Error") and name[0] != "_"}
+    return listed ^ {name for name in findspot.__all__ if not name.endswith("Error")}
 
 
 def _entry(name: str) -> list[str]:
