@@ -39,7 +39,7 @@ MAX_CHUNKS = 1_000
 BLOB_LINE_CHARS = 2_000
 """Lines longer than this on average hold data or minified code."""
 
-_UNPARSED_DETAIL = "cut as plain text: parsing it, or other files of the project, did not end in time"
+_UNPARSED_DETAIL = "cut as plain text: parsing it did not end in time, or crashed"
 
 _CPP = re.compile(
     r"^[ \t]*(?:namespace\s+\w|template\s*<|class\s+\w+|public:|private:|using\s+\w)", re.MULTILINE

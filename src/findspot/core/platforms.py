@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """For `creationflags`: on Windows a program started by one without a console would open a window."""
@@ -176,39 +176,16 @@ _YOUNG_OBJECTS = 50_000
 """Made before the collector looks for cycles; with Python's 700 it takes a sixth of a helper's time."""
 
 
-def start_python(code: str) -> subprocess.Popen[bytes]:
+def start_python(code: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start a Python with code of ours, which reads its standard input and answers on its output."""
     return subprocess.Popen(
         python_command("-c", f"import gc; gc.set_threshold({_YOUNG_OBJECTS}); {code}"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         creationflags=NO_WINDOW,
         env=python_environment(),
     )
-
-
-_LAST_WORDS_S = 60.0
-_LAST_WORDS_CHARS = 300
-
-
-def last_words(code: str, given: bytes) -> str:
-    """Run such a Python once more, to its end, and return the last line it writes to standard error."""
-    try:
-        ended = subprocess.run(
-            python_command("-c", code),
-            input=given,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=_LAST_WORDS_S,
-            creationflags=NO_WINDOW,
-            env=python_environment(),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    lines = ended.stderr.decode(errors="replace").strip().splitlines() if ended.returncode else []
-    return lines[-1][:_LAST_WORDS_CHARS] if lines else ""
 
 
 def answers_on_stdout() -> BinaryIO:

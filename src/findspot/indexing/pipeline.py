@@ -150,8 +150,6 @@ def apply(run: Run) -> IndexReport:
 
 def _apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
-    if run.asked and not run.store.exists and provider_named(run.settings.embed.provider).in_workers:
-        run.workers.expect(_setup(run))  # it starts while the folders are walked
     found = discover(run)
     found.notes.extend(run.notes)
     _adopt(run, found)
@@ -391,7 +389,9 @@ def _outcomes(
     first = {path: place for place, path in enumerate(run.first())}
     changed.sort(key=lambda each: (first.get(each[0].path, len(first)), each[0].size // _SMALL_BYTES))
     size = worker_count(len(changed), sum(file.size for file, _ in changed))
-    with run.workers.lend(_setup(run, size, embedder), size) as pool:
+    if not run.asked:  # nobody waits for it: other programs have the other half of the machine
+        size = max(1, size // 2)
+    with run.workers.lend(_setup(run, embedder), size) as pool:
         jobs = (_job(run, writer, file, known, force) for file, known in changed)
         outcomes = pool.run(jobs, run.cancel, idle)
         if embedder is None:
@@ -401,7 +401,7 @@ def _outcomes(
         yield from embedded(outcomes, embedder, run.cancel, known)
 
 
-def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
+def _setup(run: Run, embedder: Embedder | None) -> Setup:
     return Setup(
         root=run.root,
         provider=run.settings.embed.provider,
@@ -409,7 +409,6 @@ def _setup(run: Run, size: int = 1, embedder: Embedder | None = None) -> Setup:
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
-        gives_way=size > 1 and not run.asked,
     )
 
 

@@ -73,9 +73,6 @@ class RayWorkers:
     def __init__(self, address: str) -> None:
         self._address = address
 
-    def expect(self, setup: Setup) -> None:
-        """Do nothing: a cluster is connected to once it is known what there is to do."""
-
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[RayPool]:
         """Provide a connection for one run; a cluster that this process is connected to already is used and
@@ -195,8 +192,6 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
         limit_time(file_limit_s(len(content)))
         try:
             outcomes.append(outcome(job, setup, embedder, content))
-        except MemoryError:
-            outcomes.append(outcome(replace(job, sparing=True), setup, embedder, content))
         finally:
             limit_time(0)
     return outcomes

@@ -7,13 +7,11 @@ that file only. Messages are pickled values on its standard input and output.
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import BinaryIO
 
 from findspot.chunk.dispatch import MINIFIED, UNPARSED, chunk_file
@@ -32,7 +30,6 @@ from findspot.embed.chunk_vectors import (
 from findspot.embed.embedder import Embedder, LaterEmbedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.workers import (
-    NO_MEMORY,
     READY,
     Indexed,
     Job,
@@ -40,15 +37,10 @@ from findspot.indexing.workers import (
     Rejected,
     Setup,
     Unchanged,
+    file_limit_s,
 )
 from findspot.store.records import ChunkRecord, FileRecord, RecordRows
 from findspot.text.tokens import keyword_text
-
-_NICE = 5
-"""The priority of work that nobody waits for."""
-
-_FEW = 4
-"""Chunks embedded at a time where memory ran out before: a few kilobytes of text."""
 
 
 def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
@@ -89,7 +81,7 @@ def _rows(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> RecordRows
     fresh = [at for at, key in enumerate(keys) if key not in job.known_keys]
     vectors: list[tuple[float, bytes | None]] = [(0.0, None)] * len(chunks)
     if fresh:
-        made = _embedded(embedder, [chunks[at] for at in fresh], job)
+        made = _embedded(embedder, [chunks[at] for at in fresh])
         for at, scale, values in zip(fresh, made.scales.tolist(), made.values, strict=True):
             vectors[at] = scale, values.tobytes()
     return RecordRows.of(
@@ -100,16 +92,15 @@ def _rows(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> RecordRows
     )
 
 
-def _embedded(embedder: Embedder, chunks: Sequence[Chunk], job: Job) -> QuantisedVectors:
+def _embedded(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVectors:
     """Return the vectors of all at once, or where memory does not allow that, by halves."""
-    if not job.sparing or len(chunks) <= _FEW:
-        try:
-            return embed_chunks(embedder, chunks)
-        except MemoryError:
-            if len(chunks) == 1:
-                raise
+    try:
+        return embed_chunks(embedder, chunks)
+    except MemoryError:
+        if len(chunks) == 1:
+            raise
     middle = len(chunks) // 2
-    return joined(_embedded(embedder, chunks[:middle], job), _embedded(embedder, chunks[middle:], job))
+    return joined(_embedded(embedder, chunks[:middle]), _embedded(embedder, chunks[middle:]))
 
 
 def _keywords(chunk: Chunk) -> str:
@@ -122,8 +113,6 @@ def _keywords(chunk: Chunk) -> str:
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each job with its outcome, in order, until the input ends; a new setup may come between jobs."""
     setup: Setup = pickle.load(source)
-    if setup.gives_way:
-        _give_way()
     embedder = embedder_of(setup)
     gc.freeze()  # what was imported is no garbage
     sink.write(b"\n" + READY)
@@ -134,28 +123,16 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         except EOFError:
             return
         if isinstance(jobs, Setup):
-            if jobs.gives_way:
-                _give_way()
             if (jobs.provider, jobs.revision) != (setup.provider, setup.revision):
                 embedder = embedder_of(jobs)
             setup = jobs
             continue
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
-                limit_time(job.limit_s)
-                try:
-                    pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
-                except MemoryError:
-                    os._exit(NO_MEMORY)  # a fresh process tries it again, with fewer beside it
+                limit_time(file_limit_s(job.file.size))
+                pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
                 sink.flush()
             limit_time(0)
-
-
-@cache
-def _give_way() -> None:
-    """Let other programs go first from now on."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
 
 
 def limit_time(seconds: float) -> None:
@@ -175,20 +152,14 @@ def embedder_of(setup: Setup) -> Embedder:
 
 
 def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
-    """Index one file, or report why it was skipped: one bad file never fails a run.
-
-    `MemoryError` is for the caller, who tries the file again with `sparing`.
-    """
+    """Index one file, or report why it was skipped: one bad file never fails a run."""
     try:
         return process(job, setup, embedder, content)
     except MemoryError:
-        if not job.sparing:
-            raise
-        skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, "there is not enough memory for this file")
-        return Rejected(skip, job.file)
+        why = "there is not enough memory for this file"
     except Exception as error:  # noqa: BLE001  the boundary of one file of a run
-        skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, f"it could not be cut: {type(error).__name__}")
-        return Rejected(skip, job.file)
+        why = f"it could not be cut: {type(error).__name__}"
+    return Rejected(Skip(job.file.path, SkipReason.WORKER_CRASHED, why), job.file)
 
 
 def main() -> None:

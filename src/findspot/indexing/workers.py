@@ -15,12 +15,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Protocol
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.platforms import last_words, start_python
+from findspot.core.platforms import start_python
 from findspot.core.progress import CancelToken
 from findspot.store.records import FileRecord
 
@@ -32,20 +33,13 @@ READY = b"findspot worker ready\n"
 TIME_IS_UP = 27
 """The number of SIGPROF, by which a worker ends that spent too much processor time on one file."""
 
-NO_MEMORY = 12
-"""The exit status of a worker that had too little memory for a file."""
-
-
-_RESERVE = 10
-"""How many times the processor time that a slow machine needs a file may take."""
-
 
 def file_limit_s(size: int) -> float:
-    """Return the processor time that a file of so many bytes may take.
+    """Return the processor time that a file of so many bytes may take: several times what it needs.
 
     Unlike time on a clock, it does not depend on other programs.
     """
-    return _RESERVE * (1.0 + size / 1e6)
+    return 4.0 * (1.0 + size / 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +53,6 @@ class Setup:
     revision: str | None = None
     """Of a model that embeds in the indexing process; None where each worker opens its own."""
     secret_scan: str = "mask"
-    gives_way: bool = True
-    """Whether other programs go first: not where somebody waits for the run, or for a file just saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +62,10 @@ class Job:
     file: SourceFile
     known_sha256: str | None = None
     known_keys: frozenset[bytes] = frozenset()
-    sparing: bool = False
-    """Memory ran out at it once: it is tried again last, and a few chunks are embedded at a time."""
+    again: bool = False
+    """A worker died at it: this is its last try."""
     unparsed: bool = False
-    """Parsing it did not end in time: it is cut without a parser."""
-    hurried: bool = False
-    """Parsing several others did not end in time: this one has no more than a slow machine needs."""
-
-    @property
-    def limit_s(self) -> float:
-        """The processor time that it may take."""
-        limit_s = file_limit_s(self.file.size)
-        return limit_s / _RESERVE if self.hurried and not self.unparsed else limit_s
+    """Parsing it did not end in time, or ended the worker: it is cut without a parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +110,6 @@ class Pool(Protocol):
 class Workers(Protocol):
     """Lends a pool for one run."""
 
-    def expect(self, setup: Setup) -> None:
-        """Get ready for a run that is about to begin, if that takes time."""
-
     def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
         """Return a pool of about that many workers."""
 
@@ -138,9 +119,10 @@ Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 
 _CODE = "from findspot.indexing.worker import main; main()"
 
-_KILLED = (-9, -15, NO_MEMORY)
-"""How a worker ends where memory is short: by the system, by a guard such as earlyoom, or by itself."""
+_KILLED = (-9, -15)
+"""How a worker ends where memory is short: by the system, or by a guard such as earlyoom."""
 
+_LAST_WORDS_BYTES = 300
 _DYING_S = 5.0
 """Its pipes are closed before the process is gone, not long before."""
 
@@ -161,7 +143,9 @@ class WorkerProcess:
     """
 
     def __init__(self, setup: Setup, answers: Answers) -> None:
-        self._process = start_python(_CODE)
+        with TemporaryFile() as errors:
+            self._process = start_python(_CODE, errors)
+            self._errors = os.dup(errors.fileno())
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._is_stuck = False
@@ -181,10 +165,6 @@ class WorkerProcess:
     def prepare(self, setup: Setup) -> None:
         """Use another setup for the jobs that follow."""
         self._outbox.put(setup)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     @property
     def is_spare(self) -> bool:
@@ -219,6 +199,13 @@ class WorkerProcess:
             return Death.TIME
         return Death.MEMORY if self._process.returncode in _KILLED else Death.CRASH
 
+    def last_words(self) -> str:
+        """Return the last line that a process that ended wrote to standard error."""
+        size = os.lseek(self._errors, 0, os.SEEK_END)
+        os.lseek(self._errors, max(0, size - _LAST_WORDS_BYTES), os.SEEK_SET)
+        lines = os.read(self._errors, _LAST_WORDS_BYTES).decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
     def close(self) -> None:
         """End the process; it holds nothing that would have to be put in order first."""
         self._process.kill()
@@ -226,6 +213,7 @@ class WorkerProcess:
         self._outbox.put(None)
         for thread in self._threads:
             thread.join()
+        os.close(self._errors)
 
     def _write(self, pipe: IO[bytes]) -> None:
         with contextlib.suppress(OSError), pipe:  # a dead worker is noticed by its reader
@@ -252,9 +240,6 @@ BLOCKED_S = 1_800.0
 """A worker that does not answer for so long waits for something that will not come: a file takes seconds of a
 processor, and even a busy machine gives them in that time."""
 
-MAX_TIMEOUTS = 3
-"""Files that do not end in time before those that follow get less time."""
-
 _MAX_FAILED_STARTS = 3
 _MAX_KILLED_STARTS = 20
 """In a row. A worker that dies before it is ready has not seen a file: no file may be blamed for it."""
@@ -280,13 +265,11 @@ class WorkerPool:
         self._answers: Answers = queue.SimpleQueue()
         self.workers: list[WorkerProcess] = []
         self._failed_starts = 0
-        self._timeouts = 0
 
     def run(
         self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
     ) -> Iterator[Outcome]:
         """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
-        self._timeouts = 0
         work = _Work(jobs)
         waiting = True
         while True:
@@ -311,18 +294,9 @@ class WorkerPool:
             elif worker in self.workers:
                 yield from self._bury(worker, work)
 
-    def start_one(self) -> None:
-        """Start a worker before there is anything to do for it."""
-        self.workers.append(WorkerProcess(self.setup, self._answers))
-
     def prepare(self, setup: Setup, size: int) -> None:
         """Take up the setup of the next run, and how many workers it may have."""
         self._size = max(1, size)
-        if self.setup.gives_way and not setup.gives_way:  # a process cannot raise its priority again
-            if self._size > 1:
-                self.close()
-            else:
-                setup = replace(setup, gives_way=True)
         if setup != self.setup:
             self.setup = setup
             for worker in self.workers:
@@ -347,34 +321,29 @@ class WorkerPool:
     def _bury(self, worker: WorkerProcess, work: _Work) -> Iterator[Outcome]:
         """Close a worker that died: the file it was at is to blame, the others are for the next one.
 
-        Where memory was short there are fewer workers from now on. The file is tried once more then, and
-        so is one that took too much processor time, without a parser: both last, as they may do it again.
+        That file is tried once more, last, and without a parser where the parser may be why. Where memory was
+        short there are fewer workers from now on.
         """
         self.workers.remove(worker)
-        death = worker.death()
+        death, last_words = worker.death(), worker.last_words()
         worker.close()
         if death is Death.MEMORY:
-            _log.warning("a worker was killed or had too little memory; going on with fewer")
+            _log.warning("a worker was killed; going on with fewer")
             self._size = max(1, self._size // 2)
         if not worker.ready:
-            self._count_failed_start(death)
+            self._count_failed_start(death, last_words)
         elif worker.jobs:
             job = worker.jobs.popleft()
-            self._timeouts += death is Death.TIME
-            if death is Death.MEMORY and not job.sparing:
-                work.last.append(replace(job, sparing=True))
-            elif death is Death.TIME and not job.unparsed:
-                _log.warning("parsing a file did not end in time; it is cut without a parser")
-                work.last.append(replace(job, unparsed=True))
-            else:
+            if job.again:
                 yield _lost(job, death)
+            else:
+                work.last.append(replace(job, again=True, unparsed=death is not Death.MEMORY))
         work.again.extend(worker.jobs)
 
-    def _count_failed_start(self, death: Death) -> None:
+    def _count_failed_start(self, death: Death, why: str) -> None:
         self._failed_starts += 1
         if self._failed_starts < (_MAX_KILLED_STARTS if death is Death.MEMORY else _MAX_FAILED_STARTS):
             return
-        why = last_words(_CODE, pickle.dumps(self.setup))
         if death is Death.MEMORY and not why:
             why = "the system killed them, as a rule because memory is short"
         raise FindspotError(
@@ -394,13 +363,11 @@ class WorkerPool:
             batch = work.next()
             if batch is None:
                 return False
-            if self._timeouts >= MAX_TIMEOUTS:
-                batch = [replace(job, hurried=True) for job in batch]
             self._idlest().give(batch)
 
     def _idlest(self) -> WorkerProcess:
         if len(self.workers) < self._size and all(w.jobs for w in self.workers):
-            self.start_one()
+            self.workers.append(WorkerProcess(self.setup, self._answers))
         return min(self.workers, key=lambda worker: len(worker.jobs))
 
 
@@ -433,12 +400,11 @@ class _Work:
 
 def _lost(job: Job, death: Death) -> Rejected:
     if death is Death.TIME:
-        reason, detail = SkipReason.WORKER_TIMEOUT, "parsing this file did not end in time"
-    elif job.sparing:
-        reason, detail = SkipReason.WORKER_CRASHED, "the system killed the worker twice: too little memory"
+        skip = Skip(job.file.path, SkipReason.WORKER_TIMEOUT, "reading this file did not end in time")
     else:
-        reason, detail = SkipReason.WORKER_CRASHED, "the parser crashed on this file"
-    return Rejected(Skip(job.file.path, reason, detail), job.file)
+        how = "the system killed" if death is Death.MEMORY else "reading this file crashed"
+        skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, f"{how} two worker processes")
+    return Rejected(skip, job.file)
 
 
 def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
@@ -485,15 +451,6 @@ class SparePool:
         self._pool: WorkerPool | None = None
         self._timer: threading.Timer | None = None
 
-    def expect(self, setup: Setup) -> None:
-        """Start a worker, unless one waits already."""
-        with self._guard:
-            if self._pool is not None:
-                return
-        pool = WorkerPool(setup, 1)
-        pool.start_one()
-        self._wait(pool)
-
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[WorkerPool]:
         """Provide a pool for one run; it is kept only if the run went through."""
@@ -525,11 +482,8 @@ class SparePool:
         return pool
 
     def _keep(self, pool: WorkerPool) -> None:
-        pool.keep_one()
-        self._wait(pool)
-
-    def _wait(self, pool: WorkerPool) -> None:
         """Keep a pool for the next run, though not for long."""
+        pool.keep_one()
         with self._guard:
             if self._timer:
                 self._timer.cancel()

@@ -146,14 +146,14 @@ def test_a_crash_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], N
     outcomes = run(root, jobs(root, *names[:10], "bad.py", *names[10:]))
     assert sorted(outcomes) == ["bad.py", *names]
     assert isinstance(lost := outcomes["bad.py"], Rejected)
-    assert lost.skip.detail == "the system killed the worker twice: too little memory"
+    assert lost.skip.detail == "the system killed two worker processes"
     assert reasons(outcomes) == {"bad.py": SkipReason.WORKER_CRASHED, "f05.py": SkipReason.WORKER_CRASHED}
 
 
-def test_a_worker_killed_for_want_of_memory_is_replaced_and_the_file_tried_with_less(
+def test_a_file_at_which_a_worker_was_killed_is_tried_again(
     root: Path, on_open: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """Killed once, as the system does it; the second attempt has what it needs."""
+    """Killed once, as the system does it where memory is short."""
     once = tmp_path / "once"
     on_open(
         f"if name == 'big.py' and not os.path.exists({str(once)!r}):\n"
@@ -161,28 +161,24 @@ def test_a_worker_killed_for_want_of_memory_is_replaced_and_the_file_tried_with_
     )
     names = [f"f{number:02}.py" for number in range(30)]
     work = jobs(root, *names[:5], "big.py", *names[5:])
-    function = "def big{n}(x):\n    '''{words}'''\n    return {n}\n\n\n"
-    (root / "big.py").write_text("".join(function.format(n=n, words="word " * 150) for n in range(30)))
     outcomes = run(root, work, size=2)
     assert sorted(outcomes) == ["big.py", *names]
-    assert reasons(outcomes) == {}
-    by_parts, whole = outcomes["big.py"], run(root, work[5:6])["big.py"]
-    assert isinstance(by_parts, Indexed)
-    assert isinstance(whole, Indexed)
-    assert by_parts.record.rows == whole.record.rows
+    assert all(isinstance(outcome, Indexed) and not outcome.skip for outcome in outcomes.values())
 
 
-def test_a_crash_of_the_parser_itself_is_not_tried_again(
+def test_a_file_that_crashes_the_parser_is_cut_without_one(
     root: Path, on_open: Callable[[str], None], tmp_path: Path
 ) -> None:
-    seen = tmp_path / "seen"
+    once = tmp_path / "once"
     on_open(
-        f"if name == 'bad.py': os.write(os.open({str(seen)!r}, os.O_CREAT | os.O_APPEND | os.O_WRONLY), b'x')"
-        "; os.kill(os.getpid(), signal.SIGSEGV)"
+        f"if name == 'worse.py' or name == 'bad.py' and not os.path.exists({str(once)!r}):\n"
+        f"            os.makedirs({str(once)!r}, exist_ok=True); os.kill(os.getpid(), signal.SIGSEGV)"
     )
-    outcomes = run(root, jobs(root, "a.py", "bad.py", "c.py"))
-    assert reasons(outcomes) == {"bad.py": SkipReason.WORKER_CRASHED}
-    assert seen.read_bytes() == b"x"
+    outcomes = run(root, jobs(root, "a.py", "bad.py", "worse.py", "c.py"))
+    assert reasons(outcomes) == {"worse.py": SkipReason.WORKER_CRASHED}
+    assert isinstance(plain := outcomes["bad.py"], Indexed)
+    assert plain.skip is not None
+    assert "cut as plain text" in plain.skip.detail
 
 
 def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
@@ -198,22 +194,6 @@ def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
     assert len(set(pids.read_text().split())) == 1
 
 
-def test_too_little_memory_is_tried_again_in_a_fresh_process(
-    root: Path, on_open: Callable[[str], None], tmp_path: Path
-) -> None:
-    """The first process has too little; a file for which there is never enough is told."""
-    once = tmp_path / "once"
-    on_open(
-        f"if name == 'b.py' and not os.path.exists({str(once)!r}):\n"
-        f"            os.mkdir({str(once)!r}); raise MemoryError\n"
-        "        if name == 'c.py': raise MemoryError"
-    )
-    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"))
-    assert reasons(outcomes) == {"c.py": SkipReason.WORKER_CRASHED}
-    assert isinstance(lost := outcomes["c.py"], Rejected)
-    assert lost.skip.detail == "there is not enough memory for this file"
-
-
 def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str], None]) -> None:
     """What is known of the files waiting is far more than a pipe holds."""
     on_open("if name == 'f00.py': os.kill(os.getpid(), signal.SIGSTOP)")
@@ -226,25 +206,16 @@ def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str
 def test_a_file_that_takes_too_much_time_is_cut_without_a_parser(
     root: Path, on_open: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """However many there are, the rest of the project is parsed; it has less time after a few of them."""
     on_open(
         f"path = {str(tmp_path)!r} + '/seen-' + name\n"
-        "        if name.startswith(('bad', 'good')):\n"
-        "            with open(path.replace('seen', 'limit'), 'w') as file:\n"
-        "                file.write(str(signal.getitimer(signal.ITIMER_PROF)[0]))\n"
         "        if name.startswith('bad') and not os.path.exists(path):\n"
         "            os.close(os.open(path, os.O_CREAT)); os.kill(os.getpid(), signal.SIGPROF)"
     )
-    names = ["bad0.py", "good0.py", "bad1.py", "bad2.py", *(f"good{n}.py" for n in range(1, 40))]
-    names.insert(20, "bad3.py")
+    names = ["bad0.py", *(f"good{n}.py" for n in range(20)), "bad1.py"]
     outcomes = run(root, jobs(root, *names))
     assert set(outcomes) == set(names)
-    assert all(isinstance(outcome, Indexed) for outcome in outcomes.values())
     unparsed = {path for path, item in outcomes.items() if isinstance(item, Indexed) and item.skip}
-    assert unparsed == {"bad0.py", "bad1.py", "bad2.py", "bad3.py"}
-    limits = {name: float((tmp_path / f"limit-{name}").read_text()) for name in names}
-    assert limits["good0.py"] > 5
-    assert limits["good39.py"] < 2
+    assert unparsed == {"bad0.py", "bad1.py"}
 
 
 def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callable[[str], None]) -> None:

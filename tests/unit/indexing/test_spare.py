@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,40 +49,6 @@ def test_another_setup_is_taken_up_by_the_same_worker(tmp_path: Path) -> None:
     other.mkdir()
     assert index(spare, setup_for(other, "character")).workers == [kept]
     spare.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system has no priorities of processes")
-def test_workers_give_way_only_while_nobody_waits_for_them(tmp_path: Path) -> None:
-    """Speed and scale: on a busy machine, workers of low priority starved while somebody waited."""
-
-    def priority(pool: WorkerPool) -> int:
-        return os.getpriority(os.PRIO_PROCESS, pool.workers[0].pid) - own
-
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    background, waited_for = setup_for(tmp_path), replace(setup_for(tmp_path), gives_way=False)
-    spare = SparePool()
-    pool = index(spare, waited_for)
-    kept = pool.workers[0]
-    assert priority(pool) == 0
-    assert priority(index(spare, background)) > 0
-    assert priority(index(spare, background)) == priority(pool)
-    assert index(spare, waited_for).workers == [kept]
-    assert priority(index(spare, waited_for, size=2)) == 0
-    spare.close()
-
-
-def test_a_worker_that_was_started_ahead_serves_the_next_run(tmp_path: Path) -> None:
-    spare = SparePool()
-    spare.expect(setup_for(tmp_path))
-    spare.expect(setup_for(tmp_path))
-    with spare.lend(setup_for(tmp_path, "character"), 2) as pool:
-        (ahead,) = pool.workers
-        (tmp_path / "f.py").write_text("x = 1\n")
-        jobs = [Job(SourceFile("f.py", Corpus.CODE, "python", 6, 1))]
-        assert len(list(pool.run(jobs, CancelToken()))) == 1
-        assert pool.workers == [ahead]
-    spare.close()
-    assert not pool.workers
 
 
 def test_a_failed_run_keeps_nothing(tmp_path: Path) -> None:

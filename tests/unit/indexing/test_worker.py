@@ -7,8 +7,6 @@ import pickle
 import tracemalloc
 from pathlib import Path
 
-import pytest
-
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.model import ChunkType, Corpus, SourceFile
 from findspot.embed.chunk_vectors import embed_chunks
@@ -28,12 +26,11 @@ class Cart:
 ''' + "\n\n".join(f"def helper_{n}(value):\n    return value * {n}\n" for n in range(90))
 
 
-@pytest.mark.parametrize("sparing", [False, True])
-def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: Path, sparing: bool) -> None:
+def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: Path) -> None:
     file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 0, 0, 0)
     setup = Setup(tmp_path, "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
-    found = process(Job(file, sparing=sparing), setup, embedder, SOURCE.encode())
+    found = process(Job(file), setup, embedder, SOURCE.encode())
     assert isinstance(found, Indexed)
     chunks = chunk_file(file, SOURCE).chunks
     vectors = embed_chunks(embedder, chunks)
