@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
+from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation, root_of
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, GIVEN_UP, Resolution, Resolver, Target, is_method
@@ -138,9 +137,6 @@ def in_order(edges: Iterable[Edge]) -> list[Edge]:
     return sorted(dict.fromkeys(edges), key=lambda e: (e.path, e.line, e.target.id, e.source.id))
 
 
-_ROOT_END = re.compile(r"[.(\[]")
-
-
 class Doubt(IntEnum):
     """Why a reference may mean a definition of its name; the numbers are stored."""
 
@@ -154,8 +150,6 @@ class Doubt(IntEnum):
     """The receiver looks external."""
     GIVEN_UP = 5
     """Finding out what it means would take too long."""
-    FOREIGN = 6
-    """It begins with what is imported from another project, as far as the graph can tell."""
 
 
 class Doubtful(NamedTuple):
@@ -174,20 +168,12 @@ def doubt_about(
     outgoing: Outgoing, view: SourceView, reference: ReferenceFact, resolution: Resolution
 ) -> Doubt | None:
     """Return why a reference may mean some definition of its name; None where it is known not to."""
-    if resolution.targets:
-        return None
     reason = resolution.reason
-    if reason == EXTERNAL and next(foreign_modules(outgoing, view, reference), None) is not None:
-        return Doubt.FOREIGN
-    if reference.relation not in _DOUBTED:
+    if resolution.targets or reference.relation not in _DOUBTED:
         return None
     if reason != EXTERNAL:
         return {AMBIGUOUS: Doubt.SEVERAL, GIVEN_UP: Doubt.GIVEN_UP}.get(reason, Doubt.RECEIVER)
+    imported = view.imports.get(root_of(reference.on or reference.name), ())
+    if not all(outgoing.evaluator.modules.resolve(view, fact.module) for fact in imported):
+        return None  # it begins with what another project has
     return Doubt.EXTERNAL if reference.on else Doubt.UNBOUND
-
-
-def foreign_modules(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> Iterator[str]:
-    """Yield the modules outside of the project that bring in what a reference begins with."""
-    root = _ROOT_END.split(reference.on or reference.name, maxsplit=1)[0]
-    modules = (fact.module for fact in view.imports.get(root, ()))
-    return (module for module in modules if not outgoing.evaluator.modules.resolve(view, module))

@@ -28,7 +28,7 @@ from findspot.graph.edges import Node, Unresolved
 from findspot.graph.evaluate import is_property
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
-from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, foreign_modules
+from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
 from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
@@ -36,8 +36,6 @@ from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
 
 MOST_PLACES = 100
-MOST_NAMED = 20
-"""References to other projects of which it is said what they are imported from."""
 MOST_FILES = 500
 """Files that are looked through; a name that more files have is one of everyday use."""
 
@@ -85,14 +83,8 @@ class PossibleUses:
     """The places that may mean a definition, and how many of the same name do not."""
 
     places: list[PossibleUse] = field(default_factory=list)
-    doubtful: list[PossibleUse] = field(default_factory=list)
-    """Places whose receiver looks external, with a name that objects of many libraries have."""
     elsewhere: int = 0
     """References of that name which lead to another definition, or out of the project."""
-    foreign: int = 0
-    """References of that name which are taken for another project's, which may be a mistake."""
-    packages: tuple[str, ...] = ()
-    """What the first of them are imported from."""
     complete: bool = True
     """Whether all files that have the name were looked through."""
 
@@ -121,29 +113,9 @@ class Doubts:
         Production code comes first.
         """
         targets = [target for node in nodes for target in self._incoming.called(node)]
-        foreign: dict[tuple[str, int], str] = {}
-        doubtful = list(self._in_doubt(targets, foreign))
-        places = [*self._passed_on(targets), *self._through_bases(targets), *_handed_on(targets)]
-        places += self._made_by_heirs(targets)
-        shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
-        everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
-        return PossibleUses(
-            shown[:MOST_PLACES],
-            everyday[:MOST_PLACES],
-            foreign=len(foreign),
-            packages=self._packages(foreign),
-            complete=len(shown) <= MOST_PLACES,
-        )
-
-    def _packages(self, foreign: dict[tuple[str, int], str]) -> tuple[str, ...]:
-        """Return what references that are taken for another project's are imported from."""
-        found: dict[str, None] = {}
-        for (path, line), name in islice(foreign.items(), MOST_NAMED):
-            view = self._sources.at(path)
-            for reference in view.references.to(name) if view is not None else ():
-                if view is not None and reference.line == line:
-                    found |= dict.fromkeys(foreign_modules(self._outgoing, view, reference))
-        return tuple(found)
+        found = [*self._passed_on(targets), *self._through_bases(targets), *_handed_on(targets)]
+        shown = _in_order([*found, *self._in_doubt(targets)])
+        return PossibleUses(shown[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
 
     def _passed_on(self, targets: list[Def]) -> Iterator[PossibleUse]:
         for target in targets:
@@ -163,37 +135,20 @@ class Doubts:
                         passed = f"passed as a value {reason}"
                         yield PossibleUse(edge.source, edge.path, edge.line, passed, DISPATCHED)
 
-    def _made_by_heirs(self, targets: list[Def]) -> Iterator[PossibleUse]:
-        """Yield where types are made that inherit the constructor of one of the targets."""
-        for target in targets:
-            constructor = self._incoming.types.constructor(target) if target.is_type else None
-            for heir in self._incoming.heirs(target, constructor):
-                if heir not in targets:
-                    for edge in self._incoming.to(heir, Relation.CALL):
-                        reason = f"makes {heir.qualified}, which inherits its constructor"
-                        yield PossibleUse(edge.source, edge.path, edge.line, reason)
+    def _in_doubt(self, targets: list[Def]) -> Iterator[PossibleUse]:
+        """Yield the references of the same name that lead nowhere known.
 
-    def _in_doubt(
-        self, targets: list[Def], foreign: dict[tuple[str, int], str]
-    ) -> Iterator[tuple[PossibleUse, bool]]:
-        """Yield the references of the same name that lead nowhere known; gather those to other projects.
-
-        With each comes whether its receiver looks external, and its name is one that many libraries have.
+        A name that many libraries have says nothing where the receiver looks external.
         """
         for name in sorted({target.name for target in targets if target.name not in _MAKERS}):
             families = {target.file.language.family for target in targets if target.name == name}
-            by_path: dict[str, str] = {}
             for use in self._incoming.stored.doubtful(name):
-                path = use.source.path
-                if path not in by_path:
-                    file = self._sources.files.find(path)
-                    by_path[path] = language_of(file.language).family if file is not None else ""
-                family = by_path[path]
-                if use.doubt is Doubt.FOREIGN:
-                    foreign |= {(path, use.line): name} if family in families else {}
-                elif family in families and (reason := self._reason(use, name, family, targets)):
-                    is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
-                    yield PossibleUse(use.source, use.source.path, use.line, reason), is_everyday
+                file = self._sources.files.find(use.source.path)
+                family = language_of(file.language).family if file is not None else ""
+                is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
+                reason = self._reason(use, name, family, targets)
+                if reason and family in families and not is_everyday:
+                    yield PossibleUse(use.source, use.source.path, use.line, reason)
 
     def _reason(self, use: Doubtful, name: str, family: str, targets: list[Def]) -> str:
         """Return why a use may mean one of the targets; nothing where it can only mean others."""
@@ -305,18 +260,14 @@ class Leftovers:
                 if certain or (use.receiver and unknown):
                     yield Leftover(gone, use, certain)
 
-    def imported_name(self, use: Unresolved) -> str | None:
-        """Return the full name of what a use takes from another project: `package.module.function`."""
-        found = self.import_of(use)
-        if found is None:
-            return None
-        module, names = found
-        return ".".join((module, *(name for name in names if name != DEFAULT)))
-
     def outside_uses(self, name: str) -> list[Unresolved]:
         """Return the uses of a name that another project defines, given in full: `package.function`."""
         module, _, last = name.rpartition(".")
-        return [use for use in self.leading_out(last) if self.imported_name(use) == name] if module else []
+        return [use for use in self.leading_out(last) if self._full_name(use) == name] if module else []
+
+    def _full_name(self, use: Unresolved) -> str:
+        module, names = self.import_of(use) or ("", [])
+        return ".".join((module, *(name for name in names if name != DEFAULT)))
 
     def leading_out(self, name: str) -> Iterator[Unresolved]:
         """Yield the uses of a name that lead to no definition of the project."""
@@ -403,44 +354,28 @@ class Leftovers:
         if view.language.imports_packages:
             same = home is not None and dotted(fact.module) == dotted(home.package)
             return same and not evaluator.packages.named(fact, view)
-        return self._leads_to(view, fact, gone) and not evaluator.exports.definers(fact, view)
-
-    def _leads_to(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
-        """Return whether an import asks the file of a definition, or a module that hands its names on."""
-        waiting, seen = [(view, fact)], set()
-        while waiting:
-            view, fact = waiting.pop()
-            paths = self._outgoing.evaluator.modules.resolve(view, fact.module)
-            if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
-                return True
-            for other in filter(None, map(self._sources.at, paths)):
-                if (other.id, fact.original) not in seen:
-                    seen.add((other.id, fact.original))
-                    facts = (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
-                    waiting += [(other, each) for each in facts if each.original in (WHOLE, gone.name)]
-        return False
+        if not evaluator.modules.resolve(view, fact.module):
+            return _names_file(fact.module, gone.path)
+        return fact.original == gone.name and not evaluator.exports.definers(fact, view)
 
     def _asks_lost_file(self, view: SourceView, receiver: str, path: str) -> bool:
         """Return whether a receiver is imported from a file that is gone, or from its package."""
-        facts = view.imports.get(re.split(r"[.(\[]", receiver, maxsplit=1)[0], ())
-        lost = (f for f in facts if not self._outgoing.evaluator.modules.resolve(view, f.module))
-        folder = posixpath.dirname(path)
-        return any(
-            _names_file(f.module, path)
-            or (view.language.folders_are_packages and _names_file(f.module, folder))
-            for f in lost
-        )
+        asked = (path, posixpath.dirname(path)) if view.language.folders_are_packages else (path,)
+        facts = view.imports.get(root_of(receiver), ())
+        lost = [f for f in facts if not self._outgoing.evaluator.modules.resolve(view, f.module)]
+        return any(_names_file(fact.module, place) for fact in lost for place in asked)
 
     def _is_visible(self, view: SourceView, gone: Node) -> bool:
         """Return whether a file could name a definition that is gone without an import."""
         if "." in gone.qualified:
             return False
-        home = self._sources.at(gone.path)
-        folder = posixpath.dirname(view.path) == posixpath.dirname(gone.path)
-        package = home.package == view.package if home is not None else folder
-        return view.path == gone.path or {"folder": folder, "package": package}.get(
-            view.language.shares, False
-        )
+        if view.path == gone.path:
+            return True
+        home, shares = self._sources.at(gone.path), view.language.shares
+        same_folder = posixpath.dirname(view.path) == posixpath.dirname(gone.path)
+        if shares == "package" and home is not None:
+            return home.package == view.package
+        return shares in ("folder", "package") and same_folder
 
     def _unresolved(self, view: SourceView, name: str) -> Iterator[tuple[Unresolved, ReferenceFact]]:
         """Yield the references to a name that lead nowhere, or by the name alone."""

@@ -85,7 +85,8 @@ class StoredEdges:
     def doubtful(self, name: str) -> Iterator[Doubtful]:
         """Yield the references to a name that lead nowhere known."""
         for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}", _ALL_CODES):
-            yield Doubtful(node, relation, line, _DOUBTS[doubt])
+            if doubt in _DOUBTS:
+                yield Doubtful(node, relation, line, _DOUBTS[doubt])
 
     def given_up(self) -> dict[str, int]:
         """Return how many references had to be given up, by the path of their file."""

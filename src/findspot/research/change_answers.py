@@ -112,11 +112,11 @@ def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str)
     for each in affected:
         for edge in each.edges:
             trail.link(edge)
-    possible, packages = _possible(view, inquiry, change) if floor < FLOOR else ([], "")
+    possible = _possible(view, inquiry, change) if floor < FLOOR else []
     left = [_leftover(view, leftover) for leftover in found.leftovers]
     nodes = [FoundNode.of(node, 0) for node in change.nodes]
     nodes += [FoundNode.of(each.node, each.distance, _reason(each)) for each in affected]
-    summary = _impact_summary(subjects, change, found, affected, len(possible)) + packages
+    summary = _impact_summary(subjects, change, found, affected, len(possible))
     return Findings(summary=summary, possible=(*left, *possible), nodes=tuple(nodes))
 
 
@@ -125,8 +125,8 @@ def _reason(affected: Affected) -> str:
     return f"{edge.relation} {edge.target.qualified}, {certainty_of(affected.confidence)}"
 
 
-def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> tuple[list[PossiblePlace], str]:
-    """Return the unresolved places that may use what changed, and a sentence on those taken for others."""
+def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[PossiblePlace]:
+    """Return the unresolved places that may use what changed."""
     defined = [node for node in change.nodes if node.kind != FILE_KIND]
     uses = view.graph.doubts.callers(defined[:_MOST_LISTED])
     known = {(edge.path, edge.line) for edge in view.trail.edges}
@@ -134,8 +134,7 @@ def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> tuple[lis
     uses.places += mentions(view, values, known, named=True)
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     unknown = [use for use in shown if (use.path, use.line) not in known][:_MOST_LISTED]
-    places = [_place(view, use, use.reason, use.confidence) for use in unknown]
-    return places, sentences.about_packages(uses)
+    return [_place(view, use, use.reason, use.confidence) for use in unknown]
 
 
 def _leftover(view: ResearchView, left: Leftover) -> PossiblePlace:

@@ -42,7 +42,6 @@ from findspot.research.relations import (
     MOST_STARTS,
     answer_by_name,
     answer_relation,
-    in_packages,
     meant,
     unknown_symbol,
     unresolved_calls,
@@ -118,8 +117,6 @@ def _walk(view: ResearchView, inquiry: Inquiry) -> Findings:
 
 
 def _path(view: ResearchView, inquiry: Inquiry, name: str, end: str) -> Findings:
-    if (outside := _flow_outside(view, name, end)) is not None:
-        return outside
     missing, unknown = _missing_ends(view, inquiry, (name, end))
     if missing:
         return Findings(summary=missing, unknown=unknown, relation=Aim.PATH)
@@ -157,23 +154,6 @@ def _missing_ends(view: ResearchView, inquiry: Inquiry, ends: tuple[str, str]) -
     by_name = [answer_by_name(view, end, inquiry) for end in missing]
     said = (a.summary if a else unknown_symbol(view, end) for end, a in zip(missing, by_name, strict=True))
     return " ".join(said), None in by_name
-
-
-def _flow_outside(view: ResearchView, name: str, end: str) -> Findings | None:
-    """From a symbol to a name that a dependency defines: through the project, and over its border."""
-    graph, starts = view.graph, _functions_of(view, name)
-    uses = graph.leftovers.outside_uses(end) if starts and not graph.find(end) else []
-    by_source = {use.source.id: use for use in reversed(uses)}
-    direct = [node for node in starts if node.id in by_source][:1]
-    way = None if direct or not uses else find_path(starts, [use.source for use in uses], view.trail)
-    if not (direct or way):
-        return None
-    for node in direct:
-        view.trail.add(node, 0)
-    chain = record_path(way, view.trail) if way else (direct[0].id,)
-    use = by_source[chain[-1]]
-    summary = sentences.of_way_out(chain, (name, end), f"{use.path}:{use.line}", view.trail)
-    return Findings(summary=f"{summary}{in_packages(view, end)}", chains=(chain,), relation=Aim.PATH)
 
 
 def _flow_between(view: ResearchView, name: str, end: str) -> Findings:

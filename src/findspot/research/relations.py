@@ -14,10 +14,7 @@ from findspot.core.paths import SCHEME
 from findspot.graph import Node, Relation
 from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.languages import language_of
-from findspot.graph.possible_uses import (
-    PossibleUse,
-    PossibleUses,
-)
+from findspot.graph.possible_uses import PossibleUse, PossibleUses
 from findspot.graph.resolve import EXTERNAL
 from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR
@@ -206,9 +203,8 @@ def _possible_uses(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> Poss
     if not (known or uses.places or values):
         seen = view.graph.doubts.named_references(starts)
         found = mentions(view, starts, seen)
-        uses.places = [*uses.doubtful[:MOST_MENTIONS], *found]
-        uses.complete = max(len(found), len(uses.doubtful)) < MOST_MENTIONS
-        uses.elsewhere = len(seen)
+        uses.places, uses.elsewhere = found, len(seen)
+        uses.complete = len(found) < MOST_MENTIONS
     return uses
 
 

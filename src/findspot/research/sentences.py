@@ -57,7 +57,7 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     said += [f"Hop {hop}: {counted(count, what)}." for hop, count in sorted(further.items())]
     if uses.places:
         said.append(f"Possibly also {_places(uses)}, listed apart.")
-    return " ".join(said) + about_packages(uses)
+    return " ".join(said)
 
 
 def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str:
@@ -65,26 +65,15 @@ def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str
     what = _SAID[aim][-1]
     if uses.places:
         places = f"{_places(uses).capitalize()} may be one, listed below with the reason."
-        return f"No certain {what}. {places}{about_packages(uses)}"
+        return f"No certain {what}. {places}"
     if hidden:
-        return f"No {what} outside of tests.{about_packages(uses)}"
+        return f"No {what} outside of tests."
     if floor > FLOOR:
         return f"No {what} with a confidence of {floor} or more."
-    if elsewhere := max(0, uses.elsewhere - uses.foreign):
-        verb = "leads" if elsewhere == 1 else "lead"
-        others = f"; {counted(elsewhere, 'use')} of that name {verb} elsewhere"
-        return f"No {what} was found{others}.{about_packages(uses)}"
-    unsure = uses.foreign or not uses.complete
-    return f"No {what} was found.{about_packages(uses)}" if unsure else f"No {what} in this project."
-
-
-def about_packages(uses: PossibleUses) -> str:
-    """Return how many uses of the name are taken for those of other projects: that may be a mistake."""
-    if not uses.foreign:
-        return ""
-    named = ", ".join(uses.packages[:FEW]) + (", …" if len(uses.packages) > FEW else "")
-    verb = "is" if uses.foreign == 1 else "are"
-    return f" {counted(uses.foreign, 'use')} of that name {verb} taken for another package's ({named})."
+    if uses.elsewhere:
+        verb = "leads" if uses.elsewhere == 1 else "lead"
+        return f"No {what} was found; {counted(uses.elsewhere, 'use')} of that name {verb} elsewhere."
+    return f"No {what} in this project." if uses.complete else f"No {what} was found."
 
 
 def _places(uses: PossibleUses) -> str:
@@ -117,12 +106,6 @@ def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: T
         verb = "passes " if (near, far) in passes else ""
         passed += f" → {verb}{placed(trail.nodes[far][0])}"
     return f"{ends[0]} reaches {ends[1]} in {counted(len(way) - 1, 'step')}: {passed}."
-
-
-def of_way_out(way: Chain, ends: tuple[str, str], at: str, trail: Trail) -> str:
-    """Return how control passes from a definition to a name that a dependency defines."""
-    passed = " → ".join(placed(trail.nodes[node][0]) for node in way)
-    return f"{ends[0]} reaches {ends[1]} in {counted(len(way), 'step')}: {passed} → {ends[1]} (at {at})."
 
 
 def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:

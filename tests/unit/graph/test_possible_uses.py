@@ -21,8 +21,6 @@ def test_making_an_heir_calls_the_constructor_that_it_inherits(tmp_path: Path) -
     with graph_of(CONSTRUCTORS, tmp_path) as graph:
         (made,) = graph.find("Base.__init__")
         assert [(edge.source.name, edge.line) for edge in graph.callers(made)] == [("make", 11)]
-        (use,) = graph.doubts.callers(graph.find("Base")).places
-        assert (use.line, use.reason) == (11, "makes Child, which inherits its constructor")
 
 
 def test_a_property_is_called_where_it_is_read(tmp_path: Path) -> None:
@@ -49,16 +47,16 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
         "sub/use.py": "from sub.gone import gone\n\ndef f():\n    return gone()\n",
         "sub/other.py": "import sub.gone as g\n\ndef f():\n    return g.gone()\n",
         "sub/apart.py": "from else_where.gone import gone\n\ngone()\n",
-        "lib/use.js": "import { gone } from './gone.js';\n\ngone();\n",
-        "lib/whole.js": "import other from './gone.js';\n\nother();\n",
-        "lib/all.js": "export * from './gone.js';\n",
-        "lib/through.js": "import { gone as it } from './all.js';\n\nit();\n",
+        "lib/use.js": "import { lost } from './lost.js';\n\nlost();\n",
+        "lib/whole.js": "import other from './lost.js';\n\nother();\n",
+        "lib/all.js": "export * from './lost.js';\n",
+        "lib/through.js": "import { lost as it } from './all.js';\n\nit();\n",
     }
     with graph_of(files, tmp_path) as graph:
         old = Node("sub/gone.py", 1, 2, "gone", "gone", "function", "sub/gone.py#gone")
         certain = [(left.use.path, left.use.line) for left in graph.leftovers.of(old) if left.certain]
         assert certain == [("sub/other.py", 4), ("sub/use.py", 1), ("sub/use.py", 4)]
-        old = Node("lib/gone.js", 1, 2, "gone", "gone", "function", "lib/gone.js#gone")
+        old = Node("lib/lost.js", 1, 2, "lost", "lost", "function", "lib/lost.js#lost")
         certain = [(left.use.path, left.use.line) for left in graph.leftovers.of(old) if left.certain]
         names = ("lib/through.js", "lib/use.js", "lib/whole.js")
         assert certain == [(name, line) for name in names for line in (1, 3)]
@@ -108,37 +106,14 @@ ZOD = {
 """A package whose name nothing says: what is imported from it looks like another project's."""
 
 
-@pytest.mark.parametrize(
-    ("symbol", "aim", "said"),
-    [
-        (
-            "creditCard",
-            Aim.CALLERS,
-            "No caller was found. 2 uses of that name are taken for another package's (zod/v4, zod).",
-        ),
-        (
-            "creditCard",
-            Aim.IMPACT,
-            "2 uses of that name are taken for another package's (zod/v4, zod).",
-        ),
-        (
-            "Card",
-            Aim.USES,
-            "No use was found. 2 uses of that name are taken for another package's (zod/v4).",
-        ),
-        (
-            "Card.check",
-            Aim.CALLERS,
-            "No caller was found. 1 use of that name is taken for another package's (zod/v4).",
-        ),
-    ],
-)
-def test_uses_that_are_taken_for_another_packages_are_said_to_be(
-    symbol: str, aim: Aim, said: str, make_project: MakeProject
+@pytest.mark.parametrize(("symbol", "count"), [("creditCard", "2 uses"), ("Card.check", "1 use")])
+def test_uses_that_are_taken_for_another_packages_are_counted(
+    symbol: str, count: str, make_project: MakeProject
 ) -> None:
     project = make_project(ZOD)
     project.update()
-    assert said in project.research(Inquiry(relation=aim, symbol=symbol)).summary
+    said = project.research(Inquiry(relation=Aim.CALLERS, symbol=symbol)).summary
+    assert f"No caller was found; {count} of that name lead" in said
 
 
 def test_with_its_manifest_a_package_is_known_by_its_name(make_project: MakeProject) -> None:
@@ -148,4 +123,4 @@ def test_with_its_manifest_a_package_is_known_by_its_name(make_project: MakeProj
     project.update()
     found = project.research(Inquiry(relation=Aim.CALLERS, symbol="creditCard"))
     assert {edge.path for edge in found.edges} == {"packages/docs/a.ts", "packages/docs/b.ts"}
-    assert "another package" not in found.summary
+    assert "elsewhere" not in found.summary
