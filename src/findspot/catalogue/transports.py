@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
 import re
 import signal
-import subprocess
 import sys
+from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -107,20 +106,16 @@ async def pipe_transport(
             async with stdio_client(start, errlog=devnull) as streams:
                 yield streams
         return
-    # The system sends the signal of preexec_fn when the thread that started a server ends: that of the loop.
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+    loop = asyncio.get_running_loop()
+    process, pipes = await loop.subprocess_exec(
+        lambda: SubprocessStreamProtocol(_CHUNK_BYTES, loop),
+        *words,
         env=own,
         cwd=spec.working_folder,
-        bufsize=0,
         start_new_session=True,
-        preexec_fn=_end_with_parent(),  # noqa: PLW1509
     )
     try:
-        async with _pumped(process, notes) as streams:
+        async with _pumped(process, pipes, notes) as streams:
             yield streams
     finally:
         with anyio.CancelScope(shield=True):
@@ -128,41 +123,28 @@ async def pipe_transport(
 
 
 @contextlib.asynccontextmanager
-async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> AsyncIterator[Streams]:
+async def _pumped(
+    process: asyncio.SubprocessTransport, pipes: SubprocessStreamProtocol, notes: ProcessNotes
+) -> AsyncIterator[Streams]:
+    assert pipes.stdin is not None
+    assert pipes.stdout is not None
+    assert pipes.stderr is not None
     incoming, read_stream = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
-    with contextlib.ExitStack() as pipes:
-        output = await _reader(process.stdout, pipes)
-        error_output = await _reader(process.stderr, pipes)
-        sink = await _writer(process.stdin)
-        async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
-            group.start_soon(_read_messages, output, incoming, notes)
-            group.start_soon(_read_errors, error_output, notes)
-            group.start_soon(_write_messages, outgoing, sink, incoming)
-            group.start_soon(_watch, process, incoming)
-            try:
-                yield read_stream, write_stream
-            finally:
-                read_stream.close()  # from here on its output is only drained
-                sink.close()
-                with anyio.CancelScope(shield=True):
-                    notes.status = await _exit_status(process)
-                group.cancel_scope.cancel()
-
-
-async def _reader(pipe: Any, pipes: contextlib.ExitStack) -> asyncio.StreamReader:
-    reader, loop = asyncio.StreamReader(limit=_CHUNK_BYTES), asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    pipes.callback(transport.close)
-    return reader
-
-
-async def _writer(pipe: Any) -> asyncio.StreamWriter:
-    loop = asyncio.get_running_loop()
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), pipe
-    )
-    return asyncio.StreamWriter(transport, protocol, None, loop)
+    async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
+        group.start_soon(_read_messages, pipes.stdout, incoming, notes)
+        group.start_soon(_read_errors, pipes.stderr, notes)
+        group.start_soon(_write_messages, outgoing, pipes.stdin, incoming)
+        try:
+            yield read_stream, write_stream
+        finally:
+            read_stream.close()  # from here on its output is only drained
+            pipes.stdin.close()
+            with anyio.move_on_after(_EXIT_PATIENCE_S, shield=True):
+                while process.get_returncode() is None:
+                    await anyio.sleep(_POLL_S)
+            notes.status = process.get_returncode()
+            group.cancel_scope.cancel()
 
 
 async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes: ProcessNotes) -> None:
@@ -220,47 +202,16 @@ async def _write_messages(
         incoming.close()  # the session sees the end instead of waiting for answers
 
 
-async def _watch(process: subprocess.Popen[bytes], incoming: Incoming) -> None:
-    """Notice the end of a server whose output a program that it started still holds open."""
-    while _status(process) is None:
-        await anyio.sleep(1)
-    await anyio.sleep(1)  # what it wrote last is read first
-    incoming.close()
-
-
-async def _exit_status(process: subprocess.Popen[bytes]) -> int | None:
-    """Return the exit status of a server whose input is closed, or None while it runs on."""
-    with anyio.move_on_after(_EXIT_PATIENCE_S):
-        while _status(process) is None:
-            await anyio.sleep(_POLL_S)
-    return _status(process)
-
-
-def _status(process: subprocess.Popen[bytes]) -> int | None:
-    """Return the exit status of a server that has ended, and keep its number taken.
-
-    The number is that of its process group too. Once it is free, it may be somebody else's.
-    """
-    if process.returncode is not None or not hasattr(os, "waitid"):
-        return process.poll()
-    ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if ended is None:
-        return None
-    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-
-
-async def _end(process: subprocess.Popen[bytes]) -> None:
-    """End everything in the process group of a server.
-
-    The number is still its own when it is signalled first, and the second time too, because the group
-    was there all the time.
-    """
+async def _end(process: asyncio.SubprocessTransport) -> None:
+    """End everything in the process group of a server."""
+    pid = process.get_pid()
     for number in (signal.SIGTERM, signal.SIGKILL):
-        _kill_group(process.pid, number)
+        _kill_group(pid, number)
         with anyio.move_on_after(_EXIT_PATIENCE_S):
-            while process.poll() is None or _kill_group(process.pid, 0):
+            while process.get_returncode() is None or _kill_group(pid, 0):
                 await anyio.sleep(_POLL_S)
-            return
+            break
+    process.close()
 
 
 def _kill_group(pid: int, number: int) -> bool:
@@ -270,18 +221,6 @@ def _kill_group(pid: int, number: int) -> bool:
     except (ProcessLookupError, PermissionError):  # the latter on macOS, for a group of zombies
         return False
     return True
-
-
-def _end_with_parent() -> Callable[[], None] | None:
-    """On Linux, return what makes the system end a server when this process is killed."""
-    if sys.platform != "linux":
-        return None
-    control, set_death_signal = ctypes.CDLL(None).prctl, 1
-
-    def run() -> None:
-        control(set_death_signal, int(signal.SIGKILL))  # a server may ignore any other signal
-
-    return run
 
 
 _HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -233,27 +232,6 @@ def test_what_the_network_needs_reaches_every_server(home: Path) -> None:
         assert passed == environ | {"AWS_SECRET_ACCESS_KEY": None}
 
     home.run(scenario)
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "waitid"), reason="an ended process cannot be looked at without reaping it"
-)
-@pytest.mark.parametrize(
-    ("code", "status"), [("raise SystemExit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9)]
-)
-def test_the_number_of_an_ended_server_stays_its_own_until_its_group_has_ended(
-    code: str, status: int
-) -> None:
-    """A signal to its group reached whoever had got the number since."""
-    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as process:
-        while transports._status(process) is None:
-            os.sched_yield()
-        assert transports._status(process) == status
-        os.killpg(process.pid, 0)
-        anyio.run(transports._end, process)
-        assert process.returncode == status
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
 
 
 def test_one_process_serves_all_calls_and_ends_when_it_is_idle(home: Home) -> None:
@@ -526,28 +504,6 @@ def test_a_connection_that_closes_ends_a_server_that_is_starting(home: Home) -> 
             await anyio.sleep(0.01)
 
     home.run(scenario)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the end of its input tells a server")
-def test_servers_end_with_a_killed_process(home: Home) -> None:
-    spec = home.spec("deaf", "deaf")
-    code = f"""
-import anyio, sys
-from pathlib import Path
-from findspot.catalogue.server_pool import ServerPool
-from findspot.catalogue.server_sources import ServerSpec
-async def main():
-    home = Path({str(home.folder)!r})
-    spec = ServerSpec("deaf", command={spec.command!r}, args={spec.args!r}, source=home / "mcp.json")
-    print((await ServerPool(home).call(spec, "echo")).content[0].text, flush=True)
-    await anyio.sleep_forever()
-anyio.run(main)
-"""
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        pid = json.loads(process.stdout.readline())["pid"]
-        process.kill()
-    anyio.run(gone, pid)
 
 
 def test_changed_tools_are_seen_at_the_next_call(home: Home) -> None:
