@@ -116,8 +116,6 @@ class RunningCall:
 
     handlers: CallHandlers
     timeout_s: float
-    client: object = None
-    """Which client it comes from."""
     as_task: bool = False
     """Whether the server runs it as a task, which may take long."""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -127,11 +125,11 @@ class RunningCall:
     """What names it in reports of progress."""
     was_reported: bool = False
 
-    def start(self, spent_s: float = 0.0) -> None:
-        """Start the clock of a call that was prepared for so long already."""
+    def start(self) -> None:
+        """Start the clock."""
         now = anyio.current_time()
         self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
-        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) - spent_s
+        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s)
 
     def new_scope(self) -> anyio.CancelScope:
         """Return what limits the next attempt to the time that is left."""
@@ -198,8 +196,6 @@ class LiveConnection:
         self._users = 0
         self._last_used = 0.0
         self._running: list[RunningCall] = []
-        self._abandoned: set[object] = set()
-        """The clients of calls that nobody waits for any more; the server may ignore that."""
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._changed = anyio.Event()
@@ -390,13 +386,9 @@ class LiveConnection:
         """Send a request of a call."""
         assert self._dispatcher is not None
         await anyio.lowlevel.checkpoint_if_cancelled()
-        try:
-            return await self._dispatcher.send_raw_request(
-                method, {**params, "_meta": {"progressToken": call.token}}
-            )
-        except asyncio.CancelledError:
-            self._abandoned.add(call.client)
-            raise
+        return await self._dispatcher.send_raw_request(
+            method, {**params, "_meta": {"progressToken": call.token}}
+        )
 
     async def _run_task(self, call: RunningCall, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a tool that runs as a task; its state is reported as progress.
@@ -407,17 +399,13 @@ class LiveConnection:
         if "task" not in made:
             return made
         task = types.CreateTaskResult.model_validate(made, by_name=False).task
-        about, result = {"taskId": task.task_id}, None
+        about = {"taskId": task.task_id}
         try:
             for number in itertools.count(1):
-                if result is None and task.status != "working":
-                    result = asyncio.ensure_future(self._send(call, "tasks/result", about))
+                if task.status != "working":  # it has ended, or asks while its result is waited for
+                    return await self._send(call, "tasks/result", about)
                 pause_s = _POLL_S if task.poll_interval is None else task.poll_interval / 1000
-                pause_s = min(max(pause_s, _SHORTEST_POLL_S), _LONGEST_POLL_S, call.timeout_s / 2)
-                if result is None:
-                    await anyio.sleep(pause_s)
-                elif (await asyncio.wait([result], timeout=pause_s))[0] or task.status != "input_required":
-                    return await result
+                await anyio.sleep(min(max(pause_s, _SHORTEST_POLL_S), _LONGEST_POLL_S, call.timeout_s / 2))
                 polled = await self._send(call, "tasks/get", about)
                 task = types.GetTaskResult.model_validate(polled, by_name=False)
                 call.extend()
@@ -428,9 +416,6 @@ class LiveConnection:
             with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
                 await self._dispatcher.send_raw_request("tasks/cancel", about)
             raise
-        finally:
-            if result is not None:
-                result.cancel()
         raise AssertionError
 
     def _connected(self) -> contextlib.AbstractAsyncContextManager[ClientSession]:
@@ -496,11 +481,9 @@ class LiveConnection:
     def _asked(self) -> RunningCall | None:
         """Return the newest call, through which its client is asked.
 
-        Of a server that several clients share, nobody can say whose call asks: none is asked unless all
-        calls are its own, those included that were cancelled.
+        Of a server that clients share, nobody can say whose call asks, so none is asked.
         """
-        clients = self._abandoned.union(call.client for call in self._running)
-        return self._running[-1] if self._running and len(clients) == 1 else None
+        return self._running[-1] if self._running and not self.spec.shared else None
 
 
 async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
@@ -611,20 +594,18 @@ class ServerPool:
         *,
         client: PoolClient | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
-        spent_s: float = 0.0,
         handlers: CallHandlers | None = None,
         as_task: bool = False,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too.
 
-        Its time covers waiting for other calls and for the start of the server, and what was spent already.
+        Its time covers waiting for the start of the server.
         """
         _check_size(arguments)
         client = client or PoolClient()
         limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
-        asker = client.connection or object()
-        running = RunningCall(handlers or CallHandlers(), limit_s, asker, as_task)
-        running.start(spent_s)
+        running = RunningCall(handlers or CallHandlers(), limit_s, as_task)
+        running.start()
         return await self._use(
             spec,
             client,

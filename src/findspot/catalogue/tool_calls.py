@@ -136,7 +136,6 @@ class ToolCaller:
             spec = access.spec
             limit_s = timeout_s or DEFAULT_TIMEOUT_S
             tool = await self._current(tool, spec, limit_s)
-            spent_s = time.perf_counter() - started
             check_arguments(tool, arguments)
             asked = time.perf_counter()
             try:
@@ -149,7 +148,6 @@ class ToolCaller:
                 arguments,
                 client=self._client,
                 timeout_s=limit_s,
-                spent_s=spent_s,
                 handlers=handlers(spec.name) if handlers else None,
                 as_task=tool.runs_as_task,
             )

@@ -305,20 +305,11 @@ async def _with_ended_session(request: httpx2.Request, response: httpx2.Response
     """
     if "mcp-session-id" not in request.headers or response.status_code not in (400, 404):
         return response
-    number, body = _identifier(request.content), await response.aread()
-    is_own_error = number is not None and _identifier(body) == number
-    if is_own_error if response.status_code == 404 else is_own_error or b"session" not in body.lower():
+    if response.status_code == 400 and b"session" not in (await response.aread()).lower():
         return response
     error = {"code": SESSION_ENDED, "message": "The server has ended the session."}
-    answer = {"jsonrpc": "2.0", "id": number, "error": error}
+    answer = {"jsonrpc": "2.0", "id": json.loads(request.content).get("id"), "error": error}
     return httpx2.Response(response.status_code, json=answer, request=request)
-
-
-def _identifier(message: bytes) -> Any:
-    """Return the identifier of a request or an answer."""
-    with contextlib.suppress(ValueError, AttributeError):
-        return json.loads(message).get("id")
-    return None
 
 
 class _ReadableStream(httpx2.AsyncByteStream):

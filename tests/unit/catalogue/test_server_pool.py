@@ -275,34 +275,13 @@ def test_a_server_asks_whoever_calls_it(home: Home) -> None:
         assert text(await pool.call(spec, "ask", handlers=handlers)) == asked
         assert text(await pool.call(spec, "ask"))["action"] == "cancel", "nobody can be asked"
         async with anyio.create_task_group() as group:
-            one, other, both = PoolClient("one"), PoolClient("other"), home.spec("both", shared=True)
-            for server in (spec, both):
-                group.start_soon(partial(pool.call, server, "hang", client=one))
-                await pool.call(server, "echo", client=one)
+            one = PoolClient("one")
+            group.start_soon(partial(pool.call, spec, "hang", client=one))
             own = text(await pool.call(spec, "ask", handlers=handlers, client=one))
             assert own == asked, "every call of its process is of the same client"
-            unclear = text(await pool.call(both, "ask", handlers=handlers, client=other))
-            assert unclear["action"] == "cancel", "nobody knows which client it belongs to"
             group.cancel_scope.cancel()
-
-    home.run(scenario)
-
-
-def test_a_question_about_a_cancelled_call_reaches_nobody_else(home: Home) -> None:
-    """gateway 4: a server that ignored the cancellation asked the user of another call."""
-
-    async def elicit(_params: types.ElicitRequestParams) -> types.ElicitResult:
-        return types.ElicitResult(action="accept", content={})
-
-    async def scenario(pool: ServerPool) -> None:
-        spec, one, other = home.spec("one", shared=True), PoolClient("one"), PoolClient("other")
-        await pool.call(spec, "echo")
-        handlers = CallHandlers(on_elicit=elicit)
-        await failure(pool.call(spec, "late", timeout_s=0.1, handlers=handlers, client=one))
-        own = text(await pool.call(spec, "ask", handlers=handlers, client=one))
-        assert own["action"] == "accept"
-        provoked = text(await pool.call(spec, "provoke", handlers=handlers, client=other))
-        assert provoked["action"] == "cancel"
+        shared = text(await pool.call(home.spec("both", shared=True), "ask", handlers=handlers))
+        assert shared["action"] == "cancel", "nobody knows which client it belongs to"
 
     home.run(scenario)
 
