@@ -4,10 +4,10 @@ Tools: echo (its arguments and its pid), content (every type), structured, faili
 then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation),
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
-length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
-half (a text cut inside a character, which is also logged), deep (nested 50,000 times), invalid (no content),
-refuse (an error with a code and data), environ, roots (those of the client), asking (listed to clients that
-can be asked), research (a task; `steps`, and `ask` to ask in between), cancelled_tasks.
+length (of `text`), half (a text cut inside a character, which is also logged), deep (nested 50,000 times),
+invalid (no content), refuse (an error with a code and data), environ, roots (those of the client),
+asking (listed to clients that can be asked), research (a task; `steps`, and `ask` to ask in between),
+cancelled_tasks.
 
 Arguments: `offers` has resources, prompts and instructions too, `bad-start` exits at once, `silent` reads
 nothing, `deaf` ignores the end of its input and SIGTERM.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -32,12 +31,10 @@ ANSWERS: dict[int, Any] = {}
 ANSWERED = threading.Condition()
 ADDED: list[str] = []
 CANCELLED: list[Any] = []
-PROVOKED = threading.Event()
-LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
-    "late", "provoke", "half", "deep", "invalid", "refuse", "environ", "roots", "research",
+    "half", "deep", "invalid", "refuse", "environ", "roots", "research",
     "cancelled_tasks",
 ]  # fmt: skip
 TASKS: dict[str, dict[str, Any]] = {}
@@ -84,14 +81,6 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(str(len(CANCELLED)))
     if name == "echo":
         return text(json.dumps({"pid": os.getpid(), **arguments}))
-    if name == "late":
-        PROVOKED.wait()
-        schema = {"type": "object", "properties": {}}
-        LATE.put(request("elicitation/create", {"message": "Late?", "requestedSchema": schema}))
-        return text("late")
-    if name == "provoke":
-        PROVOKED.set()
-        return text(json.dumps(LATE.get()))
     if name == "half":
         send(method="notifications/message", params={"level": "info", "data": HALF})
         return text(HALF)

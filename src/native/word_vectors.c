@@ -277,18 +277,6 @@ done:
     return result;
 }
 
-/* knows(part: str) → whether it is an entry of the vocabulary */
-static PyObject *word_vectors_knows(PyObject *object, PyObject *part) {
-    WordVectors *self = (WordVectors *)object;
-    Utf8 utf8;
-    if (utf8_of_str(part, &utf8, "knows() takes a str") < 0)
-        return NULL;
-    size_t size = (size_t)utf8.size;
-    int known = size <= self->longest && *slot_of(self, hash_entry(utf8.at, size), utf8.at, size, utf8.at, 0);
-    Py_XDECREF(utf8.owner);
-    return PyBool_FromLong(known);
-}
-
 static Py_ssize_t word_vectors_length(PyObject *object) {
     return (Py_ssize_t)((WordVectors *)object)->entries;
 }
@@ -393,7 +381,6 @@ static void word_vectors_dealloc(PyObject *object) {
 
 static PyMethodDef word_vectors_methods[] = {
     {"sum", word_vectors_sum, METH_VARARGS, "Write the sum of the vectors of each text's pieces to its row."},
-    {"knows", word_vectors_knows, METH_O, "Return whether a lower-cased part is an entry."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -95,7 +94,6 @@ class Catalogue:
         self._guard = threading.Lock()
         self._tools: ToolSet | None = None
         self._state: tuple[State | None, ...] = ()
-        self._warming: threading.Thread | None = None
         self._learned: dict[str, tuple[ToolDefinition, ...]] = {}
 
     @property
@@ -213,17 +211,6 @@ class Catalogue:
             return
         self._learned[spec.name] = tools
         threading.Thread(target=self._replace, args=(spec, tools), name="learn-tools").start()
-
-    def warm(self) -> None:
-        """Open the tools and the model in the background, so that the first search does not wait."""
-        if self._warming is None:
-            self._warming = threading.Thread(target=self._warm, name="warm-catalogue", daemon=True)
-            self._warming.start()
-
-    def _warm(self) -> None:
-        with contextlib.suppress(FindspotError):  # the search that needs it will say what is wrong
-            if (provider := self.tools().about.provider) is not None:
-                self._model(provider)
 
     def followed(self) -> list[ServerSpec]:
         """Return the servers to follow: those agreed to that answered last, if the user wants it."""

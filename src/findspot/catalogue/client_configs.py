@@ -15,7 +15,7 @@ from typing import Any, Self
 from findspot.catalogue.known_clients import SERVER, TABLES
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import MAX_CONFIG_BYTES
-from findspot.core.files import ContentError, read_named
+from findspot.core.files import ContentError
 from findspot.core.yaml_text import yaml_loader
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError
@@ -24,7 +24,6 @@ _VARIABLE = re.compile(
     r"\$\{(?:(?P<kind>env|input|command|config):)?(?P<name>[A-Za-z_/][\w./-]*)(?::-(?P<default>[^}]*))?\}"
 )
 _WORKSPACE = ("workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR")
-_MAX_ENV_BYTES = 1 << 20
 _MAX_NAME_CHARS = 100
 
 
@@ -84,30 +83,12 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
 def _missing(kind: str | None, name: str) -> str:
     if kind == "input":
         return f"the input {name} has no value: set {input_variable(name)}"
-    if name in _WORKSPACE or name == "workspaceFolderBasename":
-        return f"${{{name}}} has a value only in a project: index this file there, without --user"
     return f"the environment variable {name} is not set"
 
 
 def input_variable(name: str) -> str:
     """Return the environment variable that gives the value of an input."""
     return "FINDSPOT_INPUT_" + re.sub(r"\W|[.-]", "_", name).upper()
-
-
-def read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of a file of `NAME=value` lines; raise `OSError` or `ValueError` without one."""
-    lines = read_named(path, _MAX_ENV_BYTES).decode("utf-8-sig").splitlines()
-    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines)
-    return {
-        name.strip(): _unquoted(value.strip())
-        for name, equals, value in pairs
-        if equals and not name.startswith("#")
-    }
-
-
-def _unquoted(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
 
 
 _AMBIGUOUS = (("extensions",), ("mcp",))
@@ -261,8 +242,6 @@ class Entry:
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    env_file: str | None = None
-    """A file with further variables."""
     only: tuple[str, ...] = ()
     """The tools that the client offers; all if there are none."""
     left_out: tuple[str, ...] = ()
@@ -283,7 +262,6 @@ class Entry:
             command=self.command and value(self.command),
             args=tuple(map(value, self.args)),
             env={name: value(text) for name, text in self.env.items()},
-            env_file=self.env_file and value(self.env_file),
             cwd=self.cwd and value(self.cwd),
             url=self.url and value(self.url),
             headers={name: value(text) for name, text in self.headers.items()},
@@ -307,7 +285,6 @@ def read_entry(value: Any) -> Entry | str:
         command=None if url else str(first),
         args=(*map(str, rest), *_texts(inner.get("args"))),
         env=_env(inner) | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
-        env_file=str(value["envFile"]) if value.get("envFile") else None,
         cwd=str(value["cwd"]) if value.get("cwd") else None,
         url=str(url) if url else None,
         headers=_headers(value),
@@ -317,7 +294,7 @@ def read_entry(value: Any) -> Entry | str:
         oauth=_oauth(value),
         shared=value.get("shared") is True,
         disabled=value.get("disabled") is True or value.get("enabled") is False,
-        notes=tuple(_authorization_notes(_authorization(value))),
+        notes=tuple(_notes(value)),
     )
 
 
@@ -358,7 +335,10 @@ def _authorization(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _authorization_notes(given: Mapping[str, Any]) -> Iterator[str]:
+def _notes(value: Mapping[str, Any]) -> Iterator[str]:
+    given = _authorization(value)
+    if value.get("envFile"):
+        yield "names an envFile, which is not read; name its variables in env"
     if given.get("type") == "bearer" and not given.get("token"):
         yield "has an authorization without a token"
     if given.get("type") not in (None, "none", "bearer", "oauth2"):

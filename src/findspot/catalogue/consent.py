@@ -184,9 +184,6 @@ def description(spec: ServerSpec) -> list[str]:
     given = _variables(spec.env) if spec.url is None else _headers(spec.headers)
     lines += [f"  with: {given}"] if given else []
     lines += [f"  login: {_headers(spec.oauth)}"] if spec.oauth else []
-    if spec.env_file:
-        values = "cannot be read" if spec.file_env is None else _variables(spec.file_env) or "none"
-        lines.append(f"  with the variables of {spec.env_file}: {values}")
     lines += ["  shared by all clients"] if spec.shared else []
     lines += [f"  only the tools: {', '.join(spec.only)}"] if spec.only else []
     lines += [f"  without the tools: {', '.join(spec.left_out)}"] if spec.left_out else []

@@ -20,7 +20,7 @@ from findspot.catalogue.tool_requests import Request, everyday_words, read_reque
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
-from findspot.embed.embedder import Embedder, EmbedMode, Lexicon, Vectors
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 
@@ -178,12 +178,10 @@ class EmbeddingStrategy(SearchStrategy):
         return found
 
     def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
-        """Return the query as a request, translated where it is not English."""
+        """Return the query as a request; an error where the tools cannot be compared with it."""
         if tools.vectors is None or tools.about.provider is None:
             raise NoEmbeddingsError(mode)
-        model = self.model_of(tools)
-        knows = model.knows if isinstance(model, Lexicon) else lambda _word: False
-        return read_request(everyday_words().translate(query, knows, tools.keywords))
+        return read_request(query)
 
     def likeness(self, request: Request, tools: ToolSet) -> Likeness:
         """Return how like the request each tool is, and other topics are."""

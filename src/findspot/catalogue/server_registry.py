@@ -351,9 +351,6 @@ class ServerRegistry:
         self._removed, self._problems = set(), {}
         self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
         self._removed -= {name for read in self._sources.values() for name in read.names}
-        variables = [file for read in self._sources.values() for file in read.env_files()]
-        self._files += variables
-        self._state += map(state_of, variables)
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]

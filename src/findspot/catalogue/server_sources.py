@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.client_configs import (
     Entry,
-    MissingVariableError,
     ServerTable,
     expand,
     fill_folders,
@@ -19,7 +17,6 @@ from findspot.catalogue.client_configs import (
     name_problem,
     parse_config,
     read_entry,
-    read_env_file,
     server_table,
     with_braces,
 )
@@ -62,9 +59,6 @@ _KINDS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 class ServerSpec(Entry):
     """One server of a client's configuration, its variables not yet expanded."""
 
-    file_env: Mapping[str, str] | None = None
-    """The variables of its file of variables, read with the entry, so that what is agreed to is what is
-    started; None if it cannot be read."""
     source: Path = Path()
     """The configuration that names it."""
     workspace: Path | None = None
@@ -101,14 +95,12 @@ class ServerSpec(Entry):
         """
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts = [self.command, self.args, str(self.working_folder), env, self.url, headers]
-        from_file = [] if self.file_env is None else [{"variables": sorted(self.file_env.items())}]
         oauth = [sorted(self.oauth.items())] if self.oauth else []
-        return json.dumps([*parts, *self._optional(), *from_file, *oauth, *self._tools()])
+        return json.dumps([*parts, *self._optional(), *oauth, *self._tools()])
 
     def _optional(self) -> list[str]:
         """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
-        file = [f"envFile={self.env_file}"] if self.env_file else []
-        return ["sse"] * self.sse + ["shared"] * self.shared + file
+        return ["sse"] * self.sse + ["shared"] * self.shared
 
     def _tools(self) -> list[tuple[str, ...]]:
         return [self.only, self.left_out] if self.only or self.left_out else []
@@ -133,16 +125,7 @@ class ServerSpec(Entry):
         def value(text: str) -> str:
             return expand(fill_folders(text, self.workspace or Path.home()), environ)
 
-        file = self.env_path(environ)
-        if file is not None and self.file_env is None:
-            raise MissingVariableError(f"the file of variables {file} cannot be read")
-        filled = replace(self, env_file=None, file_env=None).mapped(value)
-        return replace(filled, env={**(self.file_env or {}), **filled.env})
-
-    def env_path(self, environ: Mapping[str, str] = ENVIRONMENT) -> Path | None:
-        """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
-        folder = self.base if self.cwd == WORKSPACE else self.working_folder
-        return folder / expand(self.env_file, environ) if self.env_file else None
+        return self.mapped(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +150,6 @@ class Sources:
     @property
     def names(self) -> set[str]:
         return {spec.name for spec in self.servers} | {listed.server_name for listed in self.lists}
-
-    def env_files(self) -> Iterator[Path]:
-        """Yield the files of variables that entries of servers name."""
-        for spec in self.servers:
-            with contextlib.suppress(MissingVariableError):
-                if (file := spec.env_path()) is not None and "\0" not in str(file):
-                    yield file
 
     def and_then(self, later: Sources) -> Sources:
         """Return these sources with later ones; a server that both name is taken from these."""
@@ -262,16 +238,7 @@ def _spec(
     spec = ServerSpec(**{known.name: getattr(entry, known.name) for known in fields(entry)}, source=path)
     if folder is None and workspace is None and spec.command and not spec.names_own_file:
         spec = replace(spec, cwd=WORKSPACE)  # as clients start the servers of all projects
-    return replace(spec, file_env=_file_env(spec))
-
-
-def _file_env(spec: ServerSpec) -> dict[str, str] | None:
-    """Return the variables of the file that an entry names; None if there is no file that can be read."""
-    try:
-        file = spec.env_path()
-        return None if file is None else read_env_file(file)
-    except (MissingVariableError, OSError, ValueError):
-        return None
+    return spec
 
 
 def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:

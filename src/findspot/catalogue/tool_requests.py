@@ -1,20 +1,19 @@
-"""Read a query as a request for a tool: its sentences, the files it names, its language, its verbs.
+"""Read a query as a request for a tool: its sentences, the files it names, its verbs.
 
 People name the wish and tools name the means. `everyday_words.txt` lists what people say for what tools call
-by another name, also in other languages.
+by another name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from findspot.catalogue.tool_fields import query_terms
-from findspot.text.bm25 import Bm25
-from findspot.text.tokens import stem, without_accents, word_parts
+from findspot.text.tokens import stem
 
 MAX_SENTENCES = 16
 """Of a pasted page, the first sentences say what is wanted."""
@@ -92,13 +91,6 @@ _VERBS = (
 """Verbs that people and tools use for the same act."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-"""Chinese, Japanese and Korean: the words of a request are found inside its runs."""
-
-_ENGLISH = frozenset(
-    ("the", "of", "to", "is", "my", "for", "this", "with", "and", "what", "how", "you", "are")
-)
-_SHORTEST_BEGINNING = 3
 
 
 class EverydayWords(NamedTuple):
@@ -108,54 +100,18 @@ class EverydayWords(NamedTuple):
     """English word → what else its thing is called, the tools' words first."""
     synonyms: Mapping[str, frozenset[str]]
     """The same for stems, with the verbs of one act."""
-    translations: Mapping[str, str]
-    beginnings: Mapping[str, str]
-    """Beginnings of words of other languages → English."""
-    inside: re.Pattern[str]
-    """Finds the translated words of scripts without spaces."""
-
-    def translate(self, query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-        """Replace words of another language by English ones, unless tools have them.
-
-        Words that the model knows are only replaced where the file lists them in full.
-        """
-        if _ENGLISH.intersection(query.lower().split()):
-            return query
-        if _UNSPACED.search(query):
-            query = self.inside.sub(lambda word: f" {self._translated(word[0], knows, keywords)} ", query)
-        return _LETTERS.sub(lambda word: self._translated(word[0], knows, keywords), query)
-
-    def _translated(self, word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-        if all(stem(part) in keywords for part in word_parts(word)):
-            return word
-        plain = without_accents(word).lower()
-        if plain in self.translations:
-            return self.translations[plain]
-        if knows(plain):
-            return word
-        ends = range(len(plain), _SHORTEST_BEGINNING - 1, -1)
-        return next((self.beginnings[plain[:end]] for end in ends if plain[:end] in self.beginnings), word)
 
 
 @cache
 def everyday_words() -> EverydayWords:
-    """Read `everyday_words.txt`; its first lines say how."""
     text = files(__package__).joinpath("everyday_words.txt").read_text("utf-8")
     alternatives: dict[str, tuple[str, ...]] = {}
-    translations: dict[str, str] = {}
-    beginnings: dict[str, str] = {}
-    for line in filter(lambda line: ":" in line and not line.startswith("#"), text.splitlines()):
-        english, _, foreign = line.partition("|")
-        tools, everyday = (part.split() for part in english.split(":"))
+    for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
+        tools, everyday = (part.split() for part in line.split(":"))
         for word in (*tools, *everyday):
             others = (other for other in (*tools, *(everyday if word in tools else ())) if other != word)
             alternatives[word] = (*alternatives.get(word, ()), *others)
-        for word in map(without_accents, foreign.lower().split()):
-            known = beginnings if word.endswith("*") else translations
-            known.setdefault(word.rstrip("*"), tools[0])
-    unspaced = sorted(filter(_UNSPACED.match, translations), key=lambda word: (-len(word), word))
-    inside = re.compile("|".join(map(re.escape, unspaced)))
-    return EverydayWords(alternatives, _synonyms(alternatives), translations, beginnings, inside)
+    return EverydayWords(alternatives, _synonyms(alternatives))
 
 
 def _synonyms(alternatives: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +45,6 @@ class Embedder(Protocol):
 
     def __hash__(self) -> int:
         """Return the hash of this open model, so that results can be cached by it."""
-
-
-@runtime_checkable
-class Lexicon(Protocol):
-    """A model that can also tell whether a word exists."""
-
-    def knows(self, word: str) -> bool:
-        """Return whether a lower-cased word is in the vocabulary as a whole."""
 
 
 def model_name(embedder: Embedder) -> str:

@@ -60,19 +60,12 @@ class StaticEmbedder:
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows
 
-    def knows(self, word: str) -> bool:
-        """Return whether a lower-cased word is in the vocabulary as a whole."""
-        return self._vectors.knows(word)
-
     def close(self) -> None:
         """Do nothing: the memory map is released with the object."""
 
 
 class WordVectors(Protocol):
     """A table of vectors of pieces of words."""
-
-    def knows(self, word: str, /) -> bool:
-        """Return whether a lower-cased word is in the vocabulary as a whole."""
 
     def sum(self, texts: list[tuple[str, ...]], rows: Vectors, /) -> None:
         """Write the sum of the vectors of each text's distinct pieces to its row."""
@@ -88,9 +81,6 @@ class PythonWordVectors:
         self._pieces = WordPieces(entries)
         self._table = table
         self._lock = Lock()
-
-    def knows(self, word: str, /) -> bool:
-        return self._pieces.knows(word)
 
     def sum(self, texts: list[tuple[str, ...]], rows: Vectors, /) -> None:
         for start in range(0, len(texts), BLOCK_TEXTS):
@@ -149,10 +139,6 @@ class WordPieces(dict[str, tuple[int, ...]]):
         ids = tuple(id_ for part in word_parts(word) for id_ in self.part_ids(part))
         self[word] = ids
         return ids
-
-    def knows(self, part: str) -> bool:
-        """Return whether a lower-cased part is an entry."""
-        return part in self._ids
 
     def part_ids(self, part: str) -> list[int]:
         """Return the ids of one lower-cased part; characters that no entry holds are left out."""

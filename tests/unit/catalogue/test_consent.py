@@ -61,8 +61,6 @@ class TestAgreements:
             {"headers": {"A": "b"}},
             {"source": Path("/q/.mcp.json")},
             {"name": "mail"},
-            {"env_file": ".env"},
-            {"env_file": ".env", "file_env": {"PATH": "/other"}},
             {"only": ("read",)},
             {"left_out": ("wipe",)},
         ],
@@ -110,16 +108,13 @@ class TestDescription:
             "RUN_TOKEN": "./x.sh",
             "X": "ghp_" + "a1B2c3D4e5F6" * 3,
         }
-        spec = replace(SPEC, env=env, env_file=".env", file_env={"JAVA_OPTS": "-javaagent:x.jar"})
         shown = "API_KEY=…, GITHUB_TOKEN=${MINE}, GIT_CONFIG_VALUE_0=!sh ./x.sh, PATH=./bin:${PATH}"
-        assert description(spec) == [
+        assert description(replace(SPEC, env=env)) == [
             "notes",
             "  runs: run -x",
             "  in: /p",
             f"  with: {shown}, RUN_TOKEN=./x.sh, X={'*' * 40}",
-            "  with the variables of .env: JAVA_OPTS=-javaagent:x.jar",
         ]
-        assert description(replace(spec, file_env=None))[-1] == "  with the variables of .env: cannot be read"
 
     def test_a_secret_hides_no_command(self) -> None:
         key = "MIIEpAIBAAKCAQEA7xVbZq3mJp9RtLwYc2Fh8Ks1Dg4Nu6Xe5Ai0Bo7Cv3Qz9TyW"
@@ -227,21 +222,6 @@ class TestNotice:
         assert self.named(registry) == "a (changed), b (new)"
         config({"a": {"command": "run"}})
         assert registry.notice() is None
-
-    def test_a_changed_file_of_variables_ends_the_agreement(
-        self, registry: ServerRegistry, config: Any, tmp_path: Path
-    ) -> None:
-        variables = tmp_path / ".env"
-        config({"a": {"command": "run", "envFile": ".env"}})
-        assert self.named(registry) == "a (new)"
-        for content in ("KEY=1\n", "KEY=1\nPATH=./evil\n", "LD_PRELOAD=x.so\n", None):
-            variables.write_text(content) if content else variables.unlink()
-            (spec,) = registry.servers(tmp_path / "index.json")
-            assert not registry.agreements.holds(spec), content
-            registry.agreements.add([spec])
-            assert registry.notice() is None
-            variables.write_text("KEY=other\n")
-            assert self.named(registry) == "a (changed)"
 
     def test_many_and_long_names_are_cut(self, registry: ServerRegistry, config: Any) -> None:
         config({f"s{number:02}": {"command": "run"} for number in range(10)})

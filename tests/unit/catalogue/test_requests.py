@@ -10,8 +10,6 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.catalogue.tool_requests import MAX_SENTENCES, everyday_words, read_request
-from findspot.embed.static_model import StaticEmbedder
-from findspot.text.bm25 import Bm25
 
 from .conftest import Write, index
 
@@ -60,23 +58,6 @@ def test_no_query_hangs(unit: str) -> None:
     request = read_request((unit * MAX_QUERY_CHARS)[:MAX_QUERY_CHARS])
     assert len(request.text) <= MAX_QUERY_CHARS
     assert len(request.sentences) <= MAX_SENTENCES
-
-
-@pytest.mark.parametrize(
-    ("query", "read"),
-    [
-        ("Datei umbenennen", "file move"),
-        ("quelle heure est-il", "quelle time est-il"),
-        ("ブラウザのタブを閉じる", "browser の tab を close"),
-        ("rename the Datei", "rename the Datei"),
-        ("打开文件 carpeta", "read 文件 directory"),
-    ],
-)
-def test_words_of_other_languages_are_translated_unless_tools_have_them(query: str, read: str) -> None:
-    """documents G: requests in other languages came back empty."""
-    keywords = Bm25.build([{"文件": 1.0, "read": 1.0}])
-    translated = everyday_words().translate(query, StaticEmbedder.open().knows, keywords)
-    assert " ".join(translated.split()) == read
 
 
 def test_a_request_is_also_read_in_the_words_of_tools() -> None:

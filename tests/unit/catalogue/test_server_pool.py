@@ -277,6 +277,7 @@ def test_a_server_asks_whoever_calls_it(home: Home) -> None:
         async with anyio.create_task_group() as group:
             one = PoolClient("one")
             group.start_soon(partial(pool.call, spec, "hang", client=one))
+            await pool.call(spec, "echo", client=one)
             own = text(await pool.call(spec, "ask", handlers=handlers, client=one))
             assert own == asked, "every call of its process is of the same client"
             group.cancel_scope.cancel()

@@ -53,9 +53,8 @@ async def _caller(call: Call) -> tuple[Path, PoolClient]:
 
 
 async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClient]:
-    """Return the catalogue where the client works, and how its servers are called.
-
-    It is loaded and, if the user wants it, kept current.
+    """Return the catalogue where the client works, kept current if the user wants it, and how its servers
+    are called.
     """
     folder, client = await _caller(call)
     engine, catalogue, followed = await call.quick(lambda engine: _opened(engine, folder))
@@ -66,7 +65,6 @@ async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClien
 
 def _opened(engine: Engine, folder: Path) -> tuple[Engine, Catalogue, list[ServerSpec]]:
     catalogue = engine.catalogue(folder)
-    catalogue.warm()
     return engine, catalogue, catalogue.followed()
 
 
