@@ -126,14 +126,6 @@ def test_publishing_fits_a_pipeline(publisher: Program, make: MakeFolder, tmp_pa
     )
 
     (root / "m1.py").write_text("def changed(): pass\n")
-    for unmark, mark in (
-        ("--no-assume-unchanged", "--assume-unchanged"),
-        ("--no-skip-worktree", "--skip-worktree"),
-    ):
-        run_git(root, "update-index", mark, "m1.py")
-        unseen = publisher("publish", folder, cwd=root)
-        assert (unseen.code, "does not report changes to m1.py" in unseen.err) == (2, True)
-        run_git(root, "update-index", unmark, "m1.py")
     (root / "note.md").write_text("# not committed\n")
     dirty = publisher("publish", folder, cwd=root)
     assert dirty.code == 2

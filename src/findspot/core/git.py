@@ -127,16 +127,6 @@ def configured(file: Path, key: str) -> str | None:
     return None
 
 
-def unwatched(root: Path) -> list[str]:
-    """Return the tracked files below a folder whose changes git does not report.
-
-    They are marked assume-unchanged or skip-worktree; files that a sparse checkout leaves out do not count.
-    """
-    listed = run_git(root, "ls-files", "-v", "-z", "--", ".") or ""
-    marked = [(line[0], line[2:]) for line in listed.split("\0") if line]
-    return [path for tag, path in marked if tag.islower() or (tag == "S" and (root / path).exists())]
-
-
 def diff_from(root: Path, commit: str, path: str = ".") -> str | None:
     """Return the changed lines below a folder, without any around them, as a unified diff."""
     named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")

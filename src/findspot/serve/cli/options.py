@@ -71,6 +71,8 @@ _REPLACED = {
     "deps --direct": "deps",
     "deps --missing": "deps",
     "documents add-set": "documents add",
+    "export": "publish FOLDER",
+    "import": "store use FOLDER",
     "index --store": "store use ADDRESS",
     "map": "research --focus architecture",
     "outline": "research --focus architecture",

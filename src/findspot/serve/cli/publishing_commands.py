@@ -1,24 +1,19 @@
-"""`findspot publish`, `export`, `import` and `store`: an index for everyone, at an address or in a file."""
+"""`findspot publish` and `store`: an index for everyone, at an address."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
 from findspot.core.config import INDEX_FILE, ci_branch, load_settings, set_value, unset_value
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import remove_folder
-from findspot.core.git import Checkout, differing, read_checkout, untracked, unwatched
-from findspot.core.paths import absolute, expanded
+from findspot.core.git import Checkout, differing, read_checkout, untracked
+from findspot.core.paths import expanded
 from findspot.core.utc_time import utc_now
 from findspot.discover.walk import walk
 from findspot.project import Project
-from findspot.publishing.archive import IMPORTED, pack, unpack
 from findspot.publishing.choosing import KEEP_DAYS, KEEP_VERSIONS, outdated
 from findspot.publishing.published import PROJECT, PublishedIndex, Version
 from findspot.publishing.published_store import published_address
@@ -34,7 +29,6 @@ from findspot.serve.cli.options import (
     option_of,
     path_or_project,
     project_option,
-    together,
     yes_option,
 )
 from findspot.serve.cli.project_choice import open_project
@@ -43,17 +37,13 @@ from findspot.store.index_meta import write_metadata
 _SHOWN_COMMIT = 12
 _MOST_DIRTY = 3
 
-_of_commit = together(
-    click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's."),
-    click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout."),
-    click.option("--allow-dirty", is_flag=True, help="Go ahead although files differ from the commit."),
-)
-
 
 @click.command()
 @click.argument("address", required=False)
 @project_option
-@_of_commit
+@click.option("--branch", metavar="NAME", help="The branch. Default: git's, or the build service's.")
+@click.option("--commit", metavar="HASH", help="The commit, for a folder that is no git checkout.")
+@click.option("--allow-dirty", is_flag=True, help="Go ahead although files differ from the commit.")
 @option_of("keep_days", count("Remove versions that are older", 1, default=KEEP_DAYS), metavar="N")
 @option_of("keep", count("Versions to keep per branch", 1, default=KEEP_VERSIONS), metavar="N")
 @click.option(
@@ -95,25 +85,7 @@ def publish(
         else:
             checkout = _checkout(opened, target, branch, commit, allow_dirty=allow_dirty)
             opened.index.publishes_to = target
-            _publish(opened, published, checkout, reply, None, keep_days, keep)
-
-
-@click.command()
-@click.argument("file")
-@path_or_project
-@_of_commit
-@common
-def export(
-    reply: Reply, *, file: str, project: str | None, branch: str | None, commit: str | None, allow_dirty: bool
-) -> None:
-    """Write to FILE what `findspot publish` sends to an address: the index of the project at PATH.
-
-    It is the index of a commit, brought up to date first. `findspot import FILE` reads it on another machine.
-    """
-    target = absolute(file)
-    with open_project(project, exact=True) as opened, tempfile.TemporaryDirectory() as folder:
-        checkout = _checkout(opened, str(target), branch, commit, allow_dirty=allow_dirty)
-        _publish(opened, PublishedIndex(folder), checkout, reply, target, KEEP_DAYS, KEEP_VERSIONS)
+            _publish(opened, published, checkout, reply, keep_days, keep)
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -175,20 +147,11 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
     dirty = [path for path in changed.split("\0") if path] + added
     if dirty:
         count, commit = output.count(len(dirty), "file"), checkout.commit[:_SHOWN_COMMIT]
+        first = ", ".join(dirty[:_MOST_DIRTY]) + (" and others" if len(dirty) > _MOST_DIRTY else "")
         raise InvalidArgumentError(
-            f"{count} differ{'s' if len(dirty) == 1 else ''} from the commit {commit}: {_first(dirty)}.",
+            f"{count} differ{'s' if len(dirty) == 1 else ''} from the commit {commit}: {first}.",
             hint="Commit or remove them, or pass --allow-dirty.",
         )
-    if unseen := unwatched(project.root):
-        raise InvalidArgumentError(
-            f"git does not report changes to {_first(unseen)} (assume-unchanged or skip-worktree).",
-            hint="Run `git update-index --no-assume-unchanged FILE` or `--no-skip-worktree FILE`, or pass "
-            "--allow-dirty.",
-        )
-
-
-def _first(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:_MOST_DIRTY]) + (" and others" if len(paths) > _MOST_DIRTY else "")
 
 
 def _publish(
@@ -196,7 +159,6 @@ def _publish(
     published: PublishedIndex,
     checkout: Checkout,
     reply: Reply,
-    file: Path | None,
     *keep: int,
 ) -> None:
     update_project(project, reply, force=False, yes=True)
@@ -217,16 +179,13 @@ def _publish(
     removed = [old for old in outdated(versions, checkout, *keep) if old.key != version.key]
     if removed:
         publisher.remove(removed)
-    if file:
-        pack(Path(published.address), file)
-    address = str(file or published.address)
     left = len(versions) - len(removed)
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
     reply.answer_program(
         {
             "status": "success",
             "projectPath": str(project.root),
-            "address": address,
+            "address": published.address,
             **_as_object(version),
             "filesSent": sent.files,
             "bytesSent": sent.bytes,
@@ -234,7 +193,7 @@ def _publish(
             "versions": left,
         }
     )
-    output.line(f"{address}: {named} published", bold=True)
+    output.line(f"{published.address}: {named} published", bold=True)
     output.fields(
         [
             ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
@@ -281,23 +240,6 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     _show_reading(reply, address, project, yes=yes)
 
 
-@click.command("import")
-@click.argument("file")
-@path_or_project
-@yes_option
-@common
-def import_(reply: Reply, file: str, project: str | None, yes: bool) -> None:
-    """Read the index in FILE, which `findspot export` wrote, for the project at PATH.
-
-    It is unpacked and read as `findspot store use` reads a folder. Importing again replaces it.
-    """
-    with open_project(project, exact=True) as opened:
-        unpacked = unpack(absolute(file), opened.store.folder)
-        set_value(opened.store.folder / INDEX_FILE, "store", str(unpacked))
-        _remove_imported(opened, keep=unpacked)
-    _show_reading(reply, file, project, yes=yes)
-
-
 def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool) -> None:
     """Index the files that are here, and say what the project reads now."""
     with open_project(project, exact=True) as opened:
@@ -319,17 +261,10 @@ def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool)
         output.note(note)
 
 
-def _remove_imported(project: Project, keep: Path | None = None) -> None:
-    for folder in project.store.folder.glob(f"{IMPORTED}*"):
-        if folder != keep:
-            remove_folder(folder)
-
-
 def _detach(project: Project) -> None:
     """Stop reading a published index, and withdraw the agreement to its address."""
     config, settings = project.store.folder / INDEX_FILE, project.settings
     unset_value(config, "store")
-    _remove_imported(project)
     published = settings.publishing.address
     if published is None:
         return
