@@ -105,7 +105,7 @@ int holds_items(const Py_buffer *buffer, size_t size) {
 }
 
 static PyMethodDef *const functions[] = {
-    search_functions, used_names_functions, word_counts_functions, word_scores_functions,
+    search_functions, used_names_functions, word_counts_functions,
 };
 
 static int fill_module(PyObject *module) {

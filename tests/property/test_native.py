@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from array import array
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import compiled_part
@@ -18,7 +17,6 @@ from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
 from findspot.core.platforms import is_older
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
-from findspot.search.hits import merged_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import count_words_in_python
 
@@ -169,13 +167,6 @@ def test_rows_are_scored_alike(size: int, count: int, data: st.DataObject) -> No
     assert scores.tolist() == scores_in_python(segment, query, keep).tolist()
 
 
-@given(st.lists(st.integers(0, 40), unique=True))
-@example([2**63 - 1, -(2**63), 2**63 - 2, 1 - 2**63])
-def test_neighbours_are_merged_alike(ranked: list[int]) -> None:
-    spans = array("q", compiled.merged(array("q", ranked), 3, 3, 4)).tolist()
-    assert spans == [value for span in merged_in_python(ranked, 3, 3, 4) for value in span]
-
-
 ROWS, SCALES, QUERY = np.zeros((3, 4), np.int8), np.zeros(3, np.float32), np.zeros(4, np.int8)
 
 
@@ -208,10 +199,3 @@ def test_rows_that_are_not_there_are_refused(keep: list[int]) -> None:
 def test_arrays_of_different_lengths_are_refused(scales: object, query: object, scores: int) -> None:
     with pytest.raises(ValueError, match="different lengths"):
         compiled.row_scores(ROWS, scales, query, np.array([0]), np.empty(scores, np.float32))
-
-
-def test_numbers_that_are_cut_are_refused() -> None:
-    with pytest.raises(ValueError, match="not an array"):
-        compiled.merged(b"123", 1, 1, 1)
-    with pytest.raises(ValueError, match="bits"):
-        compiled.merged(b"", 1, 1, 63)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -13,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.model import LIKELY_FROM, STRONG_FROM, GroupBy, Hit, Span, Symbol
-from findspot.core.platforms import native
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.candidate_pool import Candidate, Ranking
 from findspot.rank.signals import WORDING, coverage
@@ -208,17 +206,7 @@ def spans_of(ranked: Sequence[int], copies: Mapping[int, str], never: Collection
     return _bridged(spans[spans[:, 1] >= 0], never)
 
 
-_native = native()
-
-
 def _merged(ranked: Sequence[int]) -> _Spans:
-    limits = MERGE_WITHIN, MAX_MERGED_CHUNKS, ORDINAL_BITS
-    if _native is None:
-        return np.array(merged_in_python(ranked, *limits), np.int64).reshape(-1, 3)
-    return np.frombuffer(_native.merged(array("q", ranked), *limits), np.int64).reshape(-1, 3)
-
-
-def merged_in_python(ranked: Sequence[int], within: int, most: int, ordinal_bits: int) -> list[_Span]:
     """Return different chunks, best first, with neighbours of about the same rank as one passage."""
     present = set(ranked)
     beside = [each for each in enumerate(ranked) if each[1] + 1 in present or each[1] - 1 in present]
@@ -230,14 +218,14 @@ def merged_in_python(ranked: Sequence[int], within: int, most: int, ordinal_bits
         leader = rank
         for other in _in_order(part_of.get(number - 1), part_of.get(number + 1)):
             low, high = spans[other]
-            is_near = rank - other <= within and low >> ordinal_bits == number >> ordinal_bits
-            if is_near and last - first + high - low + 2 <= most:
+            is_near = rank - other <= MERGE_WITHIN and low >> ORDINAL_BITS == number >> ORDINAL_BITS
+            if is_near and last - first + high - low + 2 <= MAX_MERGED_CHUNKS:
                 del spans[max(leader, other)]
                 first, last, leader = min(first, low), max(last, high), min(leader, other)
         spans[leader] = first, last
         for member in range(first, last + 1):
             part_of[member] = leader
-    return [(rank, *spans[rank]) for rank in sorted(spans)]
+    return np.array([(rank, *spans[rank]) for rank in sorted(spans)], np.int64).reshape(-1, 3)
 
 
 def _in_order(before: int | None, after: int | None) -> tuple[int, ...]:

@@ -23,8 +23,7 @@ from findspot.core.log import get_logger
 from findspot.core.sqlite import Connection, transaction
 from findspot.store.database import Additions, generation_of, read_meta, write_meta
 from findspot.store.index_rows import ChunkRows, FileRows
-from findspot.store.keywords import ENDING as POSTINGS_ENDING
-from findspot.store.keywords import KeywordReader, open_postings, write_postings
+from findspot.store.keywords import KeywordReader
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
@@ -37,7 +36,7 @@ from findspot.store.vector_segments import (
     remove_unlisted,
     write_segment,
 )
-from findspot.store.word_counts import ENDING, LiveWords, WordCounts, open_counts, write_counts
+from findspot.store.word_counts import ENDING, Postings, open_postings, write_postings
 
 _log = get_logger("store")
 
@@ -188,12 +187,11 @@ def load_derived(
     names = json.loads(meta.get("segments", "[]"))
     parts = [open_part(folder / VECTORS, name, checked) for name in names]
     vectors = VectorReader([part.vectors for part in parts], files.in_order)
-    counts = [part.words for part in parts]
-    postings = [open_postings(folder / VECTORS / f"{name}{POSTINGS_ENDING}", checked) for name in names]
-    readers = {}
-    for corpus in sorted({file.corpus for file in files.files if file.chunks}):
-        words = LiveWords(counts, files.whole(corpus).mask, files.in_order)
-        readers[corpus] = KeywordReader(words, postings)
+    words = [part.words for part in parts]
+    readers = {
+        corpus: KeywordReader(words, files.whole(corpus).mask, files.in_order)
+        for corpus in sorted({file.corpus for file in files.files if file.chunks})
+    }
     return Derived(generation, files, readers, vectors, lasting=older.lasting if older else {})
 
 
@@ -219,20 +217,12 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
 
 
 def _check(derived: Derived) -> None:
-    """Whether every live chunk is in the segments, and its words are counted."""
+    """Check that every live chunk is in the segments."""
     files = derived.files.files
-    if _count(derived.vectors.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
+    mask = derived.files.mask(files)
+    held = sum(live_rows(segment, mask).size for segment in derived.vectors.segments)
+    if held != sum(file.chunks for file in files):
         raise DerivedDamagedError("vector segments do not hold the chunks of the database")
-    for corpus, reader in derived.keywords.items():
-        mask = derived.files.mask(file for file in files if file.corpus == corpus)
-        lines = _count(derived.vectors.segments, mask, only_lines=True)
-        if reader.size != lines:
-            raise DerivedDamagedError("word counts do not have the chunks of the vector segments")
-
-
-def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False) -> int:
-    found = (live_rows(segment, mask, only_lines=only_lines).size for segment in segments)
-    return sum(found)
 
 
 def rebuild(folder: Path, db: Connection) -> None:
@@ -253,7 +243,7 @@ class Part(NamedTuple):
     """Some chunks: their vectors, and how often they hold which words."""
 
     vectors: Segment
-    words: WordCounts
+    words: Postings
 
     @classmethod
     def of(cls, chunks: Sequence[tuple[int, float, bytes, str]]) -> Part:
@@ -265,19 +255,18 @@ class Part(NamedTuple):
                 len(chunks), -1
             ),
         )
-        return cls(vectors, WordCounts.of((number, tokens) for number, _, _, tokens in chunks))
+        return cls(vectors, Postings.of((number, tokens) for number, _, _, tokens in chunks))
 
 
 def open_part(folder: Path, name: str, checked: set[str]) -> Part:
     """Open what a commit lists."""
-    return Part(open_segment(folder / name, checked), open_counts(folder / f"{name}{ENDING}", checked))
+    vectors = open_segment(folder / name, checked)
+    return Part(vectors, open_postings(folder / f"{name}{ENDING}", vectors.numbers, checked))
 
 
 def write_part(folder: Path, parts: Sequence[Part], live: Mask) -> str | None:
     """Write the chunks of parts whose file revision is live as one, under a name never used before."""
     name = write_segment(folder, [part.vectors for part in parts], live)
     if name is not None:
-        counts = folder / f"{name}{ENDING}"
-        write_counts(counts, [part.words for part in parts], live)
-        write_postings(folder / f"{name}{POSTINGS_ENDING}", open_counts(counts, {counts.name}))
+        write_postings(folder / f"{name}{ENDING}", [part.words for part in parts], live)
     return name

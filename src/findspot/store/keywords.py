@@ -1,146 +1,110 @@
 """Keyword search: which chunks hold a word, and which hold the words of a question best, by BM25.
 
-Beside the word counts of each vector segment lies a file that lists the same by word: its postings. A
-question adds up what its words give each chunk. Only live chunks count, so an index that was updated scores
-like one that was rebuilt. The first bytes of the file
-    FSPTTRM1    how many words and postings, bytes of a chunk's place, checksum; places, starts, words, counts
+A question adds up what its words give each chunk. Only live chunks count, so an index that was updated scores
+like one that was rebuilt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import release_pages
-from findspot.store.array_files import map_arrays, write_arrays
-from findspot.store.vector_segments import Mask, Numbers, is_allowed
+from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines, places_of
 from findspot.store.word_counts import (
-    Column,
+    STORED_LENGTHS,
+    Counts,
     Frequencies,
-    LiveWords,
-    WordCounts,
+    Postings,
     hashes_of,
     places_checked,
+    step_of,
 )
+from findspot.text.bm25 import K1, B, lucene_idf
 
-ENDING = ".terms"
-_MAGIC = b"FSPTTRM1"
 _MAX_FREQUENCIES = 20_000
 _MANY_ROWS = 10_000
 """Chunks that hold a word from which on it is worth finding out whether the word still matters."""
 _ROUNDING = 1 - 1e-9
 """Sums in another order differ in their last digits."""
-_FEW_CHUNKS = 1 << 16
-"""Whose places take two bytes."""
-_ALIGN = 8
-_SORTED_WORDS = 1 << 22
-"""Words that are sorted at a time: their places take some tens of megabytes."""
 
-Hashes = NDArray[np.uint32]
-Rows = NDArray[np.uint16] | NDArray[np.uint32]
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """The chunks that hold each word: of word `i` those from `starts[i]` to `starts[i + 1]`."""
-
-    rows: Rows
-    """The place of a chunk in the file of word counts …"""
-    starts: NDArray[np.int64]
-    terms: Hashes
-    counts: NDArray[np.uint8]
-    """… and how often it holds the word."""
-
-    def of(self, hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the postings of each of these words begin, and how many it has."""
-        if not self.terms.size:
-            return np.zeros(hashes.size, np.int64), np.zeros(hashes.size, np.int64)
-        at = np.minimum(np.searchsorted(self.terms, hashes), self.terms.size - 1)
-        begins = self.starts[at]
-        return begins, np.where(self.terms[at] == hashes, self.starts[at + 1] - begins, 0)
-
-
-def write_postings(path: Path, words: WordCounts) -> None:
-    """Write which chunks hold each word of a file of word counts, sorted in parts."""
-    counts: list[NDArray[np.uint8]] = []
-    terms: list[Hashes] = []
-    held: list[NDArray[np.int64]] = []
-    width = 2 if words.numbers.size <= _FEW_CHUNKS else 4
-
-    def parts() -> Iterator[NDArray[Any]]:
-        for places in _by_word(words.words):
-            found = words.words[places]
-            firsts = np.flatnonzero(np.r_[True, found[1:] != found[:-1]])
-            terms.append(found[firsts])
-            held.append(np.diff(np.r_[firsts, found.size]))
-            counts.append(words.counts[places])
-            yield (np.searchsorted(words.starts, places, side="right") - 1).astype(f"u{width}")
-            release_pages(words.words)
-        yield np.zeros(-words.words.size * width % _ALIGN, np.uint8)
-        yield np.cumsum(np.concatenate([np.zeros(1, np.int64), *held]))
-        yield from terms
-        yield from counts
-
-    write_arrays(path, _MAGIC, parts(), lambda: (sum(part.size for part in terms), words.words.size, width))
-
-
-def _by_word(words: Hashes) -> Iterator[NDArray[np.intp]]:
-    """Yield the places of words in the order of the words; those of one word in their own order."""
-    steps = -(-words.size // _SORTED_WORDS)
-    for low, high in zip(range(steps), range(1, steps + 1), strict=True):
-        least, most = (low << 32) // steps, (high << 32) // steps
-        blocks = range(0, words.size, _SORTED_WORDS)
-        parts = ((first, words[first : first + _SORTED_WORDS]) for first in blocks)
-        places = np.concatenate([np.flatnonzero((part >= least) & (part < most)) + at for at, part in parts])
-        if places.size:
-            yield places[np.argsort(words[places], kind="stable")]
-
-
-def open_postings(path: Path, checked: set[str]) -> Postings:
-    """Map a file of postings; `DerivedDamagedError` when it is missing, cut short or altered."""
-
-    def lengths_of(terms: int, postings: int, width: int) -> tuple[int, ...]:
-        return postings * width, -postings * width % _ALIGN, terms * 8 + 8, terms * 4, postings
-
-    rows, _, starts, terms, counts = map_arrays(path, _MAGIC, 3, lengths_of, checked)
-    places: Rows = rows.view(np.uint16) if rows.size < 4 * counts.size else rows.view(np.uint32)
-    return Postings(places, starts.view(np.int64), terms.view(np.uint32), counts)
+Column = NDArray[np.float64]
+Keys = Callable[[Numbers], Numbers]
 
 
 class KeywordReader:
-    """Searches the live chunks of one corpus by their words."""
+    """Searches the live chunks of one corpus by their words: BM25 with the statistics of a fresh index."""
 
-    def __init__(self, words: LiveWords, postings: Sequence[Postings]) -> None:
-        self._words = words
-        self._postings = postings
+    def __init__(
+        self, parts: Sequence[Postings], live: Mask, keys: Keys, known: Frequencies | None = None
+    ) -> None:
+        """`live` are the files of the corpus; `keys` returns numbers that order chunks by path and line.
+
+        `known` are the frequencies of all chunks, where `parts` have only some of them.
+        """
+        self._parts, self._live, self._keys, self._known = parts, live, keys, known
         self._frequencies: dict[str, int] = {}
+
+    @cached_property
+    def _alive(self) -> list[Mask]:
+        """Of each part, which of its chunks are of the corpus and hold lines."""
+        return [is_allowed(part.numbers, self._live) & of_lines(part.numbers) for part in self._parts]
+
+    @cached_property
+    def _totals(self) -> tuple[int, int]:
+        """How many chunks there are, and how many words they have."""
+        if self._known:
+            return self._known.chunks, self._known.tokens
+        held = list(zip(self._parts, self._alive, strict=True))
+        chunks = sum(int(np.count_nonzero(alive)) for _, alive in held)
+        return chunks, sum(int(part.lengths[alive].sum(dtype=np.int64)) for part, alive in held)
+
+    @cached_property
+    def _damping(self) -> Column:
+        """How much a chunk of each stored length is damped: in a long chunk, a word counts for less."""
+        chunks, tokens = self._totals
+        return K1 * (1 - B + B * STORED_LENGTHS / (tokens / chunks if tokens else 1.0))
+
+    @cached_property
+    def _damped(self) -> list[Column]:
+        """Of each part, how much each of its chunks is damped; without end if it does not count."""
+        parts = zip(self._parts, self._alive, strict=True)
+        return [np.where(alive, self._damping[step_of(part.lengths)], np.inf) for part, alive in parts]
 
     @property
     def size(self) -> int:
         """How many live chunks there are."""
-        return self._words.size
+        return self._totals[0]
 
     def document_frequency(self, term: str) -> int:
         """Return how many live chunks hold a term; looked up once, since one question asks several times."""
+        if self._known:
+            return self._known.of(term)
         known = self._frequencies.get(term)
         if known is None:
             if len(self._frequencies) >= _MAX_FREQUENCIES:
                 self._frequencies.clear()
-            known = self._frequencies[term] = self._count(hashes_of([term]))
+            known = self._frequencies[term] = self._count(term)
         return known
 
-    def _count(self, word: Hashes) -> int:
-        total = 0
+    def _count(self, term: str) -> int:
+        total, word = 0, hashes_of([term])
         with places_checked():
-            for part, alive in zip(self._postings, self._words.alive, strict=True):
-                (begin,), (width,) = part.of(word)
+            for part, alive in zip(self._parts, self._alive, strict=True):
+                (begin,), (width,) = part.spans(word)
                 total += int(np.count_nonzero(alive[part.rows[begin : begin + width]]))
         return total
+
+    def _gains(self, weights: Mapping[str, float]) -> dict[str, float]:
+        """Return what each term that any live chunk holds gives at most."""
+        counts = {term: self.document_frequency(term) for term in weights}
+        return {
+            term: weights[term] * lucene_idf(self.size, count) * (K1 + 1)
+            for term, count in counts.items()
+            if count
+        }
 
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
@@ -153,17 +117,31 @@ class KeywordReader:
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> tuple[Numbers, Column]:
         """Return the same as arrays."""
-        frequencies = self._held(terms)
-        if not frequencies or top < 1:
+        gains = self._gains(terms)
+        if not gains or top < 1:
             return np.empty(0, np.int64), np.empty(0)
-        gains = self._words.gains(terms, frequencies)
-        with places_checked():
-            parts = [self._candidates(at, gains, top, only_files) for at in range(len(self._postings))]
-        least = _last_of_best(np.concatenate([scores for _, scores, _ in parts]), top) * _ROUNDING
-        found = np.concatenate([numbers[scores + left >= least] for numbers, scores, left in parts])
-        return self._words.best(*self._words.scores(np.sort(found), gains), top)
+        found = self._candidates({term: terms[term] for term in gains}, gains, top, only_files)
+        numbers, scores = self._holding(found, gains)
+        order = np.argsort(-scores, kind="stable")
+        # A tie for the last place is settled by path and line.
+        if order.size > top and scores[order[top - 1]] == scores[order[top]]:
+            order = np.lexsort((self._keys(numbers), -scores))
+        return numbers[order[:top]], scores[order[:top]]
 
     def _candidates(
+        self,
+        weights: Mapping[str, float],
+        gains: Mapping[str, float],
+        top: int,
+        only_files: Sequence[int] | None,
+    ) -> Numbers:
+        """Return chunks among which the best ones are, in order."""
+        with places_checked():
+            parts = [self._rough(at, gains, top, only_files) for at in range(len(self._parts))]
+        least = _last_of_best(np.concatenate([scores for _, scores, _ in parts]), top) * _ROUNDING
+        return np.sort(np.concatenate([numbers[scores + left >= least] for numbers, scores, left in parts]))
+
+    def _rough(
         self, at: int, gains: Mapping[str, float], top: int, only_files: Sequence[int] | None
     ) -> tuple[Numbers, Column, float]:
         """Return the chunks of a part, what each has at least, and what more each may have.
@@ -171,54 +149,69 @@ class KeywordReader:
         Words that most chunks hold give least, and come last. Once the best chunks have more than these words
         could give, they bring no other chunk among the best.
         """
-        postings, numbers, damped = self._postings[at], self._words.parts[at].numbers, self._words.damped[at]
+        part, damped = self._parts[at], self._damped[at]
         if only_files is not None:
-            damped = np.where(is_allowed(numbers, _mask(only_files)), damped, np.inf)
+            damped = np.where(is_allowed(part.numbers, _mask(only_files)), damped, np.inf)
         most = np.array(list(gains.values()))
-        begins, widths = postings.of(hashes_of(gains))
-        scores, left = np.zeros(numbers.size), float(most.sum())
+        begins, widths = part.spans(hashes_of(gains))
+        scores, left = np.zeros(part.numbers.size), float(most.sum())
         for term in np.lexsort((-most, widths > _MANY_ROWS)).tolist():
             if widths[term] > _MANY_ROWS and _last_of_best(scores, top) > left:
                 break
             span = slice(begins[term], begins[term] + widths[term])
-            rows, held = postings.rows[span], postings.counts[span].astype(np.float64)
+            rows, held = part.rows[span], part.counts[span].astype(np.float64)
             scores[rows] += most[term] * held / (held + damped[rows])
             left -= most[term]
         found = np.flatnonzero(scores > 0)
-        return numbers[found], scores[found], left
+        return part.numbers[found], scores[found], left
 
     def scores(self, terms: Mapping[str, float], numbers: Iterable[int]) -> list[tuple[int, float]]:
         """Return the scores of those of these chunks that hold a term."""
-        frequencies = self._held(terms)
-        if not frequencies:
-            return []
-        wanted = np.array(sorted(numbers), np.int64)
-        words = self._words_of(wanted)
-        found, scores = words.scores(wanted, words.gains(terms, frequencies))
+        found, scores = self._holding(np.array(sorted(numbers), np.int64), self._gains(terms))
         return list(zip(found.tolist(), scores.tolist(), strict=True))
 
-    def _held(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return how many live chunks hold each of the terms that any holds."""
-        return {term: count for term in terms if (count := self.document_frequency(term))}
+    def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
+        """Return which of these terms each of these sorted chunks holds: a row per chunk."""
+        held = np.zeros((numbers.size, len(terms)), np.bool_)
+        for here, _, counts in self._counts(numbers, terms):
+            held[here] = (counts > 0).T
+        return held
+
+    def _holding(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Numbers, Column]:
+        """Return the live ones of these sorted chunks that hold a term, and their scores."""
+        wanted = wanted[is_allowed(wanted, self._live)]
+        scores = np.zeros(wanted.size)
+        for here, damped, counts in self._counts(wanted, gains):
+            sums = np.zeros(damped.size)
+            for gain, count in zip(gains.values(), counts.astype(np.float64), strict=True):
+                sums += gain * count / (count + damped)
+            scores[here] = sums
+        return wanted[scores > 0], scores[scores > 0]
+
+    def _counts(self, wanted: Numbers, terms: Collection[str]) -> Iterator[tuple[Mask, Column, Counts]]:
+        """Yield which of these sorted chunks a part has, how much each is damped, and how often it holds each
+        term.
+        """
+        hashes = hashes_of(terms)
+        with places_checked():
+            for part in self._parts_with(wanted):
+                rows, here = places_of(part.numbers, wanted)
+                yield here, self._damping[step_of(part.lengths[rows])], part.counts_in(rows, hashes)
+
+    def _parts_with(self, wanted: Numbers) -> Sequence[Postings]:
+        """Return parts that have these chunks, those of them that exist."""
+        return self._parts
 
     def frequencies(self) -> Frequencies:
         """Count the live chunks that hold each word."""
         terms, counts = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-        for part, alive in zip(self._postings, self._words.alive, strict=True):
+        for part, alive in zip(self._parts, self._alive, strict=True):
             if part.terms.size:
                 terms.append(part.terms)
                 counts.append(np.add.reduceat(alive[part.rows], part.starts[:-1], dtype=np.int64))
         words, places = np.unique(np.concatenate(terms), return_inverse=True)
         held = np.bincount(places, np.concatenate(counts), words.size).astype(np.int64)
-        return Frequencies(*self._words.totals, words[held > 0], held[held > 0])
-
-    def held_terms(self, terms: Sequence[str], numbers: Numbers) -> Mask:
-        """Return which of these terms each of these sorted chunks holds: a row per chunk."""
-        return self._words_of(numbers).held(terms, numbers)
-
-    def _words_of(self, numbers: Numbers) -> LiveWords:
-        """Return the words of these chunks, with the statistics of all."""
-        return self._words
+        return Frequencies(*self._totals, words[held > 0], held[held > 0])
 
 
 def _mask(files: Sequence[int]) -> Mask:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,14 +42,15 @@ class Segment:
     scales: NDArray[np.float32]
     rows: NDArray[np.int8]
 
-    def places(self, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
-        """Return the row of each chunk, and whether it is here at all."""
-        rows = np.searchsorted(self.numbers, wanted)
-        here = rows < self.numbers.size
-        rows = rows[here]
-        same = self.numbers[rows] == wanted[here]
-        here[here] = same
-        return rows[same], here
+
+def places_of(numbers: Numbers, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
+    """Return the place of each wanted number that is among sorted ones, and which of them are."""
+    rows = np.searchsorted(numbers, wanted)
+    here = rows < numbers.size
+    rows = rows[here]
+    same = numbers[rows] == wanted[here]
+    here[here] = same
+    return rows[same], here
 
 
 def of_lines(numbers: Numbers) -> Mask:
@@ -145,8 +145,6 @@ def remove_unlisted(folder: Path, listed: set[str]) -> None:
 _FEW = 0.125
 """Share of a segment's rows up to which they are picked out for the comparison: beyond it, all are read."""
 
-_MOST_MASKS = 8
-
 Scores = NDArray[np.float32]
 
 
@@ -161,31 +159,17 @@ class VectorReader:
     ) -> None:
         self.segments = segments
         self._order = order
-        self._rows: dict[int, tuple[Mask, Sequence[Callable[[], NDArray[np.intp]]]]] = {}
-        """By mask, which stays referenced, so that its identity is not given to another."""
 
     def nearest(self, query: NDArray[np.int8], allowed: Mask, top: int) -> tuple[Numbers, Scores]:
         """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
 
         `allowed` is indexed by file number.
         """
-        found: list[tuple[Numbers, Scores]] = []
-        for segment, keep in zip(self.segments, self._rows_of_lines(allowed), strict=True):
-            found.append(nearest_in(segment, query, keep(), top))
+        found = []
+        for segment in self.segments:
+            rows = live_rows(segment, allowed, only_lines=True)
+            found.append(nearest_in(segment, query, rows, top))
         return self._merged(found, top)
-
-    def _rows_of_lines(self, allowed: Mask) -> Sequence[Callable[[], NDArray[np.intp]]]:
-        """Return, per segment, how to get the rows that a search among these files reads.
-
-        The masks of whole corpora live as long as this reader: their rows are looked up once.
-        """
-        known = self._rows.get(id(allowed))
-        if known is None:
-            if len(self._rows) >= _MOST_MASKS:
-                self._rows.clear()
-            known = allowed, tuple(_once(segment, allowed) for segment in self.segments)
-            self._rows[id(allowed)] = known
-        return known[1]
 
     def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
         """Return the `top` nearest of these chunks, outlines included; `wanted` is sorted."""
@@ -208,7 +192,7 @@ class VectorReader:
         """Return the same for chunks in order, not a number for those without a vector."""
         found = np.full(wanted.size, np.nan)
         for segment in self.segments:
-            rows, here = segment.places(wanted)
+            rows, here = places_of(segment.numbers, wanted)
             found[here] = scores_in(segment, query, rows)
         return found
 
@@ -221,10 +205,6 @@ class VectorReader:
         if self._order and order.size > top and scores[order[top - 1]] == scores[order[top]]:
             order = np.lexsort((self._order(numbers), -scores))
         return numbers[order[:top]], scores[order[:top]]
-
-
-def _once(segment: Segment, allowed: Mask) -> Callable[[], NDArray[np.intp]]:
-    return cache(lambda: live_rows(segment, allowed, only_lines=True))
 
 
 _native = native()
@@ -252,25 +232,11 @@ def nearest_in(
     segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp], top: int
 ) -> tuple[Numbers, Scores]:
     """Return the chunks of the best of these rows, with all that tie for the last place, and their scores."""
-    if _native is None or not keep.size or top < 1:
-        return best_in_python(segment.numbers, keep, scores_in_python(segment, query, keep), top)
-    found: tuple[bytes, bytes] = _native.best_rows(
-        segment.rows, segment.scales, query, np.ascontiguousarray(keep, np.int64), top
-    )
-    places, scores = np.frombuffer(found[0], np.int64), np.frombuffer(found[1], np.float32)
-    return segment.numbers[keep[places]], scores
-
-
-def best_in_python(
-    numbers: Numbers, keep: NDArray[np.intp], scores: Scores, top: int
-) -> tuple[Numbers, Scores]:
-    """Return the best of the rows `keep`, with all that tie for the last place: it is settled by number
-    later.
-    """
+    scores = scores_in(segment, query, keep)
     if scores.size > top:
         best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
         keep, scores = keep[best], scores[best]
-    return numbers[keep], scores
+    return segment.numbers[keep], scores
 
 
 def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:

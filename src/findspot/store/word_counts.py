@@ -1,7 +1,8 @@
-"""How often each word occurs in each chunk: what the scores of given chunks are computed from.
+"""How often each word occurs in each chunk, by word: the postings of a part of an index.
 
-Beside each vector segment lies a file with the word counts of the same chunks. Its first bytes
-    FSPTWRD2    how many chunks and words, checksum; numbers, starts and lengths of chunks; words, counts
+Beside each vector segment lies a file with the postings of the same chunks. Its first bytes
+    FSPTTRM2    how many words, postings and chunks, bytes of a chunk's place, checksum;
+                places, starts, lengths of chunks, words, counts
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +22,26 @@ from findspot.core.files import release_pages
 from findspot.core.platforms import native
 from findspot.store.array_files import map_arrays, write_arrays
 from findspot.store.records import DerivedDamagedError
-from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines
-from findspot.text.bm25 import K1, B, lucene_idf
+from findspot.store.vector_segments import Mask, Numbers, is_allowed
 
-ENDING = ".words"
-_MAGIC = b"FSPTWRD2"
-_BLOCK_CHUNKS = 16_384
-"""Chunks written at a time: their words take some megabytes."""
+ENDING = ".terms"
+_MAGIC = b"FSPTTRM2"
+_ALIGN = 8
+_FEW_CHUNKS = 1 << 16
+"""Whose places take two bytes."""
+_SORTED = 1 << 22
+"""Postings that are sorted at a time: they take some tens of megabytes."""
+
+_TIMES_AS_MANY = 64
+"""Of a word that so many times more chunks hold than are asked about, these are searched for one by one."""
 
 _MOST_OF_A_WORD = 255
 _MAX_HASHES = 500_000
 _EXACT_LENGTHS = 24
-_MOST_TERMS = 1_024
-"""That the compiled part takes."""
-_LOW_BITS = 0xFFFF
-"""Of a hash: a table over them tells nearly all words that are not asked for."""
 
-Column = NDArray[np.float64]
-Keys = Callable[[Numbers], Numbers]
-Columns = tuple[Numbers, NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-"""The numbers of chunks; their starts and lengths; words and counts."""
+Hashes = NDArray[np.uint32]
+Counts = NDArray[np.uint8]
+Rows = NDArray[np.intp]
 Counted = tuple[bytearray, bytearray, bytearray, bytearray]
 """Starts (int64), lengths (uint32), hashes of words (uint32) and their counts (uint8)."""
 
@@ -58,6 +57,11 @@ class _Hashes(dict[str, int]):
 
 
 _hashes = _Hashes()
+
+
+def hashes_of(words: Iterable[str]) -> Hashes:
+    """Return the numbers by which words are stored."""
+    return np.array([_hashes[word] for word in words], np.uint32)
 
 
 def count_words_in_python(texts: list[str]) -> Counted:
@@ -84,101 +88,152 @@ count_words: Callable[[list[str]], Counted] = _native.count_words if _native els
 
 
 @dataclass(frozen=True, slots=True)
-class WordCounts:
-    """The words of some chunks, by number: of chunk `i` those from `starts[i]` to `starts[i + 1]`."""
+class Postings:
+    """The chunks that hold each word: of word `i` those from `starts[i]` to `starts[i + 1]`, in order."""
 
     numbers: Numbers
-    starts: NDArray[np.int64]
+    """The chunks …"""
     lengths: NDArray[np.uint32]
-    words: NDArray[np.uint32]
-    """The hash of each word of a chunk …"""
-    counts: NDArray[np.uint8]
-    """… and how often it occurs there."""
+    """… and how many words each has."""
+    terms: Hashes
+    starts: NDArray[np.int64]
+    rows: NDArray[Any]
+    """The place of a chunk among these …"""
+    counts: Counts
+    """… and how often it holds the word."""
 
     @classmethod
-    def of(cls, texts: Iterable[tuple[int, str]]) -> WordCounts:
+    def of(cls, texts: Iterable[tuple[int, str]]) -> Postings:
         """Count the words of chunks, each given by its number and its tokens."""
         ordered = sorted(texts)
         starts, lengths, words, counts = count_words([text for _, text in ordered])
-        return cls(
+        begins = np.frombuffer(starts, np.int64)
+        return cls.by_word(
             np.array([number for number, _ in ordered], np.int64),
-            np.frombuffer(starts, np.int64),
             np.frombuffer(lengths, np.uint32),
+            begins[1:] - begins[:-1],
             np.frombuffer(words, np.uint32),
             np.frombuffer(counts, np.uint8),
         )
 
-    @property
-    def columns(self) -> Columns:
-        return self.numbers, self.starts, self.lengths, self.words, self.counts
+    @classmethod
+    def by_word(
+        cls,
+        numbers: Numbers,
+        lengths: NDArray[np.uint32],
+        widths: NDArray[np.int64],
+        words: Hashes,
+        counts: Counts,
+    ) -> Postings:
+        """Sort the words of chunks, which are given chunk by chunk; `widths` are how many each chunk has."""
+        order = np.argsort(words, kind="stable")
+        terms, starts = _runs(words[order])
+        rows = np.repeat(np.arange(numbers.size), widths)[order]
+        return cls(numbers, lengths, terms, starts, rows, counts[order])
 
-    def widths(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return how many different words these chunks have."""
-        return self.starts[rows + 1] - self.starts[rows]
+    def spans(self, hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the postings of each of these words begin, and how many it has."""
+        if not self.terms.size:
+            return np.zeros(hashes.size, np.int64), np.zeros(hashes.size, np.int64)
+        at = np.minimum(np.searchsorted(self.terms, hashes), self.terms.size - 1)
+        begins = self.starts[at]
+        return begins, np.where(self.terms[at] == hashes, self.starts[at + 1] - begins, 0)
 
-    def words_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
-        """Return the words of these chunks, one chunk after the other."""
-        begins, ends = self.starts[rows], self.starts[rows + 1]
-        if (begins < 0).any() or (ends < begins).any() or (ends > self.words.size).any():
-            raise DerivedDamagedError("word counts: no such words")
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        return np.concatenate([self.words[begin:end] for begin, end in spans])
-
-
-def spans(starts: NDArray[np.int64], widths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of several runs, one run after the other."""
-    ends = np.cumsum(widths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.repeat(starts - (ends - widths), widths) + np.arange(total)
-
-
-_FIELDS = ("words", "counts")
-
-
-def write_counts(path: Path, parts: Sequence[WordCounts], live: Mask) -> None:
-    """Write the counts of all chunks whose file revision is live as one file, in blocks."""
-    kept = [(part, np.flatnonzero(is_allowed(part.numbers, live))) for part in parts]
-    numbers = np.concatenate([part.numbers[rows] for part, rows in kept])
-    order = np.argsort(numbers, kind="stable")
-    lengths = np.concatenate([part.lengths[rows] for part, rows in kept])[order]
-    widths = np.concatenate([part.widths(rows) for part, rows in kept])[order]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
-    blocks = (block for field in _FIELDS for block in _blocks(kept, field, order, widths))
-    columns = chain((numbers[order], starts, lengths), blocks)
-    write_arrays(path, _MAGIC, columns, lambda: (numbers.size, int(starts[-1])))
-
-
-def _blocks(
-    kept: Sequence[tuple[WordCounts, NDArray[np.intp]]],
-    field: str,
-    order: NDArray[np.intp],
-    widths: NDArray[np.int64],
-) -> Iterator[NDArray[Any]]:
-    """Yield the words, or their counts, of chunks in this order."""
-    for begin in range(0, order.size, _BLOCK_CHUNKS):
-        wanted, wide = order[begin : begin + _BLOCK_CHUNKS], widths[begin : begin + _BLOCK_CHUNKS]
-        places = np.cumsum(wide) - wide
-        block = np.empty(int(wide.sum()), getattr(kept[0][0], field).dtype)
-        first = 0
-        for part, rows in kept:
-            here = np.flatnonzero((wanted >= first) & (wanted < first + rows.size))
-            taken = spans(part.starts[rows[wanted[here] - first]], wide[here])
-            block[spans(places[here], wide[here])] = getattr(part, field)[taken]
-            release_pages(part.words)
-            first += rows.size
-        yield block
+    def counts_in(self, rows: Rows, hashes: Hashes) -> Counts:
+        """Return how often these chunks, given in order, hold each of these words: a row per word."""
+        found = np.zeros((hashes.size, rows.size), np.uint8)
+        begins, widths = self.spans(hashes)
+        is_wide = widths > _TIMES_AS_MANY * rows.size
+        wanted = rows.astype(self.rows.dtype)
+        for place in np.flatnonzero(is_wide).tolist() if rows.size else ():
+            held = self.rows[begins[place] : begins[place] + widths[place]]
+            at = np.minimum(np.searchsorted(held, wanted), held.size - 1)
+            found[place] = self.counts[begins[place] + at] * (held[at] == wanted)
+        widths[is_wide] = 0
+        columns = np.full(self.numbers.size, -1)
+        columns[rows] = np.arange(rows.size)
+        ends = np.cumsum(widths)
+        at = np.repeat(begins - (ends - widths), widths) + np.arange(int(ends[-1]) if ends.size else 0)
+        of_rows = columns[self.rows[at]]
+        keep = of_rows >= 0
+        found[np.repeat(np.arange(hashes.size), widths)[keep], of_rows[keep]] = self.counts[at[keep]]
+        return found
 
 
-def open_counts(path: Path, checked: set[str]) -> WordCounts:
-    """Map a file of counts; `DerivedDamagedError` when it is missing, cut short or altered."""
+def _runs(words: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
+    """Return the words of a sorted list, each once, and where each begins, with the end of the last."""
+    begins = np.ones(words.size, np.bool_)
+    np.not_equal(words[1:], words[:-1], out=begins[1:])
+    firsts = np.flatnonzero(begins).astype(np.int64, copy=False)
+    return words[firsts], np.append(firsts, words.size)
 
-    def lengths_of(chunks: int, words: int) -> tuple[int, ...]:
-        return chunks * 8, chunks * 8 + 8, chunks * 4, words * 4, words
 
-    numbers, starts, lengths, hashes, counts = map_arrays(path, _MAGIC, 2, lengths_of, checked)
-    return WordCounts(
-        numbers.view(np.int64), starts.view(np.int64), lengths.view(np.uint32), hashes.view(np.uint32), counts
-    )
+def write_postings(path: Path, parts: Sequence[Postings], live: Mask) -> None:
+    """Write the postings of all chunks whose file revision is live as one file, some words at a time."""
+    alive = [is_allowed(part.numbers, live) for part in parts]
+    pairs = list(zip(parts, alive, strict=True))
+    numbers = np.sort(np.concatenate([part.numbers[mask] for part, mask in pairs]))
+    homes = [np.searchsorted(numbers, part.numbers) for part in parts]
+    lengths = np.zeros(numbers.size, np.uint32)
+    for (part, mask), home in zip(pairs, homes, strict=True):
+        lengths[home[mask]] = part.lengths[mask]
+    width = 2 if numbers.size <= _FEW_CHUNKS else 4
+    terms, starts, counts = [np.empty(0, np.uint32)], [np.zeros(1, np.int64)], [np.empty(0, np.uint8)]
+
+    def arrays() -> Iterator[NDArray[Any]]:
+        total = 0
+        for bounds in _ranges(sum(part.counts.size for part in parts)):
+            found = [_within(*pair, home, bounds) for pair, home in zip(pairs, homes, strict=True)]
+            words, rows, counted = (np.concatenate(column) for column in zip(*found, strict=True))
+            order = np.lexsort((rows, words))
+            held, begins = _runs(words[order])
+            terms.append(held)
+            starts.append(begins[1:] + total)
+            counts.append(counted[order])
+            total += words.size
+            yield rows[order].astype(f"u{width}")
+        yield np.zeros(-total * width % _ALIGN, np.uint8)
+        yield from starts
+        yield lengths
+        yield from terms
+        yield from counts
+
+    def sizes() -> Sequence[int]:
+        return sum(part.size for part in terms), sum(part.size for part in counts), numbers.size, width
+
+    write_arrays(path, _MAGIC, arrays(), sizes)
+
+
+def _ranges(postings: int) -> list[tuple[int, int]]:
+    """Return ranges of hashes that have about as many postings each as are sorted at a time."""
+    steps = max(1, -(-postings // _SORTED))
+    return [((step << 32) // steps, (step + 1 << 32) // steps) for step in range(steps)]
+
+
+def _within(part: Postings, alive: Mask, home: Rows, bounds: tuple[int, int]) -> tuple[Hashes, Rows, Counts]:
+    """Return the words of a range that live chunks hold, with the new places of the chunks and the counts."""
+    first, last = np.searchsorted(part.terms, bounds).tolist()
+    span = slice(int(part.starts[first]), int(part.starts[last]))
+    rows, words = part.rows[span], np.repeat(part.terms[first:last], np.diff(part.starts[first : last + 1]))
+    keep = alive[rows]
+    found = words[keep], home[rows[keep]], part.counts[span][keep]
+    release_pages(part.rows)
+    return found
+
+
+def open_postings(path: Path, numbers: Numbers, checked: set[str]) -> Postings:
+    """Map the postings of these chunks; `DerivedDamagedError` when they are missing, cut short or altered."""
+
+    def lengths_of(terms: int, postings: int, chunks: int, width: int) -> tuple[int, ...]:
+        padding = -postings * width % _ALIGN
+        return postings * width, padding, terms * 8 + 8, chunks * 4, terms * 4, postings
+
+    rows, _, starts, lengths, terms, counts = map_arrays(path, _MAGIC, 4, lengths_of, checked)
+    if lengths.size != 4 * numbers.size:
+        raise DerivedDamagedError(f"{path.name}: the words of other chunks")
+    places = rows.view(np.uint16 if rows.size < 4 * counts.size else np.uint32)
+    held = lengths.view(np.uint32), terms.view(np.uint32), starts.view(np.int64), places
+    return Postings(numbers, *held, counts)
 
 
 @contextlib.contextmanager
@@ -198,26 +253,20 @@ def distinct(numbers: Numbers) -> Numbers:
     return ordered[first]
 
 
-def hashes_of(words: Iterable[str]) -> NDArray[np.uint32]:
-    """Return the numbers by which words are stored."""
-    return np.array([_hashes[word] for word in words], np.uint32)
-
-
 @dataclass(frozen=True, slots=True)
 class Frequencies:
     """How many chunks of a corpus there are, how many words they have, and how many chunks hold each word."""
 
     chunks: int
     tokens: int
-    words: NDArray[np.uint32]
+    words: Hashes
     counts: NDArray[np.int64]
 
     def of(self, word: str) -> int:
         """Return how many chunks hold a word."""
         place = int(np.searchsorted(self.words, _hashes[word]))
-        return (
-            int(self.counts[place]) if place < self.words.size and self.words[place] == _hashes[word] else 0
-        )
+        is_held = place < self.words.size and self.words[place] == _hashes[word]
+        return int(self.counts[place]) if is_held else 0
 
     def row(self, corpus: str) -> tuple[Any, ...]:
         """Return the values of a row that `read` reads."""
@@ -229,137 +278,7 @@ class Frequencies:
         return cls(chunks, tokens, np.frombuffer(words, np.uint32), held)
 
 
-class LiveWords:
-    """The words of the live chunks of one corpus: BM25 with the statistics of a fresh index."""
-
-    def __init__(
-        self, parts: Sequence[WordCounts], live: Mask, keys: Keys, totals: tuple[int, int] | None = None
-    ) -> None:
-        """`live` are the files of the corpus; `keys` returns numbers that order chunks by path and line.
-
-        `totals` are the chunks and words of all, where these are only some of them.
-        """
-        self.parts = parts
-        self._live = live
-        self._keys = keys
-        if totals:
-            self.totals = totals
-
-    @cached_property
-    def alive(self) -> list[Mask]:
-        """Of each part, which of its chunks are of the corpus and hold lines."""
-        return [is_allowed(part.numbers, self._live) & of_lines(part.numbers) for part in self.parts]
-
-    @cached_property
-    def totals(self) -> tuple[int, int]:
-        """How many chunks there are, and how many words they have."""
-        held = list(zip(self.parts, self.alive, strict=True))
-        chunks = sum(int(np.count_nonzero(alive)) for _, alive in held)
-        return chunks, sum(int(part.lengths[alive].sum(dtype=np.int64)) for part, alive in held)
-
-    @cached_property
-    def damped(self) -> list[Column]:
-        """Of each part, how much each of its chunks is damped; without end if it does not count."""
-        parts = zip(self.parts, self.alive, strict=True)
-        return [np.where(alive, self._damping[step_of(part.lengths)], np.inf) for part, alive in parts]
-
-    @cached_property
-    def _damping(self) -> Column:
-        """How much a chunk of each stored length is damped: in a long chunk, a word counts for less."""
-        return K1 * (1 - B + B * STORED_LENGTHS / self.mean_length)
-
-    @property
-    def size(self) -> int:
-        """How many chunks there are."""
-        return self.totals[0]
-
-    @property
-    def mean_length(self) -> float:
-        """How many words a chunk has on average."""
-        chunks, tokens = self.totals
-        return tokens / chunks if tokens else 1.0
-
-    def gains(self, weights: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
-        """Return what each term gives at most; `frequencies` says how many live chunks hold it."""
-        return {
-            term: weights[term] * lucene_idf(self.size, count) * (K1 + 1)
-            for term, count in frequencies.items()
-        }
-
-    def scores(self, wanted: Numbers, gains: Mapping[str, float]) -> tuple[Numbers, Column]:
-        """Return the live ones of these sorted chunks that hold a term, and their scores."""
-        wanted = wanted[is_allowed(wanted, self._live)]
-        scores, held = self._scored(wanted, gains, np.array(list(gains.values())))
-        holding = held.any(axis=1)
-        return wanted[holding], scores[holding]
-
-    def held(self, terms: Sequence[str], wanted: Numbers) -> Mask:
-        """Return which of these terms each of these sorted chunks holds: a row per chunk."""
-        return self._scored(wanted, terms, np.zeros(len(terms)))[1]
-
-    def _scored(self, wanted: Numbers, terms: Collection[str], gains: Column) -> tuple[Column, Mask]:
-        """Return the scores of these sorted chunks, and which terms each holds."""
-        scores, held = np.zeros(wanted.size), np.zeros((wanted.size, len(terms)), np.bool_)
-        asked = hashes_of(terms), gains, STORED_LENGTHS, self._damping
-        score = score_in_python if _native is None or len(terms) > _MOST_TERMS else _native.word_scores
-        with places_checked():
-            for part in self.parts if terms else ():
-                score(part.columns, asked, wanted, scores, held)
-        return scores, held
-
-    def best(self, numbers: Numbers, scores: Column, top: int) -> tuple[Numbers, Column]:
-        """Return the best chunks with their scores; a tie for the last place is settled by path and line."""
-        order = np.argsort(-scores, kind="stable")
-        if order.size > top and scores[order[top - 1]] == scores[order[top]]:
-            order = np.lexsort((self._keys(numbers), -scores))
-        return numbers[order[:top]], scores[order[:top]]
-
-
-Terms = tuple[NDArray[np.uint32], Column, Column, Column]
-"""The hash and the gain of each term, the stored lengths, and the damping for each of those."""
-
-
-def score_in_python(columns: Columns, terms: Terms, wanted: Numbers, scores: Column, held: Mask) -> None:
-    """Put in the BM25 scores of those of these sorted chunks that are here, and which terms they hold."""
-    part, (hashes, gains, _, damping) = WordCounts(*columns), terms
-    here, rows = _places(part, wanted)
-    if not here.size:
-        return
-    asked = np.array(sorted(set(hashes.tolist())), np.uint32)
-    counts = _counts(part, rows, asked)
-    damped = damping[step_of(part.lengths[rows])]
-    found = np.zeros(here.size)
-    for place, (term, gain) in enumerate(zip(hashes, gains, strict=True)):
-        count = counts[:, np.searchsorted(asked, term)]
-        found += gain * count / (count + damped)
-        held[here, place] = count > 0
-    scores[here] = found
-
-
-def _places(part: WordCounts, wanted: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which of these sorted chunks are here, and their rows."""
-    rows = np.minimum(np.searchsorted(part.numbers, wanted), max(0, part.numbers.size - 1))
-    here = np.flatnonzero(part.numbers[rows] == wanted) if part.numbers.size else rows[:0]
-    return here, rows[here]
-
-
-def _counts(part: WordCounts, rows: NDArray[np.intp], hashes: NDArray[np.uint32]) -> Column:
-    """Return how often each of these chunks holds each word; `hashes` are sorted."""
-    likely = np.zeros(_LOW_BITS + 1, np.bool_)
-    likely[hashes & _LOW_BITS] = True
-    words = part.words_of(rows)
-    near = np.flatnonzero(likely[words & _LOW_BITS])
-    columns = np.minimum(np.searchsorted(hashes, words[near]), hashes.size - 1)
-    same = hashes[columns] == words[near]
-    found, columns = near[same], columns[same]
-    ends = np.cumsum(part.widths(rows))
-    homes = np.searchsorted(ends, found, side="right")
-    counts = np.zeros((rows.size, hashes.size))
-    counts[homes, columns] = part.counts[part.starts[rows + 1][homes] - ends[homes] + found]
-    return counts
-
-
-def _stored_lengths() -> Column:
+def _stored_lengths() -> NDArray[np.float64]:
     """Return the 256 lengths that chunks are taken to have: exact up to 24, then eight per doubling."""
     rest = np.arange(256 - _EXACT_LENGTHS)
     steps = np.left_shift(1, np.maximum(0, rest // 8 - 1), dtype=np.int64)
@@ -370,6 +289,6 @@ def _stored_lengths() -> Column:
 STORED_LENGTHS = _stored_lengths()
 
 
-def step_of(lengths: NDArray[Any]) -> NDArray[np.intp]:
+def step_of(lengths: NDArray[Any]) -> Rows:
     """Return the index of the stored length that each length is rounded down to."""
     return np.searchsorted(STORED_LENGTHS, lengths, side="right") - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,16 @@ import pytest
 
 from contents import put, record
 from findspot.core.model import Corpus
-from findspot.store.keywords import write_postings
+from findspot.store.keywords import KeywordReader
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.word_counts import (
     STORED_LENGTHS,
-    LiveWords,
-    WordCounts,
-    open_counts,
+    Postings,
+    hashes_of,
+    open_postings,
     step_of,
-    write_counts,
+    write_postings,
 )
 
 TEXTS = tuple(f"common {'rare ' * (n % 3)}{'filler ' * n}word{n}" for n in range(60))
@@ -104,10 +105,10 @@ def test_the_best_are_those_of_all_scores(store: SqliteStore, monkeypatch: pytes
 
 
 def test_words_are_sorted_in_parts_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = WordCounts.of(enumerate(TEXTS))
-    write_postings(tmp_path / "whole", counts)
-    monkeypatch.setattr("findspot.store.keywords._SORTED_WORDS", 7)
-    write_postings(tmp_path / "parts", counts)
+    parts, live = [Postings.of(enumerate(TEXTS)), Postings.of([(4096, "common rare")])], np.ones(2, np.bool_)
+    write_postings(tmp_path / "whole", parts, live)
+    monkeypatch.setattr("findspot.store.word_counts._SORTED", 7)
+    write_postings(tmp_path / "parts", parts, live)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
 
 
@@ -132,29 +133,29 @@ def test_lengths_are_rounded_down() -> None:
 
 
 def test_counts_are_merged_and_damage_is_found(tmp_path: Path) -> None:
-    one = WordCounts.of([(8192, "a b a"), (4096, "c"), (4097, "")])
-    other = WordCounts.of([(12288, "b b b b c")])
+    one = Postings.of([(8192, "a b a"), (4096, "c"), (4097, "")])
+    other = Postings.of([(12288, "b b b b c")])
     live = np.array([False, True, False, True])
-    path = tmp_path / "x.words"
-    write_counts(path, [other, one], live)
-    read = open_counts(path, set())
-    assert read.numbers.tolist() == [4096, 4097, 12288]
+    path, numbers = tmp_path / "x.terms", np.array([4096, 4097, 12288])
+    write_postings(path, [other, one], live)
+    read = open_postings(path, numbers, set())
     assert read.lengths.tolist() == [1, 0, 5]
-    assert sorted(read.counts[read.starts[2] :].tolist()) == [1, 4]
-    assert set(read.words_of(np.array([2]))) == set(other.words)
+    assert read.counts_in(np.arange(3), hashes_of("abc")).tolist() == [[0, 0, 0], [0, 0, 4], [1, 0, 1]]
+    with pytest.raises(DerivedDamagedError):
+        open_postings(path, numbers[:2], set())
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     for damaged in (bytes(data), bytes(data[:-3]), b"", b"other"):
         path.write_bytes(damaged)
         with pytest.raises(DerivedDamagedError):
-            open_counts(path, set())
+            open_postings(path, numbers, set())
 
 
-@pytest.mark.parametrize("shift", [10_000, -3])
+@pytest.mark.parametrize("shift", [10_000, 1_000])
 def test_places_that_are_not_there_are_damage(shift: int) -> None:
     """The columns are mapped into memory: a file that is damaged meanwhile is made anew, as any other is."""
-    part = WordCounts.of([(1, "cart total"), (2, "price of a cart")])
-    moved = WordCounts(part.numbers, part.starts + shift, part.lengths, part.words, part.counts)
-    words = LiveWords([moved], np.ones(1, np.bool_), lambda numbers: numbers)
+    part = Postings.of([(1, "cart total"), (2, "price of a cart")])
+    moved = replace(part, starts=part.starts + shift)
+    reader = KeywordReader([moved], np.ones(1, np.bool_), lambda numbers: numbers)
     with pytest.raises(DerivedDamagedError):
-        words.scores(part.numbers, {"cart": 1.0})
+        reader.held_terms(["total"], part.numbers)

@@ -50,7 +50,7 @@ from findspot.store.records import (
 )
 from findspot.store.snapshot import Snapshot
 from findspot.store.vector_segments import Mask, Numbers, Scores, Segment, VectorReader, of_lines
-from findspot.store.word_counts import Column, Frequencies, LiveWords, WordCounts, distinct
+from findspot.store.word_counts import Frequencies, Postings, distinct
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -215,24 +215,18 @@ class PublishedKeywords(KeywordReader):
     """The words of one corpus: lancedb finds candidates, the counted words in their rows score them."""
 
     def __init__(self, rows: VersionRows, corpus: str, frequencies: Frequencies) -> None:
-        self._rows, self._corpus, self._known = rows, corpus, frequencies
-        self._files = rows.files.whole(corpus)
+        super().__init__((), rows.files.whole(corpus).mask, rows.files.in_order, frequencies)
+        self._rows, self._corpus = rows, corpus
 
-    @property
-    def size(self) -> int:
-        return self._known.chunks
-
-    def document_frequency(self, term: str) -> int:
-        return self._known.of(term)
-
-    def best(
-        self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
-    ) -> tuple[Numbers, Column]:
+    def _candidates(
+        self,
+        weights: Mapping[str, float],
+        gains: Mapping[str, float],
+        top: int,
+        only_files: Sequence[int] | None,
+    ) -> Numbers:
         from lancedb.query import BooleanQuery, MatchQuery, Occur
 
-        weights = {term: weight for term, weight in terms.items() if self.document_frequency(term)}
-        if not weights or top < 1:
-            return np.empty(0, np.int64), np.empty(0)
         by_weight: dict[float, list[str]] = {}
         for term, weight in weights.items():
             by_weight.setdefault(weight, []).append(term)
@@ -241,21 +235,19 @@ class PublishedKeywords(KeywordReader):
         by_id = self._rows.files.by_id
         allowed = None if only_files is None else self._rows.files.select([by_id[n] for n in only_files])
         found = self._rows.search(CHUNK_TABLES[self._corpus], query, "fts", allowed, int(_MORE * top))
-        candidates = distinct(found)
-        words = self._words_of(candidates)
-        return words.best(*words.scores(candidates, words.gains(weights, self._held(weights))), top)
+        return distinct(found)
 
-    def _words_of(self, numbers: Numbers) -> LiveWords:
-        found = sorted(self._rows.chunks(numbers.tolist()).values(), key=lambda packed: packed.number)
-        counts = WordCounts(
-            np.array([packed.number for packed in found], np.int64),
-            np.cumsum([0, *(packed.words.size for packed in found)], dtype=np.int64),
-            np.array([packed.length for packed in found], np.uint32),
-            np.concatenate([packed.words for packed in found] or [np.empty(0, np.uint32)]),
-            np.concatenate([packed.counts for packed in found] or [np.empty(0, np.uint8)]),
-        )
-        totals = self._known.chunks, self._known.tokens
-        return LiveWords([counts], self._files.mask, self._rows.files.in_order, totals)
+    def _parts_with(self, wanted: Numbers) -> Sequence[Postings]:
+        found = sorted(self._rows.chunks(wanted.tolist()).values(), key=lambda packed: packed.number)
+        return [
+            Postings.by_word(
+                np.array([packed.number for packed in found], np.int64),
+                np.array([packed.length for packed in found], np.uint32),
+                np.array([packed.words.size for packed in found], np.int64),
+                np.concatenate([np.empty(0, np.uint32), *(packed.words for packed in found)]),
+                np.concatenate([np.empty(0, np.uint8), *(packed.counts for packed in found)]),
+            )
+        ]
 
 
 class PublishedVectors(VectorReader):
