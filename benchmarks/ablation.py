@@ -49,11 +49,11 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
 
 @contextmanager
 def without(module: Any, name: str, value: Any) -> Iterator[None]:
-    class Fresh(file_traits.KnownTraits):
-        """What is known of files may depend on a constant: another class is another memo."""
-
-    with patch.object(module, name, value), patch.object(file_traits, "KnownTraits", Fresh):
+    """Switch a signal off; what is known of files may depend on it."""
+    with patch.object(module, name, value):
+        file_traits.file_traits.cache_clear()
         yield
+    file_traits.file_traits.cache_clear()
 
 
 def main() -> None:

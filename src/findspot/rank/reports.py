@@ -1,14 +1,14 @@
 """Takes the text of a bug report or feature request apart: what it says, shows, quotes and names.
 
-Markdown, plain text, e-mail, Trac and reStructuredText are read in one pass over the lines. Nothing is
-thrown away: what says little about the place of the problem is kept as `noise`, with its kind.
+Markdown, plain text, e-mail, Trac and reStructuredText are read in one pass over the lines. What says little
+about the place of the problem is left out: headings, versions, signatures and the like. Of what programs
+printed, only the files that it names count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 
 from findspot.rank.mentions import Name, Place, all_names, all_places
@@ -59,31 +59,12 @@ SHORT_CHARS = 120
 """A polite paragraph of this length says nothing else."""
 
 
-class NoiseKind(StrEnum):
-    HEADING = "heading"
-    CHECKLIST = "checklist"
-    COMMENT = "comment"
-    ENVIRONMENT = "environment"
-    LOG = "log"
-    OUTPUT = "output"
-    URL = "url"
-    SIGNATURE = "signature"
-    PHRASE = "phrase"
-    """Thanks, excuses, and what a template says to everybody."""
-
-
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Some sentences, and how much they say about the problem, from 0 to 1."""
 
     text: str
     weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    text: str
-    kind: NoiseKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +80,8 @@ class Report:
     """Trace after trace, the innermost frame of each last, whichever way round the language prints it."""
     places: tuple[Place, ...] = ()
     names: tuple[Name, ...] = ()
-    noise: tuple[Noise, ...] = ()
 
 
-_MAY_NAME_FILES = frozenset((NoiseKind.OUTPUT, NoiseKind.LOG, NoiseKind.CHECKLIST))
 _OUTPUT_LANGUAGES = frozenset(
     ("text", "txt", "log", "output", "plain", "plaintext", "pytb", "traceback", "none")
 )
@@ -127,7 +106,9 @@ class _ReportReader:
         self.traces = TraceReader()
         self.prose: list[Paragraph] = []
         self.code: list[str] = []
-        self.noise: list[Noise] = []
+        self.links: list[str] = []
+        self.printed: list[str] = []
+        """Output, logs and check lists: they may name files."""
         self.open: list[str] = []
         self.open_weight = 1.0
         self.in_checklist = -1
@@ -145,17 +126,14 @@ class _ReportReader:
         errors = tuple(self.traces.errors)
         title = title or (errors[0][:MAX_TITLE_CHARS] if errors else "")
         sentences = [paragraph.text for paragraph in self.prose]
-        links = [noise.text for noise in self.noise if noise.kind is NoiseKind.URL]
-        printed = [noise.text for noise in self.noise if noise.kind in _MAY_NAME_FILES]
         return Report(
             title=title,
             prose=tuple(self.prose),
             code=tuple(self.code),
             errors=errors,
             frames=tuple(self.traces.frames),
-            places=all_places(links, [title, *sentences, *self.code, *errors, *printed]),
+            places=all_places(self.links, [title, *sentences, *self.code, *errors, *self.printed]),
             names=all_names(title, sentences, self.code, self.traces.frames, errors),
-            noise=tuple(self.noise),
         )
 
     def _title(self) -> str:
@@ -281,7 +259,6 @@ class _ReportReader:
                 return False
         text = "\n".join(self.lines[self.at : end + 1])
         close = text.index("-->", start + 4)
-        self._add_noise(text[start + 4 : close], NoiseKind.COMMENT)
         self.lines[end] = text[:start] + text[close + 3 :]
         self.at = end
         return True
@@ -307,9 +284,7 @@ class _ReportReader:
         self._end_paragraph()
         self.at += 1
         self.section = section_of(text) or Section.DESCRIPTION
-        if is_label(text):
-            self._add_noise(text, NoiseKind.HEADING)
-        else:
+        if not is_label(text):
             self.open, self.open_weight = [text], 1.0
             self._end_paragraph()
         return True
@@ -324,27 +299,27 @@ class _ReportReader:
             return False
         self._end_paragraph()
         self.section = section
-        self._add_noise(found[1], NoiseKind.HEADING)
         self.lines[self.at] = stripped[found.start(2) :] if found[2] else ""
         return True
 
     def _sort(self, line: str, stripped: str) -> None:
         """Sort a line that is neither code nor trace nor heading."""
-        if kind := _noise_kind(stripped):
+        if CHECKBOX.match(stripped):
             self._end_paragraph()
-            self._add_noise(stripped, kind)
-            self.in_checklist = self.at if kind is NoiseKind.CHECKLIST else -1
-            if kind is NoiseKind.LOG:
-                self.traces.logged_in(stripped)
-            elif (
-                kind is NoiseKind.SIGNATURE
-                and ": " not in stripped
-                and len(self.lines) - self.at <= MAX_SIGNATURE
-            ):
-                self._add_noise("\n".join(self.lines[self.at :]), kind)
+            self.printed.append(stripped)
+            self.in_checklist = self.at
+        elif len(stripped) < 100 and SIGNATURE.match(stripped):
+            self._end_paragraph()
+            if ": " not in stripped and len(self.lines) - self.at <= MAX_SIGNATURE:
                 self.at = len(self.lines)
+        elif is_environment(stripped):
+            self._end_paragraph()
+        elif is_log(stripped):
+            self._end_paragraph()
+            self.printed.append(stripped)
+            self.traces.logged_in(stripped)
         elif self.in_checklist == self.at - 1 and line.startswith("  "):
-            self._add_noise(stripped, NoiseKind.CHECKLIST)
+            self.printed.append(stripped)
             self.in_checklist = self.at
         elif prompt := PROMPT.match(line[:MAX_LINE_CHARS]):
             self._end_paragraph()
@@ -365,7 +340,7 @@ class _ReportReader:
         weight = self.open_weight * SECTION_WEIGHT[self.section]
         text = TAG.sub(" ", text) if "<" in text else text
         if "://" in text:
-            self.noise.extend(Noise(found[2], NoiseKind.URL) for found in URL.finditer(text))
+            self.links += [found[2] for found in URL.finditer(text)]
             text = URL.sub(lambda found: (found[1] or " ").strip("![]"), text)
         text = text.strip()
         if text.lower() == text.upper():  # no letters
@@ -374,12 +349,10 @@ class _ReportReader:
         polite = len(text) < MAX_LINE_CHARS and "`" not in text and is_polite(text)
         template = is_template(text)
         if short and (polite or template or (text[-1] != "." and is_label(text))):
-            self._add_noise(text, NoiseKind.PHRASE)
-        elif short and self.section is Section.ENVIRONMENT:
-            self._add_noise(text, NoiseKind.ENVIRONMENT)
-        elif short and self.section is Section.CHECKS:
-            self._add_noise(text, NoiseKind.CHECKLIST)
-        else:
+            return
+        if short and self.section is Section.CHECKS:
+            self.printed.append(text)
+        elif not (short and self.section is Section.ENVIRONMENT):
             self.traces.message_in(text)
             self.prose.append(
                 Paragraph(text, round(weight * (POLITE_WEIGHT if polite or template else 1.0), 3))
@@ -398,11 +371,11 @@ class _ReportReader:
             return
         text = "\n".join(rest).strip("\n")
         if are_environment(rest):
-            self._add_noise(text, NoiseKind.ENVIRONMENT)
-        elif are_log(rest):
+            return
+        if are_log(rest):
             for line in rest:
                 self.traces.logged_in(line)
-            self._add_noise(text, NoiseKind.LOG)
+            self.printed.append(text)
         elif not self._session(language, rest):
             shown = language in _OUTPUT_LANGUAGES or (not language and self.section is Section.LOGS)
             if not shown and (language or are_code(rest)) and any(map(str.isalnum, text)):
@@ -411,7 +384,7 @@ class _ReportReader:
                 quoted = [line[found.end() :] for line in rest if (found := NUMBERED_CODE.match(line[:20]))]
                 if quoted:
                     self.code.append("\n".join(quoted))
-                self._add_noise(text, NoiseKind.OUTPUT)
+                self.printed.append(text)
 
     def _session(self, language: str, lines: list[str]) -> bool:
         """Split what was typed at a prompt from what was printed."""
@@ -424,13 +397,8 @@ class _ReportReader:
         if not typed:
             return False
         self.code.append("\n".join(typed))
-        self._add_noise("\n".join(printed), NoiseKind.OUTPUT)
+        self.printed.append("\n".join(printed))
         return True
-
-    def _add_noise(self, text: str, kind: NoiseKind) -> None:
-        text = text.strip()
-        if text:
-            self.noise.append(Noise(text, kind))
 
 
 def _begins_trace(lines: list[str], at: int) -> bool:
@@ -451,13 +419,3 @@ def _holds(mark: str, line: str) -> bool:
 def _has_trace(lines: list[str]) -> bool:
     probe = TraceReader()
     return any(probe.read(lines, at) for at in range(min(3, len(lines))))
-
-
-def _noise_kind(stripped: str) -> NoiseKind | None:
-    if CHECKBOX.match(stripped):
-        return NoiseKind.CHECKLIST
-    if len(stripped) < 100 and SIGNATURE.match(stripped):
-        return NoiseKind.SIGNATURE
-    if is_environment(stripped):
-        return NoiseKind.ENVIRONMENT
-    return NoiseKind.LOG if is_log(stripped) else None

@@ -12,7 +12,7 @@ from findspot.core.model import Span, Symbol
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
 from findspot.store.snapshot import Snapshot
-from findspot.text.tokens import runs, spellings, word_tokens
+from findspot.text.tokens import runs, word_tokens
 
 SIGNATURE_LINES = 8
 """A longer list of parameters is cut: it is there to recognise a definition by."""
@@ -93,49 +93,17 @@ class PassageText:
         return cls(tuple(chunks), text, names, _extents(text.split("\n"), chunks[0].start_line, symbols))
 
 
-MOST_PASSAGES = 256
-MOST_PASSAGE_CHARS = 8_000
-"""What is kept of answers takes about a megabyte, and never much more than these two allow."""
-
-
-class KnownPassages:
-    """The passages that were shown last. They are of file revisions, which do not change."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], PassageText] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __contains__(self, span: object) -> bool:
-        return span in self._known
-
-    def of(self, snapshot: Snapshot, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], PassageText]:
-        """Return passages by their first and last chunk; those that are not known are read together."""
-        found = {span: self._known.get(span) for span in spans}
-        missing = [span for span, passage in found.items() if passage is None]
-        numbers = sorted({number for first, last in missing for number in range(first, last + 1)})
-        stored = snapshot.chunks.by_number(numbers) if numbers else {}
-        symbols = snapshot.symbols.of_chunks(numbers) if numbers else {}
-        for first, last in missing:
-            chunks = [stored[number] for number in range(first, last + 1)]
-            defined = [symbol for chunk in chunks for symbol in symbols.get(chunk.number, ())]
-            found[first, last] = self._keep((first, last), PassageText.of(chunks, defined))
-        return {span: passage for span, passage in found.items() if passage is not None}
-
-    def _keep(self, span: tuple[int, int], passage: PassageText) -> PassageText:
-        """Several threads may do so at the same time: each step leaves the mapping whole."""
-        if len(passage.text) <= MOST_PASSAGE_CHARS:
-            if len(self._known) >= MOST_PASSAGES:
-                for old in list(self._known)[: MOST_PASSAGES // 4]:
-                    self._known.pop(old, None)
-            self._known[span] = passage
-        return passage
-
-
-def known_passages() -> KnownPassages:
-    """Return where passages are kept."""
-    return KnownPassages()
+def passage_texts(snapshot: Snapshot, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], PassageText]:
+    """Return passages by their first and last chunk; their chunks are read together."""
+    wanted = set(spans)
+    numbers = sorted({number for first, last in wanted for number in range(first, last + 1)})
+    stored, symbols = snapshot.chunks.by_number(numbers), snapshot.symbols.of_chunks(numbers)
+    found = {}
+    for first, last in wanted:
+        chunks = [stored[number] for number in range(first, last + 1)]
+        defined = [symbol for chunk in chunks for symbol in symbols.get(chunk.number, ())]
+        found[first, last] = PassageText.of(chunks, defined)
+    return found
 
 
 def joined(chunks: Sequence[StoredChunk]) -> str:
@@ -163,8 +131,6 @@ class QueryTerms(dict[str, int]):
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
-        self.beginnings = tuple(beginning for term in weights for beginning in spellings(term))
-        """One of which each line with one of the terms holds."""
         self._bits = {term: 1 << place for place, term in enumerate(weights)}
         self._shares: dict[int, float] = {}
 
@@ -178,14 +144,8 @@ class QueryTerms(dict[str, int]):
     def held(self, text: str) -> int:
         """Return the terms that a text holds."""
         bits = 0
-        if text.isascii():
-            if text.isidentifier():
-                return self[text]
-            for _, word in words_with(text, self.beginnings):
-                bits |= self[word]
-        else:
-            for word in runs(text):
-                bits |= self[word]
+        for word in runs(text):
+            bits |= self[word]
         return bits
 
     def share(self, bits: int) -> float:
@@ -207,7 +167,8 @@ class QueryWords:
 
     @classmethod
     def in_text(cls, text: str, terms: QueryTerms) -> QueryWords:
-        return cls(terms, _held_in_words(text, terms) if text.isascii() else _held_in_lines(text, terms))
+        lines = enumerate(text.split("\n"))
+        return cls(terms, {place: bits for place, line in lines if (bits := terms.held(line))})
 
     def best(self, first: int, last: int) -> int:
         """Return the first of these lines that holds most of the words."""
@@ -218,45 +179,6 @@ class QueryWords:
                 if count > most or (count == most and place < best):
                     best, most = place, count
         return best
-
-
-def _held_in_words(text: str, terms: QueryTerms) -> dict[int, int]:
-    """Return the terms in each line of an ASCII text: only words with the beginning of a term are split."""
-    found: dict[int, int] = {}
-    for line, word in words_with(text, terms.beginnings):
-        if bits := terms[word]:
-            found[line] = found.get(line, 0) | bits
-    return found
-
-
-_SPACED = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
-"""Turns each ASCII character that is not part of a word into a space."""
-
-
-def words_with(text: str, parts: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Return the words of an ASCII text that hold one of some parts in any case, with their lines.
-
-    The parts are in lower case, and none is empty.
-    """
-    found: set[tuple[int, int]] = set()
-    lowered, spaced = text.lower(), f"{text.translate(_SPACED)} "
-    for part in parts:
-        at = lowered.find(part)
-        while at >= 0:
-            start, end = spaced.rfind(" ", 0, at) + 1, spaced.find(" ", at)
-            if at + len(part) <= end:
-                found.add((start, end))
-            at = lowered.find(part, max(end, at + 1))
-    return [(text.count("\n", 0, start), text[start:end]) for start, end in sorted(found)]
-
-
-def _held_in_lines(text: str, terms: QueryTerms) -> dict[int, int]:
-    """Return the terms in each line of any text."""
-    found: dict[int, int] = {}
-    for place, line in enumerate(text.split("\n")):
-        if bits := terms.held(line):
-            found[place] = bits
-    return found
 
 
 def describe(

@@ -23,7 +23,7 @@ from findspot.search.definitions import (
     definitions_wanted,
     describe,
     header_overview,
-    known_passages,
+    passage_texts,
 )
 from findspot.search.questions import Question
 from findspot.store.records import (
@@ -279,7 +279,7 @@ def to_hits(
     by_meaning = question.weight == 1  # no keyword was looked for: count the words of the first passage
     read = [each for passage in page for each in (passage, *passage.more)]
     read += found[:1] if by_meaning else []
-    texts = snapshot.memo(known_passages, lasting=True).of(snapshot, [passage.span for passage in read])
+    texts = passage_texts(snapshot, [passage.span for passage in read])
     ranks = [passage.rank for passage in found[: max(end, 1)]]
     held = coverage(question.term_weights, _words(texts[found[0].span])) if by_meaning and found else None
     evidence = list(_evidence(found, ranking, ranks, question, held))

@@ -6,10 +6,8 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.git import History
@@ -23,7 +21,7 @@ from findspot.rank.candidate_pool import LeadingCommits, Pool
 from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only
 from findspot.rank.wording import Wording
-from findspot.search.file_traits import HEADER, ROLES, TraitsOfFiles, mark_of, stem_of, traits_of
+from findspot.search.file_traits import Traits, stem_of, traits_of
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, is_sentence, understand
@@ -143,7 +141,7 @@ def _ranked(
     """
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question)
-    traits = traits_of(snapshot, pool.file_ids)
+    traits = traits_of(snapshot, pool.file_ids.tolist())
     boost_wording(snapshot, pool, question)
     if question.query.corpus is Corpus.CODE:
         boost_definitions(pool, candidates, question)
@@ -191,13 +189,11 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
                 pool.stem[row] = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
 
 
-def boost_paths(pool: Pool, traits: TraitsOfFiles, question: Question, weight: float) -> None:
+def boost_paths(pool: Pool, traits: Sequence[Traits], question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
     shares = np.zeros(pool.file_ids.size)
-    near = np.flatnonzero(traits.marks & mark_of(asked))
-    for home, number in zip(near.tolist(), pool.file_ids[near].tolist(), strict=True):
-        about = traits.about(number)
+    for home, about in enumerate(traits):
         if not asked.isdisjoint(about.beginnings):
             shares[home] = weight * signals.path_share(question.topic, about.name, about.folder)
     pool.path_match = shares[pool.homes]
@@ -235,21 +231,16 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
         pool.defines[pool.row(number)] = signals.HEADING_MATCH * share
 
 
-def penalise(pool: Pool, traits: TraitsOfFiles, stay: Collection[Role]) -> None:
+def penalise(pool: Pool, traits: Sequence[Traits], stay: Collection[Role]) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    factors = _factors(frozenset(stay))[traits.roles]
-    headers = np.flatnonzero(traits.roles == HEADER).tolist()
-    if headers:
-        paths = set(pool.paths)
-        declaring = [home for home in headers if declares_only(pool.path(home), paths)]
-        factors[declaring] = _factors(frozenset(stay))[ROLES.index(Role.DECLARATION)]
-    pool.role = factors[pool.homes]
+    paths = {about.path for about in traits}
 
+    def factor(about: Traits) -> float:
+        only_declares = about.role is Role.SOURCE and declares_only(about.path, paths)
+        role = Role.DECLARATION if only_declares else about.role
+        return 1.0 if role in stay else signals.ROLE_FACTOR[role]
 
-@lru_cache(maxsize=16)
-def _factors(stay: frozenset[Role]) -> NDArray[np.float64]:
-    """Return what each number of a role multiplies a score by."""
-    return np.array([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in ROLES])
+    pool.role = np.array(list(map(factor, traits)))[pool.homes]
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:

@@ -236,8 +236,9 @@ def _roles(snapshot: Snapshot, numbers: Numbers, question: Question) -> NDArray[
     """Return the place in `_ROLES` of each candidate's; what was asked for counts as source."""
     wants_tests = question.query.include_tests is IncludeTests.YES or ASKS_FOR_TESTS.search(question.text)
     homes, rows = np.unique(numbers >> ORDINAL_BITS, return_inverse=True)
-    found = traits_of(snapshot, homes).roles
-    found[(found >= len(_ROLES)) | (found == _TEST if wants_tests else False)] = _SOURCE
+    found = np.array([_ROLES.index(about.role) for about in traits_of(snapshot, homes.tolist())], np.uint8)
+    if wants_tests:
+        found[found == _TEST] = _SOURCE
     return found[rows]
 
 

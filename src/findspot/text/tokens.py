@@ -161,14 +161,6 @@ def tokens(text: str) -> list[str]:
     return list(chain.from_iterable(map(word_tokens, runs(text))))
 
 
-def spellings(token: str) -> tuple[str, ...]:
-    """Return beginnings of words, one of which each ASCII text with this token holds in lower case.
-
-    Looking for them is far quicker than splitting a text: an ending was cut off, or `ies` became `y`.
-    """
-    return (token, f"{token[:-1]}ies") if token.endswith("y") else (token,)
-
-
 class _TokenTexts(dict[str, str]):
     """Word → its tokens, joined by spaces; computed once per word."""
 

@@ -9,7 +9,7 @@ from types import FrameType
 import pytest
 
 from findspot.rank.mentions import Place, Where
-from findspot.rank.reports import MAX_CHARS, NoiseKind, Report, read_report
+from findspot.rank.reports import MAX_CHARS, Report, read_report
 
 GITHUB = """\
 Cart.add() loses items when `strict` is on
@@ -67,10 +67,6 @@ Thanks in advance!
 """
 
 
-def _noise(report: Report, kind: NoiseKind) -> list[str]:
-    return [noise.text for noise in report.noise if noise.kind is kind]
-
-
 def _names(report: Report, where: Where) -> list[str]:
     return [name.text for name in report.names if name.where is where]
 
@@ -91,21 +87,6 @@ def test_a_report_is_taken_apart() -> None:
         Place("src/shop/cart.py", 136, 151, "ann/shop"),
         Place("src/shop/store.py", 40),
     )
-
-
-def test_what_says_little_is_kept_apart() -> None:
-    report = read_report(GITHUB)
-    assert [kind for kind in NoiseKind if _noise(report, kind)] == [
-        NoiseKind.HEADING,
-        NoiseKind.CHECKLIST,
-        NoiseKind.COMMENT,
-        NoiseKind.ENVIRONMENT,
-        NoiseKind.URL,
-        NoiseKind.PHRASE,
-    ]
-    assert len(_noise(report, NoiseKind.CHECKLIST)) == 2
-    assert _noise(report, NoiseKind.PHRASE) == ["Thanks in advance!"]
-    assert _noise(report, NoiseKind.ENVIRONMENT)[0] == "- OS: Ubuntu 22.04"
 
 
 def test_names_say_where_they_stand() -> None:
@@ -151,11 +132,6 @@ def test_an_e_mail_has_headers_quotes_and_a_signature() -> None:
     ]
     assert report.code == ("shop --config empty.toml",)
     assert report.errors == ("Segmentation fault",)
-    assert [n.text.split("\n")[0] for n in report.noise if n.kind is NoiseKind.SIGNATURE] == [
-        "From: Ann <ann@example.com>",
-        "Regards,",
-        "Ann",
-    ]
 
 
 def test_of_a_session_only_what_was_typed_is_code() -> None:
@@ -164,7 +140,6 @@ def test_of_a_session_only_what_was_typed_is_code() -> None:
         "```console\n$ shop run\nRunning\n```\n\nIn [1]: shop.version\nOut[1]: 3\n"
     )
     assert report.code == ("from shop import total\ntotal([1,\n       2])", "shop run", "shop.version")
-    assert _noise(report, NoiseKind.OUTPUT) == ["4", "Running", "Out[1]: 3"]
 
 
 def test_logs_are_noise_and_their_errors_are_errors() -> None:
@@ -172,7 +147,6 @@ def test_logs_are_noise_and_their_errors_are_errors() -> None:
         "Hangs\n```\n2023-01-01 10:00:00,123 INFO shop: start\n"
         "2023-01-01 10:00:01,123 ERROR shop: cannot bind\n```\n"
     )
-    assert len(_noise(report, NoiseKind.LOG)) == 1
     assert report.errors == ("shop: cannot bind",)
 
 

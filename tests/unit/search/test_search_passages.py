@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contents import put, record
-from findspot.search.definitions import MOST_PASSAGE_CHARS, MOST_PASSAGES, KnownPassages, joined
+from findspot.search.definitions import joined
 from findspot.search.hits import (
     BRIDGE_WITHIN,
     MAX_BRIDGED_CHUNKS,
@@ -19,7 +17,6 @@ from findspot.search.hits import (
     spans_of,
 )
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, chunk_number
-from findspot.store.sqlite_store import SqliteStore
 
 
 def passages(ranked: list[int], copies: dict[int, str], never: Collection[int] = ()) -> list[Passage]:
@@ -169,20 +166,3 @@ def test_overlapping_lines_are_not_repeated() -> None:
     assert joined([chunk(1, "a\nb\nc"), chunk(2, "b\nc\nd")]) == "a\nb\nc\nd"
     assert joined([chunk(1, "a\nb\nc"), chunk(2, "b")]) == "a\nb\nc"
     assert joined([chunk(4, "alone")]) == "alone"
-
-
-def test_known_passages_are_bounded(tmp_path: Path) -> None:
-    texts = [f"line {number}" for number in range(MOST_PASSAGES + 10)]
-    store = SqliteStore(tmp_path / "index", "test")
-    put(store, record("a.py", *texts), record("long.py", "x" * (MOST_PASSAGE_CHARS + 1)))
-    known = KnownPassages()
-    with store.snapshot() as snapshot:
-        first = chunk_number(snapshot.files.by_path["a.py"], 0)
-        for number in range(first, first + len(texts)):
-            known.of(snapshot, [(number, number)])
-        long = chunk_number(snapshot.files.by_path["long.py"], 0)
-        assert len(known.of(snapshot, [(long, long)])) == 1
-        again = known.of(snapshot, [(first, first), (first + 1, first + 2)])
-    assert [passage.text for passage in again.values()] == ["line 0", "line 1\nline 2"]
-    assert len(known) < MOST_PASSAGES
-    assert (long, long) not in known
