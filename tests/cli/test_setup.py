@@ -211,13 +211,6 @@ def test_the_command_that_is_written_answers(desk: Desk) -> None:
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "findspot"
 
 
-def test_a_misspelt_client_gets_a_suggestion(desk: Desk) -> None:
-    done = desk("--client", "curser")
-    assert done.code == 2
-    assert "Did you mean cursor?" in done.err
-    assert "windsurf" not in done.err
-
-
 def test_it_shows_what_it_would_write_and_writes_nothing(desk: Desk) -> None:
     desk.fill("vscode", "codex")
     before = desk.contents()
@@ -401,17 +394,6 @@ def test_undo_takes_findspot_out_however_often_the_file_was_rewritten(desk: Desk
         assert again.json["steps"][0]["action"] == "change", "an outdated command is replaced"
     assert desk("--undo", "--yes").code == 0
     assert json.loads(desk.path("cursor").read_bytes()) == before | {"starts": 1}
-
-
-def test_a_paragraph_of_an_earlier_version_is_taken_out(desk: Desk, tmp_path: Path) -> None:
-    page = tmp_path / "AGENTS.md"
-    page.write_text("# Rules\n\n<!-- findspot:begin -->\nAsk Findspot.\n<!-- findspot:end -->\nBe kind.\n")
-    record = {str(page): {"owner": "instructions", "written": "", "backup": None}}
-    written = desk.program.home / "setup" / "written.json"
-    written.parent.mkdir(parents=True)
-    written.write_text(json.dumps(record))
-    assert desk("--undo", "--yes").code == 0
-    assert page.read_text() == "# Rules\nBe kind.\n"
 
 
 def test_undo_restores_everything_though_nobody_reads_what_it_says(desk: Desk) -> None:

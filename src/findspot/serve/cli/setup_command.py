@@ -24,7 +24,7 @@ from findspot.serve.cli.clients.config_files import (
     serve_command,
 )
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
-from findspot.serve.cli.options import ALL_TOOLSETS, Choice, Reply, common, toolsets_option, yes_option
+from findspot.serve.cli.options import ALL_TOOLSETS, Reply, common, toolsets_option, yes_option
 
 PLUGINS = {
     "claude-code": "claude plugin marketplace add {source} && claude plugin install findspot@findspot",
@@ -42,7 +42,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command()
-@click.option("--client", "names", multiple=True, type=Choice(list(BY_NAME)), help="Only this one.")
+@click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
@@ -84,7 +84,7 @@ class Step:
 
     @property
     def title(self) -> str:
-        return BY_NAME[self.owner].title if self.owner in BY_NAME else self.owner.capitalize()
+        return BY_NAME[self.owner].title
 
     @property
     def state(self) -> str:

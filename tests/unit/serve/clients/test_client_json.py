@@ -76,11 +76,10 @@ def test_taking_it_out_restores_the_text(name: str) -> None:
 
 def test_comments_stay_with_what_they_are_about() -> None:
     assert put(FILES["comma, then comment"]) == (
-        '{\n  "mcpServers": {\n    "git": {"command": "x"}, // a, b\n'
+        '{\n  "mcpServers": {\n'
         '    "findspot": {\n      "command": "/opt/bin/findspot",\n      "args": [\n        "serve"\n'
-        "      ]\n    },\n  }, // c\n}\n"
+        '      ]\n    },\n    "git": {"command": "x"}, // a, b\n  }, // c\n}\n'
     )
-    assert '{"command": "x"}, // keep\n    "findspot"' in put(FILES["line comments"])
 
 
 def test_the_indentation_is_the_files_own() -> None:
@@ -91,11 +90,12 @@ def test_the_indentation_is_the_files_own() -> None:
 
 def test_an_old_command_is_replaced_and_the_users_own_keys_are_kept() -> None:
     old = (
-        '{"mcpServers": {\n  "findspot": {\n    "command": "/old", // where\n    "env": {"A": "b"}\n  }\n}}\n'
+        '{"mcpServers": {\n  "findspot": {\n    "command": "/old",\n    "env": {"A": "b"}\n  }, // mine\n}}\n'
     )
     new = put(old)
     assert value(new)["mcpServers"]["findspot"] == ENTRY | {"env": {"A": "b"}}
-    assert '"command": "/opt/bin/findspot", // where\n' in new
+    assert new.startswith('{"mcpServers": {\n  "findspot": {\n')
+    assert new.endswith("\n  }, // mine\n}}\n")
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,16 @@ def bare(text: str) -> list[str]:
 def test_every_comment_of_the_user_stays(
     written: tuple[dict[str, object], str], noted: list[tuple[int, bool]]
 ) -> None:
-    """code-review B2: put, then any comments of the user, then take out leaves their edit alone."""
+    """Put, then any comments of the user around the entry, then take out leaves their edit alone."""
     content, text = written
     if "findspot" in content.get("mcpServers", {}) or "mcpServers" not in content:
         return
     edited = put(text)
     for number, (place, own_line) in enumerate(noted):
-        starts = [found.start() for found in TOKEN.finditer(edited)]
+        holder = parse(edited).members["mcpServers"].node  # type: ignore[union-attr]
+        entry = holder.members["findspot"]
+        places = (found.start() for found in TOKEN.finditer(edited))
+        starts = [at for at in places if not entry.start < at < entry.node.end]
         at = starts[place % len(starts)]
         edited = edited[:at] + (f"// note {number}\n" if own_line else f"/* note {number} */") + edited[at:]
     out = table_edit.take_out(edited, "json", KEYS)

