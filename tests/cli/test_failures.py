@@ -143,17 +143,3 @@ def test_an_empty_answer_is_no_error_and_an_unknown_name_is_one(shared: Program)
         assert shared(*words).code == 0, words
     for words in (("callers", "no_such_name"), ("impact", "no_such_name")):
         assert shared(*words).code == 1, words
-
-
-@pytest.mark.parametrize(
-    ("used", "now"),
-    [
-        (("map",), "findspot research --focus architecture"),
-        (("store", "convert"), "findspot reindex"),
-        (("stats", "--clear"), "findspot activity --clear"),
-    ],
-)
-def test_what_is_gone_names_what_does_the_same(findspot: Program, used: tuple[str, ...], now: str) -> None:
-    done = findspot(*used)
-    assert done.code == 2
-    assert f"Use `{now}`." in done.err

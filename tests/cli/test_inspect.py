@@ -84,15 +84,6 @@ def test_an_unknown_reason_is_refused(shared: Program) -> None:
     assert "gitignored" in done.err
 
 
-def test_a_misspelt_reason_or_a_folder_gets_a_suggestion(shared: Program) -> None:
-    misspelt = shared("status", "--skipped", "gitignore")
-    assert "Did you mean gitignored" in misspelt.err
-    folder = shared("status", "--skipped", "../project")
-    assert folder.code == 2
-    assert "Did you mean --project ../project?" in folder.err
-    assert "gitignored" not in folder.err
-
-
 def test_status_counts_pending_changes(findspot: Program, make_project: Make) -> None:
     root = make_project()
     findspot.make_index(root)

@@ -104,8 +104,6 @@ class TerminalSettings:
     editor: str
     screen: bool
     """Whether a graphical screen is named, as Linux does it."""
-    line_links: bool
-    """Whether the terminal reads a line number at the end of a file's address."""
 
 
 def terminal_settings(environ: Mapping[str, str] = ENVIRONMENT) -> TerminalSettings:
@@ -114,8 +112,7 @@ def terminal_settings(environ: Mapping[str, str] = ENVIRONMENT) -> TerminalSetti
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
     screen = bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
-    kitty = environ.get("TERM") == "xterm-kitty" or bool(environ.get("KITTY_WINDOW_ID"))
-    return TerminalSettings(not plain, pager, editor, screen, line_links=kitty)
+    return TerminalSettings(not plain, pager, editor, screen)
 
 
 _BRANCH_VARIABLES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ HIT = Hit("a.py", Span(1, 30), TEXT, 0.9, "function", "text", breadcrumb="Outer 
 def listed(capsys: pytest.CaptureFixture[str], *hits: Hit, **values: object) -> list[str]:
     """The lines of a listing; nothing of it goes to standard error."""
     results = replace(Results("line", Mode.HYBRID, hits, len(hits), 1.0), **values)  # type: ignore[arg-type]
-    show_results(results, {hit.path: Path("/p", hit.path) for hit in hits})
+    show_results(results)
     out, err = capsys.readouterr()
     assert err == ""
     show_notes(results)

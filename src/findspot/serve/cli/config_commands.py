@@ -20,7 +20,6 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.options import (
     COMPLETION_VARIABLE,
-    Choice,
     Group,
     Reply,
     common,
@@ -216,7 +215,7 @@ def _model_object(standing: Standing) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("shell", type=Choice(("bash", "zsh", "fish")))
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.

@@ -26,7 +26,7 @@ from findspot.core.errors import (
 )
 from findspot.core.files import translated_os_errors
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Reply, replacement
+from findspot.serve.cli.options import Reply
 
 DECLINED = 1
 USAGE = 2
@@ -124,9 +124,7 @@ def _as_findspot_error(error: Exception, reply: Reply) -> FindspotError:
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f"Try `{context.command_path} --help`." if context else ""
-        option = error.option_name if isinstance(error, click.NoSuchOption) else ""
-        gone = replacement(f"{context.command_path} {option}") if context else ""
-        return InvalidArgumentError(f"{error.format_message()}{gone}", hint=hint)
+        return InvalidArgumentError(error.format_message(), hint=hint)
     return FindspotError(
         f"Something unexpected went wrong: {type(error).__name__}: {error}",
         repr(error),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -27,8 +26,8 @@ _STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
 }
 
 
-def show_results(results: Results, files: Mapping[str, Path], *, first: int = 1, full: bool = False) -> None:
-    """Print the hits in the order of their rank, which begins with `first`; `files` has where they are."""
+def show_results(results: Results, *, first: int = 1, full: bool = False) -> None:
+    """Print the hits in the order of their rank, which begins with `first`."""
     if results.nothing_fits and results.hits:
         output.line(NOTHING_FITS, fg="yellow")
     for line in assistance_lines(results):
@@ -36,7 +35,7 @@ def show_results(results: Results, files: Mapping[str, Path], *, first: int = 1,
     marked = query_words(results.query)
     width = len(str(first + len(results.hits) - 1))
     for rank, hit in enumerate(results.hits, first):
-        _show_heading(hit, f"{rank:>{width}}", files[hit.path])
+        _show_heading(hit, f"{rank:>{width}}")
         if hit.strength is Strength.WEAK and rank > first and not full:
             continue
         if hit.overview and not full:
@@ -58,13 +57,12 @@ def show_notes(results: Results) -> None:
         output.note("No results. Try other words, or fewer filters.")
 
 
-def _show_heading(hit: Hit, rank: str, file: Path) -> None:
+def _show_heading(hit: Hit, rank: str) -> None:
     what = hit.breadcrumb or ", ".join(hit.symbols[:3]) or hit.kind
     location = output.paint(output.clean(hit.path), sys.stdout, bold=True, fg="cyan")
     location += output.paint(f":{hit.span.start}-{hit.span.end}", sys.stdout, dim=True)
-    linked = output.link(location, file, hit.focus or hit.span.start)
     strength = output.paint(hit.strength, sys.stdout, **_STRENGTH_STYLES[hit.strength])
-    click.echo(f"{rank}  {linked}  {strength}  {output.clean(what)}", color=True)
+    click.echo(f"{rank}  {location}  {strength}  {output.clean(what)}", color=True)
 
 
 def _show_overview(overview: str) -> None:

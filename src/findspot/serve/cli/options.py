@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -67,65 +66,10 @@ class Reply:
         return not self.json and bool(value[rows])
 
 
-_REPLACED = {
-    "deps --direct": "deps",
-    "deps --missing": "deps",
-    "documents add-set": "documents add",
-    "export": "publish FOLDER",
-    "import": "store use FOLDER",
-    "index --store": "store use ADDRESS",
-    "map": "research --focus architecture",
-    "outline": "research --focus architecture",
-    "publish --remove": "publish --keep N",
-    "setup --gateway": "tools index FILE",
-    "setup --index": "index",
-    "setup --project": "setup",
-    "setup --published": "config set publishedAt ADDRESS --project",
-    "stats --clear": "activity --clear",
-    "store convert": "reindex",
-    "tools index --exclude": "tools disable",
-}
-"""Commands and options of earlier versions, and what does the same now."""
-
-
-def replacement(used: str) -> str:
-    """Return what does now what a command or option did that is gone; empty if there was none."""
-    now = _REPLACED.get(used.removeprefix("findspot "))
-    return f" Use `findspot {now}`." if now else ""
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names what resembles a misspelt name; empty if nothing does."""
     close = get_close_matches(name, list(known))
     return f" Did you mean {' or '.join(close)}?" if close else ""
-
-
-class Choice(click.Choice[str]):
-    """A choice that answers a misspelt value with what resembles it, instead of all values."""
-
-    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
-        known = [str(choice) for choice in self.choices]
-        suggestion = did_you_mean(str(value).lower(), known)
-        if ctx is not None and any(
-            "--project" in each.opts and each.name == "project" for each in ctx.command.params
-        ):
-            suggestion = folder_question(str(value)) or suggestion
-        if suggestion:
-            return f"'{value}' is none of the {len(known)} known values.{suggestion}"
-        return super().get_invalid_choice_message(value, ctx)
-
-
-def folder_question(word: str) -> str:
-    """Return whether `--project` was meant, for a word that is the path of a folder; else nothing."""
-    is_path = Path(word).is_absolute() or word in (".", "..") or word.startswith(("./", "../"))
-    return f" Did you mean --project {word}?" if is_path and Path(word).is_dir() else ""
-
-
-def joined(words: Sequence[str]) -> str:
-    """Return the words of a query as one text; warn if the last is a folder."""
-    if question := folder_question(words[-1]) if words else "":
-        output.warn(f"{words[-1]} is searched for as a word.{question}")
-    return " ".join(words)
 
 
 class Group(click.Group):
@@ -136,8 +80,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            gone = replacement(f"{ctx.command_path} {name}")
-            suggestion = gone or did_you_mean(name, self.list_commands(ctx))
+            suggestion = did_you_mean(name, self.list_commands(ctx))
             raise click.UsageError(f"No such command '{name}'.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -177,7 +120,7 @@ def option_of(name: str, schema: Schema, *also: str, **looks: Any) -> Callable[[
     """Return the option for an argument of a tool: its type, bounds, default and meaning."""
     kind: dict[str, Any] = {"is_flag": True} if schema["type"] == "boolean" else {}
     if "enum" in schema:
-        kind["type"] = Choice(schema["enum"])
+        kind["type"] = click.Choice(schema["enum"])
     elif schema["type"] in _RANGES:
         kind["type"] = _RANGES[schema["type"]](schema.get("minimum"), schema.get("maximum"))
     default = looks.pop("default", schema.get("default"))

@@ -11,15 +11,12 @@ import errno
 import io
 import json
 import os
-import platform
 import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import quote
 
 import click
 
@@ -110,24 +107,6 @@ def warn(text: str | None) -> None:
 def paint(text: str, stream: TextIO, **style: Any) -> str:
     """Return the text styled if the stream is a terminal that wants colours; it must be clean already."""
     return click.style(text, **style) if style and wants_colour(stream) else text
-
-
-def link(text: str, file: Path, line: int) -> str:
-    """Return the text as a link to a line of a file, if standard output is a terminal that may show links."""
-    if not (wants_colour(sys.stdout) and getattr(sys.stdout, "shows_links", True)):
-        return text
-    return f"\x1b]8;;{_address(file, line)}\x1b\\{text}\x1b]8;;\x1b\\"
-
-
-def _address(file: Path, line: int) -> str:
-    """Return the address of a file with this machine's name, by which a terminal elsewhere can tell it.
-
-    Only terminals that are known to read a line number get one: others would look for such a file.
-    """
-    address = file.absolute().as_uri()
-    if sys.platform != "win32":
-        address = f"file://{quote(platform.node())}{address.removeprefix('file://')}"
-    return f"{address}#{line}" if terminal_settings().line_links else address
 
 
 def wants_colour(stream: TextIO) -> bool:

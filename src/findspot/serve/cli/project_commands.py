@@ -26,7 +26,6 @@ from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import (
-    Choice,
     Group,
     Reply,
     asking,
@@ -57,7 +56,7 @@ _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
     "--skipped",
     is_flag=False,
     flag_value=_EVERY_REASON,
-    type=Choice([_EVERY_REASON, *map(str, SkipReason)]),
+    type=click.Choice([_EVERY_REASON, *map(str, SkipReason)]),
     metavar="[REASON]",
     help="List the files that are left out, wholly or in part, and why; all of them, or those of one reason.",
 )

@@ -22,7 +22,7 @@ from findspot.serve.arguments import CONTEXT_TOKENS, DEPTH, FOLLOWED, RESEARCH, 
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Choice, Command, Reply, asking, joined, option_of, options_of, together
+from findspot.serve.cli.options import Command, Reply, asking, option_of, options_of, together
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 
@@ -43,7 +43,7 @@ _limits = together(
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[QUESTION]...")
-@click.option("--relation", type=Choice(RELATIONS), help="Ask for this relation, without a question.")
+@click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
 @options_of(RESEARCH)
 @_limits
 @depth_option()
@@ -60,7 +60,7 @@ def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
     """
     if not words and not options["relation"]:
         raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
-    _answer(reply, question=joined(words), **options)
+    _answer(reply, question=" ".join(words), **options)
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
@@ -171,7 +171,7 @@ def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any
     findspot context worktree
     pytest | findspot context -
     """
-    signal = joined(words)
+    signal = " ".join(words)
     if signal == "-":
         signal = sys.stdin.read()
     if not signal.strip() and not diff:

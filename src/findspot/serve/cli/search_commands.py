@@ -27,7 +27,6 @@ from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
     Reply,
     common,
-    joined,
     option_of,
     options_of,
     project_option,
@@ -82,7 +81,7 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
 
 def _text_of(words: Sequence[str]) -> str:
     """Return the query; `-` is the standard input, for the text of an issue or a stack trace."""
-    return sys.stdin.read() if tuple(words) == ("-",) else joined(words)
+    return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
 @click.command()
@@ -125,8 +124,7 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
     room = max_tokens or (serve.max_tokens if form == COMPACT else UNLIMITED)
     with paged(wanted=options["pager"] and options["result_number"] is None and bool(results.hits)):
         if listed:
-            files = {hit.path: location(asked, hit.path) for hit in results.hits}
-            show_results(results, files, first=results.offset + 1, full=options["full"])
+            show_results(results, first=results.offset + 1, full=options["full"])
         elif reply.json:
             output.emit(fitted_values(results, corpus, room))
         else:
@@ -189,7 +187,7 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
             for each in projects_of(index.asked).values():
                 each.history.update_soon()
                 each.history.wait(cancel, progress)
-        found = ask_history(index.asked, joined(words), limit)
+        found = ask_history(index.asked, " ".join(words), limit)
     reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))
@@ -210,7 +208,7 @@ def pick(project: Project) -> None:
             output.note(f"error: {error.statement}", fg="red")
             continue
         hits = results.hits
-        show_results(results, {hit.path: project.roots / hit.path for hit in hits})
+        show_results(results)
         show_notes(results)
 
 

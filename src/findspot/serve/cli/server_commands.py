@@ -32,7 +32,7 @@ from findspot.serve import activity
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
-from findspot.serve.cli.options import Choice, Group, Reply, common, option_of, together, toolsets_option
+from findspot.serve.cli.options import Group, Reply, common, option_of, together, toolsets_option
 from findspot.serve.cli.terminal import RemoteTerminal, open_in_browser, terminal
 from findspot.serve.shapes import activity_object, summary_object
 
@@ -212,7 +212,7 @@ def leading_to(address: str) -> Iterator[Path]:
 
 @click.command()
 @option_of("lines", count("Lines to show", 1, 1_000_000, default=50), "-n")
-@click.option("--level", type=Choice(LEVELS, case_sensitive=False), help="This level and above.")
+@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
 @common
 def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import queue
-import re
 import shlex
 import shutil
 import signal
@@ -34,8 +33,6 @@ from findspot.door.connection import lines_from
 if TYPE_CHECKING:
     from findspot.engine import Engine
 
-_LESS_WITH_LINKS = 581
-_VERSION_S = 2.0
 _COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
 """Editors that take `path:line`."""
 _GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
@@ -49,7 +46,6 @@ class _Stream(io.TextIOBase):
     """A standard stream that is not one of this process."""
 
     encoding = "utf-8"
-    shows_links = True
 
     def __init__(
         self, write: Callable[[str], object], *, is_terminal: bool, read: Callable[[str], Any] = str
@@ -97,11 +93,10 @@ class OwnTerminal:
                 signal.signal(number, handler)
 
     @contextlib.contextmanager
-    def paging(self, command: list[str], *, links: bool) -> Iterator[None]:
+    def paging(self, command: list[str]) -> Iterator[None]:
         """Send what is printed to a pager."""
         pager = Pager(command)
         stream = _Stream(pager.write, is_terminal=True)
-        stream.shows_links = links
         try:
             with contextlib.redirect_stdout(cast(IO[str], stream)):
                 yield
@@ -153,9 +148,8 @@ class RemoteTerminal:
         return int(self._ask(run=command) or 0)
 
     @contextlib.contextmanager
-    def paging(self, command: list[str], *, links: bool) -> Iterator[None]:
+    def paging(self, command: list[str]) -> Iterator[None]:
         self.send(page=command)
-        self.stdout.shows_links = links
         try:
             yield
         finally:
@@ -235,7 +229,7 @@ def route_streams() -> None:
 def paged(*, wanted: bool = True) -> Iterator[None]:
     """Send what is printed to the user's pager, if there is a terminal and a pager."""
     if wanted and sys.stdout.isatty() and (command := _pager()):
-        with terminal().paging(command, links=_passes_links(command[0])):
+        with terminal().paging(command):
             yield
     else:
         yield
@@ -248,19 +242,6 @@ def _pager() -> list[str]:
         return []
     program = find_program(command[0], ENVIRONMENT.get("PATH"))
     return [program, *command[1:]] if program else []
-
-
-def _passes_links(pager: str) -> bool:
-    """Return whether a pager passes hyperlinks on to the terminal: `less` does so from version 581 on."""
-    if PurePath(pager).stem != "less":
-        return False
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        printed = subprocess.run(
-            [pager, "--version"], capture_output=True, timeout=_VERSION_S, check=True
-        ).stdout
-        version = re.match(rb"less (\d+)", printed)
-        return version is not None and int(version[1]) >= _LESS_WITH_LINKS
-    return False
 
 
 def editor_command(path: Path, line: int) -> list[str]:
