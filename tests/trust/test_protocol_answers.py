@@ -21,8 +21,8 @@ def line(method: str, params: str, identity: str = "900") -> bytes:
 
 
 def test_input_that_ends_does_not_take_the_answers_with_it(make: MakeFolder, serve: Serve) -> None:
-    """protocol AWKWARD: `printf … | findspot serve` gives a result; a question to nobody does not stop it."""
-    pipe = serve(make(CODE), capabilities={"elicitation": {}})
+    """protocol AWKWARD: `printf … | findspot serve` gives a result."""
+    pipe = serve(make(CODE))
     indexing = pipe.ask_tool("create_index", {})
     listing = pipe.ask_tool("list_projects", {})
     pipe.close_input()

@@ -2,7 +2,7 @@
 
 The SDK's own transport drops what it cannot read without an answer, and cancels running calls as soon as the
 input ends. Here each line gets the answer that the protocol asks for, and calls may finish after the client
-has closed its side; a client that is gone altogether is waited for by nobody.
+has closed its side.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import select
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -31,9 +30,6 @@ FINISH_S = 30.0
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Of a message; the connection of a client that sends more is closed."""
-
-_CHECK_S = 0.25
-"""How often the end of the input looks whether the client is gone."""
 
 _CHUNK_BYTES = 1 << 16
 
@@ -76,7 +72,6 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
         self._lines = _lines(reader)
         self._at_end = at_end
         self._outgoing = outgoing
-        self._last_chance: float | None = None
         self._end = reader.feed_eof
 
     async def aclose(self) -> None:
@@ -87,7 +82,11 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
             line = await anext(self._lines, None)
             if line is None:
                 self._at_end()
-                return await self._after_the_end()
+                idle = anyio.Event()
+                self._outgoing.call_when_idle(idle.set)
+                with anyio.move_on_after(FINISH_S):
+                    await idle.wait()
+                break
             if line == _LEFT_LINE:
                 self._outgoing.call_when_idle(self._end)
                 continue
@@ -105,23 +104,7 @@ class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     def _received(self, message: types.JSONRPCMessage) -> SessionMessage:
         if isinstance(message, types.JSONRPCRequest):
             return SessionMessage(message, self._outgoing.expect_answer(message.id))
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            self._outgoing.questions.pop(message.id, None)
         return SessionMessage(message)
-
-    async def _after_the_end(self) -> SessionMessage:
-        """Let running calls finish, within a bound; the server's questions can no longer be answered."""
-        if self._last_chance is None:
-            self._last_chance = anyio.current_time() + FINISH_S
-        while anyio.current_time() < self._last_chance and not self._outgoing.is_abandoned:
-            if self._outgoing.questions:
-                identity, _ = self._outgoing.questions.popitem()
-                gone = types.ErrorData(code=types.CONNECTION_CLOSED, message="The input has ended")
-                return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=identity, error=gone))
-            if not self._outgoing.running:
-                break
-            await self._outgoing.change(_CHECK_S)
-        raise anyio.EndOfStream
 
 
 class Outgoing(ObjectSendStream[SessionMessage]):
@@ -130,24 +113,9 @@ class Outgoing(ObjectSendStream[SessionMessage]):
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._closed = False
         self._writer = writer
-        self._changed = anyio.Event()
         self.running: set[str] = set()
         """Requests of the client that are not answered yet."""
-        self.questions: dict[RequestId, None] = {}
-        """Requests to the client that it has not answered."""
         self._when_idle: Callable[[], None] | None = None
-
-    @property
-    def is_abandoned(self) -> bool:
-        """Whether nobody can read an answer any more, as far as the system can tell without writing."""
-        if self._writer.transport.is_closing():
-            return True
-        opened = self._writer.get_extra_info("socket")
-        if not hasattr(select, "poll") or opened is None or opened.fileno() < 0:
-            return False
-        watched = select.poll()
-        watched.register(opened.fileno(), 0)
-        return any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0))
 
     async def aclose(self) -> None:
         self._closed = True
@@ -156,12 +124,10 @@ class Outgoing(ObjectSendStream[SessionMessage]):
         if self._closed:
             raise anyio.ClosedResourceError
         message = item.message
-        if isinstance(message, types.JSONRPCRequest):
-            self.questions[message.id] = None
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
             self.running.discard(key_of(message.id))
         await self.write(message)
-        self._announce()
+        self._look_whether_idle()
 
     def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
         """Count a request as running until it is answered, or settled without an answer."""
@@ -169,14 +135,9 @@ class Outgoing(ObjectSendStream[SessionMessage]):
 
         async def unanswered() -> None:
             self.running.discard(key_of(identity))
-            self._announce()
+            self._look_whether_idle()
 
         return ServerMessageMetadata(on_request_unanswered=unanswered)
-
-    async def change(self, timeout_s: float) -> None:
-        """Wait until something was sent or settled, but not longer than that."""
-        with anyio.move_on_after(timeout_s):
-            await self._changed.wait()
 
     async def write(self, message: types.JSONRPCMessage) -> None:
         await self._write(message.model_dump_json(by_alias=True, exclude_unset=True))
@@ -186,6 +147,8 @@ class Outgoing(ObjectSendStream[SessionMessage]):
             self._writer.write(line.encode() + b"\n")
             await self._writer.drain()
         except OSError:
+            self.running.clear()  # whoever is gone waits for nothing
+            self._look_whether_idle()
             raise anyio.BrokenResourceError from None
 
     async def tell_pipe(self, word: str) -> None:
@@ -195,13 +158,11 @@ class Outgoing(ObjectSendStream[SessionMessage]):
     def call_when_idle(self, action: Callable[[], None]) -> None:
         """Call an action once no request waits for an answer."""
         self._when_idle = action
-        self._announce()
+        self._look_whether_idle()
 
-    def _announce(self) -> None:
+    def _look_whether_idle(self) -> None:
         if self._when_idle is not None and not self.running:
             self._when_idle()
-        woken, self._changed = self._changed, anyio.Event()
-        woken.set()
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
