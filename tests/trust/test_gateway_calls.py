@@ -74,12 +74,6 @@ def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
     assert "no such thing" in json.dumps(refused)
 
     before = gateway.calls()
-    wrong = pipe.call("call_tool", name="any__add", arguments={"a": "two", "c": 1})
-    assert wrong["isError"]
-    message, hint = (part["text"] for part in wrong["content"])
-    assert "'b' is a required property" in message
-    assert "'c' was unexpected" in message
-    assert '"required": ["a", "b"]' in hint
     unknown = pipe.call("call_tool", name="any__ad")
     assert "any__add" in unknown["content"][1]["text"]
     assert gateway.calls() == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -24,30 +24,15 @@ from findspot.catalogue.server_pool import (
 )
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import CallEnd, CallRecord, ToolDefinition
-from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.errors import FindspotError
 
-_MAX_PROBLEMS = 5
-_SHOWN_CHARS = 200
 _SHOWN_ARGUMENT_CHARS = 600
-_SHOWN_SCHEMA_CHARS = 20_000
 
 
 class ToolNotCallableError(FindspotError):
     """The user has to do something before the tool can be called."""
 
     code = "TOOL_NOT_CALLABLE"
-
-
-class ToolArgumentsError(InvalidArgumentError):
-    """Arguments that the schema of the tool, which the hint shows, does not allow."""
-
-    def __init__(self, tool: ToolDefinition, problems: Sequence[str]) -> None:
-        written = json.dumps(tool.input_schema, ensure_ascii=False)
-        shown = f"Its inputSchema: {written}" if len(written) <= _SHOWN_SCHEMA_CHARS else "See get_tool."
-        super().__init__(
-            f"The arguments do not fit {tool.name}: {'; '.join(problems)}.",
-            hint=f"Nothing was called. {shown}",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +121,6 @@ class ToolCaller:
             spec = access.spec
             limit_s = timeout_s or DEFAULT_TIMEOUT_S
             tool = await self._current(tool, spec, limit_s)
-            check_arguments(tool, arguments)
             asked = time.perf_counter()
             try:
                 await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
@@ -218,33 +202,6 @@ def is_destructive(tool: ToolDefinition) -> bool | None:
     if hints.get("readOnlyHint") is True:
         return declared is True
     return declared if isinstance(declared, bool) else None
-
-
-def check_arguments(tool: ToolDefinition, arguments: Mapping[str, Any]) -> None:
-    """Refuse a call that lacks an argument, or has one that the tool does not take.
-
-    Its server checks the rest. A required argument with a default may be missing: servers fill it in, and
-    many list it as required.
-    """
-    schema = tool.input_schema
-    known, required = schema.get("properties"), schema.get("required")
-    known = known if isinstance(known, dict) else {}
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    problems = [
-        f"'{name}' is a required property"
-        for name in names
-        if name not in arguments and not _has_default(known.get(name))
-    ]
-    if schema.get("additionalProperties") is False and "patternProperties" not in schema:
-        problems += [f"'{name}' was unexpected" for name in arguments if name not in known]
-    if problems:
-        more = len(problems) - _MAX_PROBLEMS
-        listed = problems[:_MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-        raise ToolArgumentsError(tool, [_cut(problem, _SHOWN_CHARS) for problem in listed])
-
-
-def _has_default(about: Any) -> bool:
-    return isinstance(about, dict) and "default" in about
 
 
 def _cut(text: str, max_chars: int) -> str:

@@ -137,7 +137,7 @@ class CallEnd(StrEnum):
     TOOL_ERROR = "tool error"
     """The tool answered that it failed."""
     REFUSED = "refused"
-    """Nothing was called: invalid arguments, no agreement, a disabled tool, or no confirmation."""
+    """Nothing was called: no agreement, a disabled tool, or no confirmation."""
     TIMED_OUT = "timed out"
     CANCELLED = "cancelled"
     FAILED = "failed"
