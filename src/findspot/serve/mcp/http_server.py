@@ -27,7 +27,7 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp_types import INVALID_REQUEST, PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION, JSONRPCRequest
+from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from sse_starlette.sse import AppStatus
 from starlette.datastructures import Headers
@@ -44,7 +44,7 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
-from findspot.serve.mcp.framing import NoMessageError, Read, read_message
+from findspot.serve.mcp.framing import NoMessageError, read_message
 from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
@@ -94,7 +94,7 @@ class Bodies:
         message: object = None
         if body and scope["path"] == PATH:
             try:
-                message = _read(scope, body)
+                message = read_message(body)
             except NoMessageError as error:
                 await _answer(error)(scope, receive, send)
                 return
@@ -135,19 +135,6 @@ def _replayed(first: Message, receive: Receive) -> Receive:
         return next(remaining, None) or await receive()
 
     return receive_again
-
-
-def _read(scope: Scope, body: bytes) -> Read:
-    """Return the message of a body; raise for what is none, in the words of standard output."""
-    message = read_message(body)
-    version = Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)
-    meta = (getattr(message, "params", None) or {}).get("_meta")
-    is_named = isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
-    if not is_named and version not in (None, *KNOWN_PROTOCOL_VERSIONS):
-        known = ", ".join(KNOWN_PROTOCOL_VERSIONS)
-        why = f"Unsupported protocol version in the header MCP-Protocol-Version. Supported: {known}"
-        raise NoMessageError(getattr(message, "id", None), UNSUPPORTED_PROTOCOL_VERSION, why)
-    return message
 
 
 def _answer(error: NoMessageError) -> JSONResponse:

@@ -15,8 +15,8 @@ from findspot.serve.shapes import error_object
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
 _FOR_ASSISTANT = {"audience": ["assistant"], "priority": 0.8}
 
-_SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
-"""Kinds of content, and the version that brought them: an older client would refuse the whole answer."""
+_LINKS_SINCE = "2025-06-18"
+"""An older client would refuse an answer with links."""
 
 
 _HINTS = {
@@ -73,11 +73,11 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
     Plain values: making models of them only to dump them again would double the cost of a call.
     """
     if answer.passed_on is not None:
-        return _passed_on(answer.passed_on, answer.hint, version)
+        return _passed_on(answer.passed_on, answer.hint)
     content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
-    if version >= _SINCE["resource_link"]:
+    if version >= _LINKS_SINCE:
         content += map(link_content, answer.links)
     return {
         "resultType": "complete",
@@ -87,20 +87,10 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
     }
 
 
-def _passed_on(result: dict[str, Any], hint: str | None, version: str) -> dict[str, Any]:
-    """Return another server's result; kinds of content that the version lacks are named instead."""
-    content = [
-        part if version >= _SINCE.get(part["type"], version) else _text(_named(part), _FOR_BOTH)
-        for part in result["content"]
-    ]
-    if hint is not None:
-        content.append(_text(hint, _FOR_ASSISTANT))
+def _passed_on(result: dict[str, Any], hint: str | None) -> dict[str, Any]:
+    """Return another server's result."""
+    content = result["content"] + ([_text(hint, _FOR_ASSISTANT)] if hint is not None else [])
     return dict(encodable_values(result | {"resultType": "complete", "content": content}))
-
-
-def _named(part: dict[str, Any]) -> str:
-    what = part.get("uri") or part.get("mimeType") or ""
-    return f"[{part['type']} {what}, which this version of the protocol cannot carry]"
 
 
 def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
