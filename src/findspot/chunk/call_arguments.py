@@ -208,7 +208,7 @@ def bind_several(reading: Reading, group: Node, match: Captures) -> None:
     for node, value in zip(targets, values, strict=False):
         target = reading.text(node)
         if target != "_" and (target.isidentifier() or target.startswith("self.")) and target.count(".") <= 1:
-            reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
+            reading.bindings[BindingFact(reading.owner(node.start_byte), target, value)] = None
 
 
 _NAMED_FIXTURE = re.compile(r"\bname\s*=\s*[\"']([A-Za-z_]\w*)[\"']")

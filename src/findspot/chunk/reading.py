@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from findspot.chunk import ecmascript_expressions, go_expressions
-from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import COMMON, CONSTANT_NAMES, JAVA, declared, expression
 from findspot.chunk.symbols import Definition, Imported, text_of
 from findspot.core.facts import LITERAL, UNKNOWN, BindingFact, ImportFact, ReferenceFact
@@ -41,7 +40,6 @@ class Reading:
     starts: list[int]
     places: dict[Definition, int]
     language: str
-    scopes: BlockScopes
     package: str
     imported: dict[int, list[Imported]]
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
@@ -102,12 +100,6 @@ class Reading:
             return declared(self.text(node))
         found = declared(self.text(node), words=JAVA if self.language == "java" else COMMON)
         return LITERAL if found == UNKNOWN else found  # of a type that is not of the project
-
-    def bind(self, binding: BindingFact, node: Node) -> None:
-        """Add a binding that holds around a node."""
-        self.bindings[binding] = None
-        if self.scopes.is_needed:
-            self.scopes.add(binding, node)
 
     def around(self, at: int) -> Definition | None:
         """Return the innermost definition that holds a byte."""

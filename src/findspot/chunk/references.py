@@ -12,7 +12,6 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
         @each      what it is an element of @otherwise the value that a parameter has by default
         @context   what gives it for the length of a block
     @arguments those of a macro, which are read as expressions
-    @within    what a variable is confined to, where that is not what is around it
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
@@ -33,7 +32,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from findspot.chunk import ecmascript_expressions, go_expressions
-from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.call_arguments import (
     OVERLOADING,
     UNKNOWN_ARITY,
@@ -105,7 +103,6 @@ def read_references(
         [definition.start_byte for definition in listed],
         {definition: place for place, definition in enumerate(listed)},
         grammar.language,
-        BlockScopes(grammar.language),
         symbols.package or "",
         symbols.imported,
     )
@@ -123,7 +120,6 @@ def read_references(
 def _settled(reading: Reading, requests: Requests | None) -> Facts:
     """Return the facts of a file once all of its matches are read."""
     refer_to_values(reading)
-    reading.scopes.settle(reading.bindings, reading.references)
     definitions = tuple(_definition(reading, each) for each in reading.definitions)
     if reading.language in _DECLARING:
         for place, each in enumerate(reading.definitions):
@@ -171,9 +167,7 @@ def _definition(reading: Reading, definition: Definition) -> DefinitionFact:
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
-_PARTS = frozenset(
-    {"on", "declared", "value", "otherwise", "each", "context", "values", "within", "key", "arguments"}
-)
+_PARTS = frozenset({"on", "declared", "value", "otherwise", "each", "context", "values", "key", "arguments"})
 """Captures that say more about another one of their match."""
 
 
@@ -333,7 +327,7 @@ def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) ->
         made = _member_of(reading, value, target, node, match) if capture == "member" else value
         target = mark + target
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
-            reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
+            reading.bindings[BindingFact(owner, target, made)] = None
 
 
 def _holder_mark(capture: str, match: Captures) -> str:
@@ -394,4 +388,4 @@ def _bind_parameters(reading: Reading, function: Node) -> None:
     for expected in ecmascript_expressions.expected_types(function, source) if parameters else ():
         for node, step in parameters:
             binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
-            reading.bind(binding, node)
+            reading.bindings[binding] = None

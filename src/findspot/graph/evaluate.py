@@ -421,7 +421,7 @@ class Names:
         return self._evaluator.memo.once(("holder", view.id, name), None, self._holder, name, view)
 
     def _holder(self, name: str, view: SourceView) -> Def | None:
-        if name in view.tops and name not in view.imports and not view.language.is_library_name(name):
+        if name in view.tops and name not in view.imports:
             return view.tops[name][-1]
         if name == DEFAULT and name in view.bindings:
             return self.holder(view.bindings[name][0][1], view, None)
@@ -440,12 +440,8 @@ def _nameable(name: str, definitions: list[Def], view: SourceView) -> list[Def]:
     left_out = SATELLITE_KINDS
     if view.language.objects_are_types:
         left_out = left_out | {"method", "field"}  # of something without a name
-    if view.language.is_library_name(name):
-        left_out = left_out | {"macro"}
     named = [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
-    if view.language.includes:
-        return [d for d in named if not d.is_declaration][:1] or named[:1]
-    return named
+    return [d for d in named if not d.is_declaration] or named
 
 
 def is_static(owner: Def | None) -> bool:

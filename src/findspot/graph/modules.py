@@ -83,8 +83,6 @@ class Packages:
             here = self._sources.definers.tops(name, view.language.family, posixpath.dirname(view.path))
             return [d for d in here if d.file.package == view.package]  # several for several systems
         found = self._sources.definers.tops(name, view.language.family)
-        if view.language.includes:
-            return self._seen(found, view)
         if shares == "package":
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
@@ -92,35 +90,6 @@ class Packages:
         if not nearest and view.language.reopens and all(d.is_type for d in found):
             return found[:1]
         return nearest
-
-    def _seen(self, found: list[Def], view: SourceView) -> list[Def]:
-        """Return the definitions in files that a file includes, or the only one that a header may declare."""
-        if any(view.language.is_library_name(d.name) for d in found):
-            return []
-        included = self._including(view)
-        here = [d for d in found if d.file.id in included]
-        if here:
-            defined = [d for d in here if not d.is_declaration] or here[:1]
-            is_macro = defined[0].kind == "macro"  # those of one name are for several systems
-            return defined[:1] if is_macro else [d for d in defined if d.file is defined[0].file]
-        return _nearest([d for d in found if d.kind != "macro"], view)
-
-    def _including(self, view: SourceView) -> frozenset[int]:
-        """Return the numbers of the files that a file includes, directly or not, and its own."""
-        nothing: frozenset[int] = frozenset()
-        return self._memo.once(("included", view.id), nothing, self._find_included, view)
-
-    def _find_included(self, view: SourceView) -> frozenset[int]:
-        seen, waiting = {view.id}, [view]
-        while waiting:
-            current = waiting.pop()
-            for fact in current.facts.imports:
-                paths = self._modules.resolve(current, fact.module)
-                for other in (self._sources.at(path) for path in paths):
-                    if other is not None and other.id not in seen:
-                        seen.add(other.id)
-                        waiting.append(other)
-        return frozenset(seen)
 
     def definition_of(self, declaration: Def) -> Def:
         """Return the definition of a function that is only declared, if the project has one nearest."""

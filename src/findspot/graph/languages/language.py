@@ -105,8 +105,6 @@ class Language:
 
     constructors: frozenset[str] = frozenset()
     """What constructors are called, besides the name of their type."""
-    includes = False
-    """Whether a file sees what it includes first, and macros of no other file."""
     constructors_have_type_names = True
     """Whether a method with the name of its type is a constructor."""
     common_methods: frozenset[str] = frozenset()
@@ -182,10 +180,6 @@ class Language:
     def module_scope(self, path: str) -> str:
         """Return what the module names in a file depend on: its folder, unless its own name matters."""
         return path.rpartition("/")[0]
-
-    def is_library_name(self, name: str) -> bool:
-        """Return whether a name is that of a function of the standard library, which some systems replace."""
-        return False
 
     def module_roots(self, name: str) -> bool:
         """Return whether a bare name is a module of the project's own tree, as `crate` in Rust."""

@@ -42,7 +42,7 @@
 (range_clause left: (expression_list (identifier) @bind .) right: (_) @each)
 (receive_statement left: (expression_list . (identifier) @bind) right: (_) @value)
 (type_switch_statement alias: (expression_list (identifier) @bind) value: (_) @value)
-(type_switch_statement alias: (expression_list (identifier) @bind) (type_case type: (_) @declared @within))
+(type_switch_statement alias: (expression_list (identifier) @bind) (type_case type: (_) @declared))
 (function_declaration) @results
 (method_declaration) @results
 (method_elem) @results
