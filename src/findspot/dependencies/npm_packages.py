@@ -1,8 +1,7 @@
-"""JavaScript: `package.json`, the lock files of npm, pnpm and Yarn, and `node_modules`."""
+"""JavaScript: `package.json` and `node_modules`, in the layouts of npm, pnpm and Yarn."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,6 @@ from findspot.dependencies.package import (
 
 _SECTIONS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MOST_FOLDERS = 50_000
-_PNPM_NAME = r"['\"]?/?((?:@[^/@'\"\s]+/)?[^/@'\":\s]+)"
-_PNPM_DIRECT = re.compile(rf"^ +{_PNPM_NAME}['\"]?:\n +specifier: .*\n +version: (\d[^(\s]*)", re.MULTILINE)
-_PNPM_PACKAGE = re.compile(rf"^  {_PNPM_NAME}[@/](\d[^('\":_\s]*)?", re.MULTILINE)
-_YARN_NAME = re.compile(r"\"?((?:@[^/@\"\s]+/)?[^@\"\s]+)@")
-_YARN_VERSION = re.compile(r"  version:? \"?([^\"\s]+)")
 
 
 def npm_packages(manifests: Manifests) -> list[Dependency]:
@@ -41,7 +35,6 @@ def npm_packages(manifests: Manifests) -> list[Dependency]:
     if not wanted:
         return []
     installed = _installed(manifests.root, members)
-    locked = _locked(manifests)
     found: dict[tuple[str, str], Dependency] = {}
     outermost: set[str] = set()
     for name, version, folder in installed:
@@ -50,11 +43,9 @@ def npm_packages(manifests: Manifests) -> list[Dependency]:
             found.setdefault((name, version), Dependency(NPM, name, version, direct, folder))
             outermost.add(name)
     present = {name for name, _ in found}
-    for name in {**wanted, **locked}:
+    for name in wanted:
         if name not in present and name not in own:
-            reason = _reason(manifests.root)
-            version = locked.get(name, "")
-            found[name, version] = Dependency(NPM, name, version, name in wanted, missing=reason)
+            found[name, ""] = Dependency(NPM, name, "", True, missing=_reason(manifests.root))
     return list(found.values())
 
 
@@ -120,31 +111,6 @@ def _names(folder: Path) -> list[str]:
         return sorted(entry.name for entry in folder.iterdir())
     except OSError:
         return []
-
-
-def _locked(manifests: Manifests) -> dict[str, str]:
-    """Return names and versions of the lock file; of several versions the outermost."""
-    found: dict[str, str] = {}
-    document = manifests.json("package-lock.json")
-    for place, entry in table(document.get("packages")).items():
-        name = place.rpartition("node_modules/")[2]
-        if "node_modules/" in place and not table(entry).get("link"):
-            found.setdefault(name, str(table(entry).get("version", "")))
-    for name, entry in table(document.get("dependencies")).items():
-        found.setdefault(name, str(table(entry).get("version", "")))
-    direct, _, packages = manifests.text("pnpm-lock.yaml").partition("\npackages:\n")
-    every = _PNPM_PACKAGE.findall(packages.partition("\nsnapshots:\n")[0])
-    for name, version in [*_PNPM_DIRECT.findall(direct), *every]:
-        found.setdefault(name, version)
-    locked = ""
-    for line in manifests.text("yarn.lock").splitlines():
-        if (begins := _YARN_NAME.match(line)) is not None and line.endswith(":"):
-            locked = begins[1]
-        elif locked and (given := _YARN_VERSION.match(line)) is not None:
-            if given[1] != "0.0.0-use.local":
-                found.setdefault(locked, given[1])
-            locked = ""
-    return found
 
 
 _BUILT = ("umd/**", "cjs/**", "dist/cjs/**")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from findspot.core.files import ContentError, parse_json, read_below
 
 MAX_MANIFEST_BYTES = 32_000_000
-"""Lock files of large projects reach ten megabytes."""
+"""Lists of what a distribution installed reach ten megabytes."""
 
 PYPI, NPM = "pypi", "npm"
 
@@ -77,7 +77,7 @@ def normalised(name: str) -> str:
 
 
 class Manifests:
-    """The manifests and lock files below a folder; what cannot be read counts as not there."""
+    """The manifests below a folder; what cannot be read counts as not there."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -110,11 +110,6 @@ class Manifests:
 def table(value: Any) -> dict[str, Any]:
     """Return a value that should be a table of a manifest; an empty one where it is not."""
     return value if isinstance(value, dict) else {}
-
-
-def tables(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the tables of a list in a manifest."""
-    yield from (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
 
 
 def strings(value: Any) -> list[str]:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
@@ -26,76 +26,62 @@ from findspot.dependencies.package import (
     stored,
     strings,
     table,
-    tables,
 )
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;#]*(?:;\s*([^#]*))?")
 _POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
-_LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 _OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
 _CONDA_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda", "micromamba")
 _MOST_INCLUDED = 20
 _MOST_TOPS = 50
 
 
-@dataclass(slots=True)
-class _Wanted:
-    """What the project's own files ask for, by normalised name."""
-
-    direct: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """As written, and the condition."""
-    locked: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """As written, and the version."""
-
-    def add(self, requirement: str) -> None:
-        """Add a requirement line; options, addresses and paths are none."""
-        found = _REQUIREMENT.match(requirement)
-        if found is not None and not requirement.lstrip().startswith("-"):
-            self.direct.setdefault(normalised(found[1]), (found[1], (found[2] or "").strip()))
+Wanted = dict[str, tuple[str, str]]
+"""What the project's own files ask for, by normalised name: the name as written, and the condition."""
 
 
 def python_packages(manifests: Manifests, environ: dict[str, str], home: Path) -> list[Dependency]:
-    """Return the Python packages of a project: those it names or locks, and all of its environments."""
+    """Return the Python packages of a project: those it names, and all of its environments."""
     wanted = _wanted(manifests)
-    if not wanted.direct and not wanted.locked:
+    if not wanted:
         return []
     installed: dict[str, Dependency] = {}
     for site in _site_packages(manifests.root, _project_name(manifests), environ, home):
         for distribution in _distributions(site):
             installed.setdefault(normalised(distribution.name), distribution)
     own = normalised(_project_name(manifests))
-    names = {**wanted.direct, **wanted.locked, **dict.fromkeys(installed)}
+    names = {**wanted, **installed}
     return [_dependency(name, wanted, installed) for name in names if name != own]
 
 
-def _dependency(name: str, wanted: _Wanted, installed: dict[str, Dependency]) -> Dependency:
-    direct = name in wanted.direct
+def _dependency(name: str, wanted: Wanted, installed: dict[str, Dependency]) -> Dependency:
     found = installed.get(name)
     if found is not None:
-        return replace(found, direct=direct)
-    written, version = wanted.locked.get(name, ("", ""))
-    written_direct, marker = wanted.direct.get(name, ("", ""))
+        return replace(found, direct=name in wanted)
+    written, marker = wanted[name]
     reason = f"{NOT_INSTALLED}; wanted only if {marker}" if marker else NOT_INSTALLED
-    return Dependency(PYPI, written_direct or written, version, direct, missing=reason)
+    return Dependency(PYPI, written, "", True, missing=reason)
 
 
-def _wanted(manifests: Manifests) -> _Wanted:
-    wanted = _Wanted()
-    project = manifests.toml("pyproject.toml")
-    for requirement in _declared(project):
-        wanted.add(requirement)
+def _wanted(manifests: Manifests) -> Wanted:
+    """Return what requirement lines ask for; options, addresses and paths are none."""
+    wanted: Wanted = {}
+    for requirement in _requirements(manifests):
+        found = _REQUIREMENT.match(requirement)
+        if found is not None and not requirement.lstrip().startswith("-"):
+            wanted.setdefault(normalised(found[1]), (found[1], (found[2] or "").strip()))
+    return wanted
+
+
+def _requirements(manifests: Manifests) -> Iterator[str]:
+    yield from _declared(manifests.toml("pyproject.toml"))
     for name in sorted(_requirements_files(manifests.root)):
-        for requirement in _lines(manifests, name):
-            wanted.add(requirement)
-    for requirement in (*_setup_cfg(manifests.text("setup.cfg")), *_setup_py(manifests.text("setup.py"))):
-        wanted.add(requirement)
+        yield from _lines(manifests, name)
+    yield from _setup_cfg(manifests.text("setup.cfg"))
+    yield from _setup_py(manifests.text("setup.py"))
     pipfile = manifests.toml("Pipfile")
     for section in ("packages", "dev-packages"):
-        for name in table(pipfile.get(section)):
-            wanted.add(name)
-    for name, version in _locked(manifests):
-        wanted.locked.setdefault(normalised(name), (name, version))
-    return wanted
+        yield from table(pipfile.get(section))
 
 
 def _declared(document: dict[str, Any]) -> Iterator[str]:
@@ -170,22 +156,6 @@ def _setup_py(text: str) -> Iterator[str]:
             for each in listed:
                 if isinstance(each, ast.Constant) and isinstance(each.value, str):
                     yield each.value
-
-
-def _locked(manifests: Manifests) -> Iterator[tuple[str, str]]:
-    """Yield names and versions of the lock file."""
-    for name in _LOCK_FILES:
-        document = manifests.toml(name)
-        for package in (*tables(document.get("package")), *tables(document.get("packages"))):
-            source = table(package.get("source"))
-            if "virtual" in source or "editable" in source:  # the project itself
-                continue
-            if isinstance(package.get("name"), str):
-                yield package["name"], str(package.get("version", ""))
-    pipfile = manifests.json("Pipfile.lock")
-    for section in ("default", "develop"):
-        for name, entry in table(pipfile.get(section)).items():
-            yield name, str(table(entry).get("version", "")).removeprefix("==")
 
 
 def _site_packages(root: Path, name: str, environ: dict[str, str], home: Path) -> Iterator[Path]:

@@ -238,7 +238,7 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
 def deps(reply: Reply, project: str | None) -> None:
     """List what a project depends on: names, versions and folders, and why one is not on this machine.
 
-    Manifests, lock files and installed packages are read; nothing is run, and nothing is downloaded.
+    Manifests and installed packages are read; nothing is run, and nothing is downloaded.
     """
     with open_project(project) as opened:
         listed = [each.as_dict() for each in list_dependencies(opened.root)]
