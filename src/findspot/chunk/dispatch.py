@@ -25,7 +25,7 @@ from findspot.chunk.plain import (
     chunk_plain,
     cut_long_lines,
 )
-from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_end, notation_of
+from findspot.chunk.prose import chunk_prose
 from findspot.chunk.references import read_references
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
@@ -68,8 +68,7 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
         skip = skip or Skip(file.path, SkipReason.WORKER_TIMEOUT, _UNPARSED_DETAIL)
     default = _chunk_type(file)
     shared = file_tags(file, lines)
-    fenced = _fenced_rows(file, lines) if default is ChunkType.DOCUMENTATION else frozenset()
-    about = _About(file, lines, default, shared, fenced)
+    about = _About(file, lines, default, shared)
     chunks = (_chunk(draft, about) for draft in kept)
     return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip, split.facts)
 
@@ -141,22 +140,6 @@ def _chunk_type(file: SourceFile) -> ChunkType:
     return ChunkType.DATA if language.data else ChunkType.DEFINITIONS
 
 
-def _fenced_rows(file: SourceFile, lines: SourceLines) -> frozenset[int]:
-    """Return the rows of a document that are code, in which `#` begins no hashtag."""
-    if "#" not in lines.text or notation_of(row(file.language).name, lines) not in FENCED:
-        return frozenset()
-    fences = find_fences(lines, frontmatter_end(lines))
-    return frozenset(fenced for first, last in fences for fenced in range(first, last + 1))
-
-
-def _prose(first: int, last: int, text: str, fenced: frozenset[int]) -> str:
-    """Return the text of rows without fenced code; a piece of a long line is no fence."""
-    if not fenced or text.count("\n") != last - first:
-        return text
-    lines = enumerate(text.split("\n"), first)
-    return "\n".join(line for number, line in lines if number not in fenced)
-
-
 class _About(NamedTuple):
     """What the chunks of one file share."""
 
@@ -164,12 +147,11 @@ class _About(NamedTuple):
     lines: SourceLines
     default: ChunkType
     tags: tuple[str, ...]
-    fenced: frozenset[int]
 
 
 def _chunk(draft: Draft, about: _About) -> Chunk | None:
     """Return a chunk without blank edges; None for a draft of nothing but blanks."""
-    file, lines, default, shared, fenced = about
+    file, lines, default, shared = about
     rows = lines.trim(draft.first, draft.last)
     if rows is None:
         return None
@@ -190,7 +172,7 @@ def _chunk(draft: Draft, about: _About) -> Chunk | None:
         signature=draft.signature,
         breadcrumb=draft.breadcrumb,
         doc_comment=draft.doc_comment,
-        tags=chunk_tags(shared, language, chunk_type, _prose(*rows, text, fenced) if is_docs else None),
+        tags=chunk_tags(shared, language, chunk_type, text if is_docs else None),
         context=draft.context,
     )
 

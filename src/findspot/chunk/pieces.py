@@ -191,6 +191,7 @@ _TEST_NAME = re.compile(
     r"^(?:test_.*|conftest\.py|.*[._-](?:test|tests|spec|specs)\.[^.]+|.*(?:Test|Tests|Spec|IT)\.[^.]+)$"
 )
 _HASHTAG = re.compile(r"(?:^|(?<=\s))#([A-Za-z][\w-]{1,40})(?=[\s.,;:!?)]|$)")
+_CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _COLOUR = re.compile(r"[0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8}")
 _DIRECTIVES = frozenset(
     {"include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "pragma", "error"}
@@ -221,10 +222,10 @@ def chunk_tags(
 ) -> tuple[str, ...]:
     """Return the tags of one chunk: its corpus, language and type first, each tag once.
 
-    `prose` is the text of a chunk of documentation without its fenced code.
+    `prose` is the text of a chunk of documentation; in its fenced code `#` begins no hashtag.
     """
     corpus = "code" if prose is None else "documentation"
-    own = tuple(hashtags(prose)) if prose and "#" in prose else ()
+    own = tuple(hashtags(_CODE_BLOCK.sub("", prose))) if prose and "#" in prose else ()
     return _each_once((corpus, language, chunk_type.value, *shared, *own))
 
 

@@ -67,9 +67,6 @@ def _windows(units: list[Rows], lines: SourceLines, size: int, overlap: int) -> 
 PIECE_CHARS = 1_500
 """What a piece aims at: as large as a section of prose, and a megabyte is less than the limit of a file."""
 
-LEAD_CHARS = 200
-"""Rows before a long line that are no larger (often a bare heading) share a chunk with its first piece."""
-
 PROSE_SEPARATORS = (". ", "。", " ")
 CODE_SEPARATORS = (" ",)
 """Where S0 cuts inside a line, best first; then between words of other characters, then anywhere."""
@@ -91,34 +88,23 @@ def cut_long_lines(drafts: Sequence[Draft], lines: SourceLines, limits: LineLimi
         if draft.text is not None or lines.size(draft.first, draft.last) <= limits.most:
             kept.append(draft)
             continue
-        for part in _around_long_rows(draft, lines, limits.most):
-            if lines.size(part.last, part.last) <= limits.most:
-                kept.append(part)
-            else:
-                kept.extend(_pieces(_with_lead(kept, part, lines), lines, limits))
+        kept.extend(_around_long_rows(draft, lines, limits))
     return kept
 
 
-def _around_long_rows(draft: Draft, lines: SourceLines, most: int) -> Iterator[Draft]:
-    """Yield the draft divided so that a long row is the last of its part; only a short lead precedes it."""
+def _around_long_rows(draft: Draft, lines: SourceLines, limits: LineLimits) -> Iterator[Draft]:
+    """Yield the pieces of the long rows of a draft, and what stands between them."""
     start = draft.first
     for row in range(draft.first, draft.last + 1):
-        if lines.size(row, row) <= most:
+        if lines.size(row, row) <= limits.most:
             continue
-        lead = lines.trim(start, row - 1)
-        if lead and (lines.blank(row) or _lead_chars(lead[0], row, lines) > LEAD_CHARS):
+        if lines.trim(start, row - 1):
             yield _part(draft, start, row - 1)
-            lead = None
         if not lines.blank(row):
-            yield _part(draft, lead[0] if lead else row, row)
+            yield from _pieces(_part(draft, row, row), lines, limits)
         start = row + 1
     if start <= draft.last:
         yield _part(draft, start, draft.last)
-
-
-def _lead_chars(first: int, row: int, lines: SourceLines) -> int:
-    """Return how many characters stand before a row, from row `first` on."""
-    return lines.starts[row] - lines.starts[first]
 
 
 def _part(draft: Draft, first: int, last: int) -> Draft:
@@ -130,45 +116,22 @@ def _part(draft: Draft, first: int, last: int) -> Draft:
     return part if here == draft.symbols else replace(part, signature=None, doc_comment=None)
 
 
-def _with_lead(kept: list[Draft], part: Draft, lines: SourceLines) -> Draft:
-    """Return the part with the short draft directly before it, such as its heading, taken from `kept`."""
-    before = kept[-1] if kept else None
-    if (
-        before is None
-        or before.text is not None
-        or before.end_column is not None
-        or before.symbols
-        or (before.kind, before.breadcrumb) != (part.kind, part.breadcrumb)
-        or part.first < part.last
-        or _lead_chars(before.first, part.last, lines) > LEAD_CHARS
-    ):
-        return part
-    kept.pop()
-    return replace(part, first=before.first)
-
-
 def _pieces(draft: Draft, lines: SourceLines, limits: LineLimits) -> Iterator[Draft]:
-    """Yield the pieces of a draft whose last row is too long; together they are its exact text."""
-    row = draft.last
-    line = lines.lines[row]
-    cuts = cut_columns(line, limits, _lead_chars(draft.first, row, lines))
-    defined = _symbols_of(draft.symbols, row, line, cuts)
+    """Yield the pieces of a draft of one row that is too long; together they are its exact text."""
+    line = lines.lines[draft.first]
+    cuts = cut_columns(line, limits)
+    defined = _symbols_of(draft.symbols, line, cuts)
     for place, (start, end) in enumerate(pairwise([0, *cuts, len(line)])):
         piece = replace(draft, start_column=start, end_column=end, symbols=defined[place])
-        if place:
-            piece = replace(piece, first=row, signature=None, doc_comment=None)
-        yield piece
+        yield replace(piece, signature=None, doc_comment=None) if place else piece
 
 
-def cut_columns(line: str, limits: LineLimits, lead: int = 0) -> list[int]:
-    """Return where a line is cut: pieces of even size, none above the target.
-
-    The first piece leaves room for `lead` characters before it.
-    """
+def cut_columns(line: str, limits: LineLimits) -> list[int]:
+    """Return where a line is cut: pieces of even size, none above the target."""
     columns: list[int] = []
     at = 0
-    while (rest := len(line) - at + (0 if columns else lead)) > limits.target:
-        aim = -(-rest // -(-rest // limits.target)) - (0 if columns else lead)
+    while (rest := len(line) - at) > limits.target:
+        aim = -(-rest // -(-rest // limits.target))
         at = _cut_before(line, at + max(1, aim // 2), at + max(1, aim), limits.separators)
         columns.append(at)
     return columns
@@ -186,14 +149,11 @@ def _cut_before(line: str, low: int, high: int, separators: Sequence[str]) -> in
     return high
 
 
-def _symbols_of(
-    symbols: Sequence[Symbol], row: int, line: str, cuts: Sequence[int]
-) -> list[tuple[Symbol, ...]]:
+def _symbols_of(symbols: Sequence[Symbol], line: str, cuts: Sequence[int]) -> list[tuple[Symbol, ...]]:
     """Return the symbols of each piece: those whose names it holds, in the order of the text."""
     owned: list[list[Symbol]] = [[] for _ in range(len(cuts) + 1)]
     at = 0
     for symbol in symbols:
-        if symbol.line == row + 1:
-            at = max(at, line.find(symbol.name, at))
+        at = max(at, line.find(symbol.name, at))
         owned[bisect_right(cuts, at)].append(symbol)
     return [tuple(each) for each in owned]

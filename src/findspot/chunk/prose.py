@@ -9,9 +9,8 @@ from itertools import pairwise
 
 from findspot.chunk.plain import paragraphs
 from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack
-from findspot.core.languages import PLAIN
 
-FENCED = ("markdown", "mdx")
+_FENCED = ("markdown", "mdx")
 """Languages whose code stands between fences."""
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*))?$")
@@ -38,35 +37,9 @@ class Heading:
     title: str
 
 
-def notation_of(language: str, lines: SourceLines) -> str:
-    """Return the notation of a document: plain text may be Markdown.
-
-    It is where every line that begins with `#` and a blank stands after a blank line, half of them or more
-    before one too, as comments of commands or settings do not, and they have more than one level.
-    """
-    if language != PLAIN or "\n#" not in lines.text:
-        return language
-    hidden = _rows_of(find_fences(lines))
-    marks = [(row, _ATX.match(line.rstrip())) for row, line in enumerate(lines.lines) if line[:1] == "#"]
-    titles = [(row, len(mark[1])) for row, mark in marks if mark and mark[2] and row not in hidden]
-    begun = all(_is_blank(lines, row - 1) for row, _ in titles)
-    ended = sum(_is_blank(lines, row + 1) for row, _ in titles)
-    levels = {level for _, level in titles}
-    return "markdown" if begun and 2 * ended >= len(titles) and len(levels) > 1 else language
-
-
-def _is_blank(lines: SourceLines, row: int) -> bool:
-    """Return whether a row is blank, or before the first or after the last one."""
-    return not 0 <= row < len(lines) or lines.blank(row)
-
-
-def _rows_of(fences: list[tuple[int, int]]) -> set[int]:
-    return {row for first, last in fences for row in range(first, last + 1)}
-
-
 def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int]]) -> list[Heading]:
     """Return the headings of a text in its own notation, none inside a fenced block."""
-    if language in FENCED:
+    if language in _FENCED:
         return _markdown(lines, fences)
     if language in _MARKED:
         return _marked(lines, _MARKED[language])
@@ -109,7 +82,7 @@ def frontmatter_end(lines: SourceLines) -> int:
 
 def _markdown(lines: SourceLines, fences: list[tuple[int, int]]) -> list[Heading]:
     headings: list[Heading] = []
-    hidden = _rows_of(fences)
+    hidden = {row for first, last in fences for row in range(first, last + 1)}
     for row in range(frontmatter_end(lines), len(lines)):
         line = lines.lines[row] if row not in hidden else ""
         begins = line.lstrip(" ")[:1]
@@ -141,7 +114,7 @@ def _underlined(lines: SourceLines) -> list[Heading]:
         if not title or _UNDERLINE.match(title) or len(under) < len(title.strip()):
             continue
         over = row >= 2 and lines.lines[row - 2].rstrip() == under
-        if not over and (title[0].isspace() or not _is_blank(lines, row - 2)):
+        if not over and (title[0].isspace() or (row >= 2 and not lines.blank(row - 2))):
             continue
         style = (under[0], over)
         if style not in styles:
@@ -180,8 +153,7 @@ class _Section:
 
 def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
     """Return the sections of a document, each with its heading path as breadcrumb."""
-    language = notation_of(language, lines)
-    fences = find_fences(lines, frontmatter_end(lines)) if language in FENCED else []
+    fences = find_fences(lines, frontmatter_end(lines)) if language in _FENCED else []
     headings = find_headings(lines, language, fences)
     drafts: list[Draft] = []
     for section in _joined(_sections(lines, headings), lines):

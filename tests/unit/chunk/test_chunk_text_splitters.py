@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from findspot.chunk.dispatch import CHARACTER, chunk_file
-from findspot.chunk.prose import find_fences, find_headings, notation_of
+from findspot.chunk.prose import find_fences, find_headings
 from findspot.chunk.splitting import SourceLines, cut_lines, pack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
 
@@ -90,27 +90,6 @@ def test_sections_carry_their_heading_path() -> None:
     assert {(chunk.kind, chunk.chunk_type, chunk.symbols) for chunk in result} == {
         ("section", ChunkType.DOCUMENTATION, ())
     }
-
-
-def test_plain_text_may_be_markdown() -> None:
-    body = "word " * 60
-    text = f"# Guide\n\n{body}\n\n## Install\n\n{body}\n```sh\n# a comment\n{body}\n```\n\n## Use\n\n{body}\n"
-    as_text = chunks("docs/guide.txt", "text", text, Corpus.DOCS)
-    assert [chunk.breadcrumb for chunk in as_text] == ["Guide", "Guide > Install", "Guide > Use"]
-    assert [chunk.span for chunk in as_text] == [chunk.span for chunk in docs(text)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# how many\nworkers = 4\n\n## where\nfolder = /srv\n",  # comments of settings
-        "# one\n\n# two\n\nwords\n",  # of one level
-        "#one\n\n##two\n\nwords\n",
-        "Title\n=====\n\nwords\n",
-    ],
-)
-def test_other_plain_text_is_no_markdown(text: str) -> None:
-    assert notation_of("text", SourceLines(text)) == "text"
 
 
 def test_a_bare_title_joins_its_first_section() -> None:
