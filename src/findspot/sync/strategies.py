@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -12,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from findspot.core.files import read_below
 from findspot.core.settings import SyncSettings
-from findspot.discover.checkouts import checkout_around, common_folder, git_folder
+from findspot.discover.checkouts import checkout_around, head_commit
 from findspot.sync.changed_paths import DirtyFiles
 
 Apply = Callable[[frozenset[str]], None]
@@ -27,10 +24,9 @@ Clock = Callable[[], float]
 STABLE_S = 0.5
 """A file that was written this long ago is taken to be finished."""
 
-SAVES = 5
-CALM_S = 10.0
-"""A file that was indexed fewer times than this in so many seconds is taken at its next write, as a person's
-save. A file that is written more often has to rest first."""
+CALM_S = 1.0
+"""A file that was not indexed for so long is taken at its next write, as a person's save. A file that is
+written more often has to rest first."""
 
 AT_ONCE = 10
 """More files than this are no save but a checkout or a build, which goes on for a while."""
@@ -38,14 +34,8 @@ AT_ONCE = 10
 PATIENCE_S = 5.0
 """A file that is written all the time is indexed this often nevertheless."""
 
-_REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
-_MAX_BYTES = 4_096
-
 _LOOK_S = 0.5
-"""How often the refs are looked at: a few calls that cost microseconds."""
-
-Position = tuple[tuple[int, int, int] | None, ...]
-"""What the files that HEAD depends on look like."""
+"""How often HEAD is looked at: a few calls that cost microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,60 +128,43 @@ class Strategy(abc.ABC):
 
 
 class Realtime(Strategy):
-    """Indexes saves at once, and what is written again and again when it has rested for half a second.
-
-    A search may see a write before the system reports it: the report is the save then, not a second write.
-    """
+    """Indexes saves at once, and what is written again and again when it has rested for half a second."""
 
     name = "realtime"
 
     def initialise(self) -> None:
-        self._found: set[str] = set()
-        """Paths that a search found changed and the system has not reported."""
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
-        self._indexed: dict[str, list[float]] = {}
+        self._indexed: dict[str, float] = {}
         super().initialise()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
         few = len(self._last) <= AT_ONCE
+        self._indexed = {path: at for path, at in self._indexed.items() if now - at < CALM_S}
 
         def is_due(path: str, last: float) -> bool:
             first = self._first[path]
-            is_single = first == last and path not in self._found
-            is_save = few and is_single and len(self._indexed.get(path, ())) < SAVES
+            is_save = few and first == last and path not in self._indexed
             return is_save or now - last >= STABLE_S or now - first >= PATIENCE_S
 
-        recent = ((path, [at for at in times if now - at < CALM_S]) for path, times in self._indexed.items())
-        self._indexed = {path: times for path, times in recent if times}
         return frozenset(path for path, last in self._last.items() if is_due(path, last))
-
-    def on_found(self, paths: frozenset[str]) -> None:
-        new = paths - self.waiting
-        self.on_event(new)
-        self._found |= new
 
     def _note(self, paths: frozenset[str]) -> None:
         now = self._clock()
-        for path in paths & self._found:
-            self._first[path] = now
-        self._found -= paths
         for path in paths:
             self._first.setdefault(path, now)
             self._last[path] = now
 
     def _index(self, paths: frozenset[str]) -> None:
-        self._found -= paths
-        times = {path: self._first.pop(path, None) for path in paths}
         for path in paths:
+            self._first.pop(path, None)
             self._last.pop(path, None)
-            self._indexed.setdefault(path, []).append(self._clock())
+            self._indexed[path] = self._clock()
         try:
             super()._index(paths)
         except BaseException:  # they are tried again after a while
-            self._note(frozenset(times))
-            self._indexed |= dict.fromkeys(times, [self._clock()] * SAVES)
+            self._note(paths)
             raise
 
 
@@ -214,7 +187,7 @@ class Lazy(Strategy):
 
 
 class OnCommit(Strategy):
-    """Indexes changes with a commit, a checkout or whatever else moves HEAD.
+    """Indexes changes when HEAD comes to another commit: by a commit, a checkout, a merge or a rebase.
 
     It looks at the repository's refs; it touches no hook and runs no program.
     """
@@ -224,27 +197,28 @@ class OnCommit(Strategy):
     def __init__(self, dirty: DirtyFiles, apply: Apply, root: Path, clock: Clock = time.monotonic) -> None:
         super().__init__(dirty, apply, clock)
         self._root = root
-        self._position: Position = ()
+        self._head: str | None = None
         self._moved_at: float | None = None
         self._looked = clock()
 
     def initialise(self) -> None:
-        self._position = self._look()
+        self._head = self._look()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
         if now - self._looked >= _LOOK_S:
             self._looked = now
-            position = self._look()
-            if position != self._position:
-                self._position, self._moved_at = position, now
+            before, self._head = self._head, self._look()
+            if self._head != before:
+                self._moved_at = now
         if self._moved_at is None or now - self._moved_at < STABLE_S:
             return frozenset()
         self._moved_at = None
         return self._dirty.paths
 
-    def _look(self) -> Position:
-        return head_position(self._root)
+    def _look(self) -> str | None:
+        checkout = checkout_around(self._root)
+        return head_commit(checkout) if checkout else None
 
     def _index(self, paths: frozenset[str]) -> None:
         try:
@@ -275,35 +249,6 @@ def start_strategy(
 def strategy_in_force(wanted: str, root: Path) -> str:
     """Return the strategy that is followed: without a repository there are no commits to wait for."""
     return Realtime.name if wanted == OnCommit.name and checkout_around(root) is None else wanted
-
-
-def head_position(root: Path) -> Position:
-    """Return what changes whenever HEAD does: by a commit, a checkout, a merge, a rebase or a reset."""
-    checkout = checkout_around(root)
-    git = git_folder(checkout) if checkout else None
-    if git is None:
-        return ()
-    common = common_folder(git)
-    watched = [git / "HEAD", git / "logs" / "HEAD", common / "packed-refs"]
-    ref = _REF.match(_head(git))
-    if ref and ".." not in ref[1]:
-        watched.append(common / ref[1])
-    return tuple(_state(path) for path in watched)
-
-
-def _head(git: Path) -> str:
-    try:
-        return read_below(git, "HEAD", _MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _state(path: Path) -> tuple[int, int, int] | None:
-    try:
-        info = os.lstat(path)
-    except OSError:
-        return None
-    return info.st_mtime_ns, info.st_size, info.st_ino
 
 
 def strategy_note(wanted: str, root: Path) -> str | None:
