@@ -1,4 +1,4 @@
-"""Where a project begins, and what git keeps beside its files: exclude files, HEAD, submodules.
+"""Where a project begins, and what git keeps beside its files: exclude files and HEAD.
 
 No program is run, and nothing but small regular files is opened.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
-from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources, read_below
-from findspot.discover.root_folder import spelled_out
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
 
 GIT = ".git"
 """A folder; in linked worktrees and submodules, a file that points to one."""
@@ -21,12 +20,6 @@ MARKERS = (GIT, "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 """In the order in which they are looked for."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_BYTES = 1024 * 1024
-_MAX_LINES = 20_000
-_MAX_LINE_CHARS = 1_000
-"""Of a file with settings; what is beyond is not read: `.gitmodules` is a stranger's."""
-
-_NAMED_SUBMODULES = 5
-_NAME_CHARS = 80
 
 
 def find_root(start: Path) -> Path | None:
@@ -84,8 +77,10 @@ def head_commit(checkout: Path) -> str | None:
         return head if _COMMIT.fullmatch(head) else None
     name, common = head.removeprefix("ref: ").strip(), common_folder(git)
     loose = _text(common, name).strip() if name.startswith("refs/") and ".." not in name else ""
+    if _COMMIT.fullmatch(loose):
+        return loose
     packed = re.search(rf"^({_COMMIT.pattern}) {re.escape(name)}$", _text(common, "packed-refs"), re.M)
-    return loose if _COMMIT.fullmatch(loose) else packed[1] if packed else None
+    return packed[1] if packed else None
 
 
 def exclude_file(checkout: Path) -> Path | None:
@@ -100,35 +95,6 @@ def git_configuration(checkout: Path) -> str:
     return _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
 
 
-def checkout_notes(checkout: Path, here: Folder) -> list[str]:
-    """Return what a reader of the index should know about the checkout that it is of."""
-    found: list[str] = []
-    if any(value.lower() in _TRUE for value in _values("sparsecheckout", git_configuration(checkout))):
-        found.append("Sparse checkout in ./: only the files on disk are indexed.")
-    paths = _values("path", _text(checkout, ".gitmodules"))
-    missing = [path for path in paths if path and not _is_checked_out(here, path)]
-    for path in missing[:_NAMED_SUBMODULES]:
-        found.append(f"Submodule {_shortened(spelled_out(path))} is not checked out.")
-    if (more := len(missing) - _NAMED_SUBMODULES) > 0:
-        found.append(f"{more:,} more {'submodule is' if more == 1 else 'submodules are'} not checked out.")
-    return found
-
-
-_TRUE = ("true", "yes", "on", "1")
-
-
-def _values(name: str, settings: str) -> Iterator[str]:
-    """Yield the values that a text in git's notation gives to a name, of any section."""
-    for line in islice(settings.split("\n"), _MAX_LINES):
-        found, _, value = line[:_MAX_LINE_CHARS].partition("=")
-        if found.strip().lower() == name:
-            yield value.strip().strip('"')
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…"
-
-
 def _text(folder: Path, name: str) -> str:
     """Return the text of a small file; empty if it cannot be read or is a link."""
     try:
@@ -139,15 +105,3 @@ def _text(folder: Path, name: str) -> str:
         if error.errno in TOO_MANY_OPEN:
             raise out_of_resources(folder / name, error.errno) from error
         return ""
-
-
-def _is_checked_out(folder: Folder, path: str) -> bool:
-    first, _, rest = path.partition("/")
-    try:
-        with folder.enter(first) as inner:
-            if rest:
-                return _is_checked_out(inner, rest)
-            inner.lstat(GIT)
-            return True
-    except OSError:
-        return False

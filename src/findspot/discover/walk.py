@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -13,9 +12,10 @@ from pathlib import Path
 from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.paths import GITIGNORE, home_folder, own_paths
+from findspot.core.platforms import IGNORES_CASE
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.admission import FINDSPOTS_OWN, Judge
-from findspot.discover.checkouts import GIT, checkout_notes
+from findspot.discover.checkouts import GIT
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
@@ -82,14 +82,13 @@ class _Walker:
         self, top: Folder, root: Path, settings: DiscoverSettings, check: Callable[[], None] | None
     ) -> None:
         self.found = Discovery()
-        self._ignore_case = _ignores_case(top)
         self.no_rules = Rules(Ignores(), Ignores(), _is_untracked)
         self._root = root
         self._top_names = settings.top_names
         self._check = check or _go_on
         self._respect_gitignore = settings.respect_gitignore
         self._own = set(own_paths(home_folder(), self._root))
-        self._judge = Judge(settings, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
+        self._judge = Judge(settings, self._own, ignore_case=IGNORES_CASE, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, above: Rules) -> None:
         """Judge every entry of a folder, then enter its folders."""
@@ -105,8 +104,6 @@ class _Walker:
         if isinstance(rules, Skip):
             self.found.skips.append(rules)
             return
-        if not prefix and GIT in names:
-            self.found.notes += checkout_notes(self._root, folder)
         here = rules.inside(prefix)
         shadowed = shadowed_names(names)
         check = self._check
@@ -205,12 +202,12 @@ class _Walker:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
 
     def _is_checkout(self, names: list[str]) -> bool:
-        return GIT in names or (self._ignore_case and any(name.lower() == GIT for name in names))
+        return GIT in names or (IGNORES_CASE and any(name.lower() == GIT for name in names))
 
     def _rules_above(self) -> Rules:
         return rules_above(
             Path(os.path.realpath(self._root)),
-            ignore_case=self._ignore_case,
+            ignore_case=IGNORES_CASE,
             respect_gitignore=self._respect_gitignore,
         )
 
@@ -283,21 +280,3 @@ def _failure(path: str, error: OSError) -> Skip:
     if isinstance(error, FileNotFoundError):
         return Skip(shown or "./", SkipReason.VANISHED)
     return Skip(shown or "./", SkipReason.UNREADABLE, os.strerror(error.errno or 0))
-
-
-def _ignores_case(top: Folder) -> bool:
-    """Return whether the file system ignores case, tested with a name in the other case."""
-    if sys.platform == "win32":
-        return True
-    try:
-        names = {entry.name for entry in top.scan()}
-        other = {name: name.swapcase() for name in names if name.isascii()}
-        name = next((name for name in sorted(other) if other[name] not in names), None)
-    except OSError:
-        return False
-    if name is None:
-        return sys.platform == "darwin"
-    try:
-        return os.path.samestat(top.lstat(name), top.lstat(other[name]))
-    except OSError:
-        return False

@@ -150,27 +150,6 @@ def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     assert classify(project, "third/lib/lib.py", files_wanted()) in found.skips
     assert found.notes == []
     assert admitted(walk(project / "third/lib", files_wanted())) == ["lib.py"]
-    git(project, "submodule", "deinit", "-f", "third/lib")
-    assert walk(project, files_wanted()).notes == ["Submodule third/lib is not checked out."]
-
-
-def test_of_many_submodules_a_few_are_named(tmp_path: Path) -> None:
-    """They are a stranger's words, and one note each would be a megabyte of them."""
-    git(tmp_path, "init", "-q")
-    names = [f"third/{'long' * 50}{number}\x1b" for number in range(2_000)]
-    write(tmp_path, {".gitmodules": "".join(f'[submodule "x"]\n\tpath = {name}\n' for name in names)})
-    notes = walk(tmp_path, files_wanted()).notes
-    assert notes[-1] == "1,995 more submodules are not checked out."
-    assert len(notes) == 6
-    assert max(map(len, notes)) < 130
-
-
-@pytest.mark.parametrize("filling", ["\n", " ", "path=", "path = \n", "[", '"'])
-def test_a_list_of_submodules_may_be_anything(tmp_path: Path, filling: str) -> None:
-    """A regular expression took hours for a megabyte of newlines, and held up the whole process."""
-    git(tmp_path, "init", "-q")
-    write(tmp_path, {".gitmodules": filling * (1_000_000 // len(filling))})
-    assert len(walk(tmp_path, files_wanted()).notes) <= 1
 
 
 def test_the_data_of_a_bare_repository_is_no_source(tmp_path: Path) -> None:
@@ -205,18 +184,6 @@ def test_only_the_named_folders_are_read_whatever_they_are_called(tmp_path: Path
     assert admitted(walk(tmp_path, settings)) == ["build/b.py"]
     assert isinstance(classify(tmp_path, "other/c.py", settings), Skip)
     assert isinstance(classify(tmp_path, "build/b.py", settings), SourceFile)
-
-
-def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    write(tmp_path, {"a/x.py": "", "b/y.py": ""})
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "one")
-    assert walk(tmp_path, files_wanted()).notes == []
-    git(tmp_path, "sparse-checkout", "set", "a")
-    found = walk(tmp_path, files_wanted())
-    assert admitted(found) == ["a/x.py"]
-    assert found.notes == ["Sparse checkout in ./: only the files on disk are indexed."]
 
 
 def test_links_and_what_is_no_file_are_left_out(tmp_path: Path) -> None:
