@@ -132,12 +132,7 @@ def _rules_of_keywords(text: str, near: str) -> list[Rule]:
 
 
 def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]:
-    words = _NAME_WORDS.get(rule.id)
-    if words:
-        found = matches_at_words(rule.pattern, words, text, start, min(end, len(text)))
-    else:
-        found = rule.pattern.finditer(text, start, end)
-    for match in found:
+    for match in rule.pattern.finditer(text, start, end):
         if not rule.joined and _inside_word(text, match.start()):
             continue
         start, stop = match.span(rule.group)
@@ -149,40 +144,6 @@ def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]
 
 _BLOCK_LINE = re.compile(r"(?:^[ \t]+[\w.-]+:[ \t]*)?(\S[^\r\n]*)", re.MULTILINE)
 """A line of a block of secrets, or the value in it: the names of values are none."""
-
-
-_NAME_WORDS = {"assigned-secret": ("key", "token", "secret", "passw", "passphrase", "pwd", "credential")}
-"""Of rules that are slow to try: words of which each match has one within its first characters."""
-_NAME_CHARS = 16
-
-
-def matches_at_words(
-    pattern: re.Pattern[str], words: Sequence[str], text: str, start: int, end: int
-) -> Iterator[re.Match[str]]:
-    """Yield what `pattern.finditer` does, trying only where one of the words follows within a few characters.
-
-    Lock files and logs of changes are full of runs, and have few names of secrets.
-    """
-    lowered = text[start:end].lower()
-    if len(lowered) != end - start:  # a character became two, so that places differ
-        yield from pattern.finditer(text, start, end)
-        return
-    tried = start
-    for place in sorted(start + at for word in words for at in _places(word, lowered)):
-        at = max(tried, place - _NAME_CHARS)
-        while at <= place:
-            match = pattern.match(text, at, end)
-            if match:
-                yield match
-            at = match.end() if match else at + 1
-        tried = max(tried, at)
-
-
-def _places(word: str, text: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + 1)
 
 
 def _windows(text: str) -> list[tuple[int, int]]:
