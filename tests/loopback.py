@@ -49,6 +49,9 @@ class Loopback:
             def do_GET(self) -> None:
                 self._serve(None)
 
+            def do_HEAD(self) -> None:
+                self._serve(None)
+
             def do_POST(self) -> None:
                 self._serve(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
@@ -64,7 +67,8 @@ class Loopback:
                 self.send_header("Content-Length", str(reply.promised or len(reply.data)))
                 with contextlib.suppress(ConnectionError):  # a client that did not wait
                     self.end_headers()
-                    self.wfile.write(reply.data)
+                    if self.command != "HEAD":
+                        self.wfile.write(reply.data)
 
             def log_message(self, *_: Any) -> None:
                 pass

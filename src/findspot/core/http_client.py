@@ -1,4 +1,4 @@
-"""The one HTTP client of embedding services, language models and downloads of weights and indexes.
+"""The one HTTP client of embedding services and language models.
 
 A request has a time limit and a size limit, and uses neither proxies nor redirects: text goes where the
 configuration says and nowhere else. It is the standard library's client; httpx2, which the MCP SDK brings,
@@ -11,7 +11,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -65,12 +65,10 @@ class Address:
         *,
         timeout_s: float,
         max_bytes: int = MAX_ANSWER_BYTES,
-        sink: Callable[[bytes], object] | None = None,
     ) -> Answer:
         """Return the answer to one request; `RequestFailedError` when there is none in time.
 
-        An answer of more than `max_bytes` is refused. With a `sink`, the body of an answer with status 200
-        goes there piece by piece.
+        An answer of more than `max_bytes` is refused.
         """
         deadline = time.monotonic() + timeout_s
         make = HTTPSConnection if self._secure else HTTPConnection
@@ -82,9 +80,7 @@ class Address:
         try:
             connection.request(method, self.path + path, body, dict(headers or {}))
             response = connection.getresponse()
-            data = bytearray()
-            take = sink if sink is not None and response.status == HTTPStatus.OK else data.extend
-            _read(response, take, deadline, max_bytes)
+            data = _read(response, deadline, max_bytes)
             missing = response.length or 0
         except (OSError, HTTPException) as error:
             is_late = isinstance(error, TimeoutError) or time.monotonic() > deadline
@@ -97,21 +93,21 @@ class Address:
             connection.close()
         if missing:  # the connection ended before what its head had promised
             raise RequestFailedError(f"its answer was cut short by {missing} bytes")
-        return Answer(response.status, bytes(data), {k.lower(): v for k, v in response.getheaders()})
+        return Answer(response.status, data, {k.lower(): v for k, v in response.getheaders()})
 
 
-def _read(response: HTTPResponse, take: Callable[[bytes], object], deadline: float, max_bytes: int) -> None:
-    """Take the body of an answer piece by piece."""
-    taken = 0
+def _read(response: HTTPResponse, deadline: float, max_bytes: int) -> bytes:
+    """Return the body of an answer, read piece by piece."""
+    data = bytearray()
     while piece := response.read1(_READ_BYTES):
-        taken += len(piece)
+        data += piece
         if time.monotonic() > deadline:
             raise TimeoutError
-        if taken > max_bytes:
+        if len(data) > max_bytes:
             raise RequestFailedError("its answer is too large")
-        take(piece)
     if time.monotonic() > deadline:
         raise TimeoutError
+    return bytes(data)
 
 
 def _shown(error: Exception) -> str:

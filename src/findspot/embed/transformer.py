@@ -184,6 +184,7 @@ MAX_CHARS = 8_000
 
 _HEADS = 12
 _DENSE = "2_Dense/model.safetensors"
+_PACKAGES = ("onnxruntime", "onnx", "tokenizers", "huggingface_hub")
 _INSTALL = "Run `pip install 'findspot[minilm]'`."
 
 
@@ -235,7 +236,7 @@ class TransformerEmbedder:
         self.id, self.dimensions = model.id, model.dimensions
         dtype = dtype or DTYPES[0]
         if not runtime_there():
-            raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)
+            raise ModelUnavailableError(f"not all of {', '.join(_PACKAGES)} are installed", hint=_INSTALL)
         weights = get_weights(model.files.expecting(sha256), hub, tell)
         folder, digest = weights.folder, weights.sha256[:12]
         try:
@@ -287,7 +288,7 @@ def runtime_there() -> bool:
     """Return whether the extra `minilm` is installed."""
     from importlib.util import find_spec
 
-    return all(find_spec(name) is not None for name in ("onnxruntime", "onnx", "tokenizers"))
+    return all(find_spec(name) is not None for name in _PACKAGES)
 
 
 def _open_graph(folder: Path, graph: Path, *, int8: bool) -> Any:

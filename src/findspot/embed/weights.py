@@ -1,30 +1,19 @@
-"""A model's weights, from the Hugging Face cache or the hub, and only with the expected SHA-256.
-
-Files that exist are not downloaded again, and a file counts only when it is complete.
-"""
+"""A model's weights, from the Hugging Face cache or the hub, and only with the expected SHA-256."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 from findspot.core.config import HubSettings
 from findspot.core.errors import FindspotError, InvalidArgumentError, ModelUnavailableError
-from findspot.core.files import translated_os_errors, write_atomic
-from findspot.core.http_client import Address, RequestFailedError
+from findspot.core.files import translated_os_errors
 
-TIMEOUT_S = 600.0
-"""Time limit per file; 90 MB take some minutes on a slow line."""
-
-MAX_FILE_BYTES = 1 << 30
-_MAX_REDIRECTS = 5
-_COMMIT = re.compile(r"^[0-9a-f]{7,64}$")
 _SHA256 = re.compile(r"^[0-9a-f]{64}$")
 
 Tell = Callable[[str], None]
@@ -93,7 +82,7 @@ def get_weights(model: ModelFiles, hub: HubSettings, tell: Tell) -> Weights:
     folder = _download(model, hub)
     found = _verified(model, folder)
     if found is None:
-        raise _unavailable(model, f"the files in {folder} changed while they were fetched")
+        raise _unavailable(model, f"{hub.endpoint} has other weights than those expected; none were kept")
     tell("Done! Model cached for future use.")
     return found
 
@@ -127,73 +116,36 @@ def _cache_folder(model: ModelFiles, hub: HubSettings) -> Path:
 
 
 def _download(model: ModelFiles, hub: HubSettings) -> Path:
-    """Download all files to a snapshot of the cache, each verified and complete; write `main` last."""
-    folder = _cache_folder(model, hub)
-    commit = "main"
-    snapshot: Path | None = None
-    with translated_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*model.files, *model.optional):
-            with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
-                try:
-                    headers = _fetch(model, hub, f"/{model.repository}/resolve/{commit}/{name}", part)
-                    if headers is None and name in model.optional:
-                        continue
-                    if headers is None:
-                        raise _unavailable(model, f"{hub.endpoint} has no {name}")
-                    if snapshot is None:  # the other files must be of the same commit
-                        stated = headers.get("x-repo-commit", "")
-                        commit = stated if _COMMIT.match(stated) else "main"
-                        snapshot = folder / "snapshots" / commit
-                    part.close()
-                    _require_expected(model, name, Path(part.name))
-                    (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
-                    Path(part.name).replace(snapshot / name)
-                finally:
-                    Path(part.name).unlink(missing_ok=True)
-        assert snapshot is not None
-        (folder / "refs").mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / "refs" / "main", commit.encode())
-    return snapshot
+    """Have the hub's own library fetch all files; other weights than the expected ones are not kept."""
+    for switched_off in ("TELEMETRY", "PROGRESS_BARS"):  # read when the library is imported
+        os.environ.setdefault(f"HF_HUB_DISABLE_{switched_off}", "1")
+    from huggingface_hub import snapshot_download
 
-
-def _require_expected(model: ModelFiles, name: str, path: Path) -> None:
-    wanted = model.sha256.get(name)
-    if wanted is not None and (digest := _file_sha256(path)) != wanted:
-        raise _unavailable(model, f"{name} has the SHA-256 {digest}, not {wanted}; it was not kept")
-
-
-def _fetch(model: ModelFiles, hub: HubSettings, path: str, out: IO[bytes]) -> dict[str, str] | None:
-    """Write one file to `out`; return the headers, or None if the hub has no such file.
-
-    For a large file, the hub answers with the address of a store.
-    """
-    address = Address(hub.endpoint)
-    headers: dict[str, str] = {}
-    for _ in range(_MAX_REDIRECTS):
-        try:
-            answer = address.ask("GET", path, timeout_s=TIMEOUT_S, max_bytes=MAX_FILE_BYTES, sink=out.write)
-        except (RequestFailedError, FindspotError) as error:
-            raise _unavailable(model, f"{address.text}: {error}") from error
-        headers = {**answer.headers, **headers}
-        if answer.status in (301, 302, 303, 307, 308) and "location" in answer.headers:
-            address, path = _redirected(address, answer.headers["location"])
-        elif answer.status == 200:
-            return headers
-        elif answer.status == 404:
-            return None
-        else:
-            raise _unavailable(model, f"{address.text}{path} answered with HTTP status {answer.status}")
-    raise _unavailable(model, f"{address.text}: too many redirects")
-
-
-def _redirected(address: Address, location: str) -> tuple[Address, str]:
-    if location.startswith("/"):
-        return address, location
-    found = re.match(r"^(https?://[^/]+)(/.*)$", location)
-    if found is None:
-        raise ModelUnavailableError(f"the hub points to '{location[:80]}', which is not an address")
-    return Address(found[1]), found[2]
+    wanted = [*model.files, *model.optional]
+    try:
+        with translated_os_errors(hub.cache):
+            folder = Path(
+                snapshot_download(
+                    model.repository,
+                    cache_dir=hub.cache,
+                    endpoint=hub.endpoint,
+                    allow_patterns=wanted,
+                    force_download=True,  # what is in the cache is not what is expected
+                    token=False,
+                )
+            )
+    except FindspotError:
+        raise
+    except Exception as error:  # the library raises those of its HTTP client, too
+        raise _unavailable(model, f"{hub.endpoint}: {error}") from error
+    for name in model.files:
+        if not (folder / name).is_file():
+            raise _unavailable(model, f"{hub.endpoint} has no {name}")
+    for name, expected in model.sha256.items():
+        if _file_sha256(folder / name) != expected:
+            (folder / name).resolve().unlink()
+            (folder / name).unlink(missing_ok=True)
+    return folder
 
 
 def read_config(folder: Path, name: str) -> dict[str, object]:
