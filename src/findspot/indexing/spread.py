@@ -58,7 +58,7 @@ _AHEAD = 2
 
 _TICK_S = 0.1
 _STARTS = 3
-"""A cluster has half a minute to start, or to let a client in; on a busy machine that may not do."""
+"""A cluster of this machine has half a minute to start; on a busy machine that may not do."""
 
 _SHOWN_CHARS = 500
 """Of an error of Ray's, the last ones: what happened stands there."""
@@ -238,12 +238,12 @@ def _connect(ray: Any, address: str, size: int) -> None:
     for left in reversed(range(_STARTS)):
         try:
             if address not in LOCAL:
-                _check_port(address)
+                _check_port(address.removeprefix("ray://").partition("?")[0])
             ray.init("local" if address in LOCAL else address, **wanted)
             return
         except Exception as error:  # Ray raises nothing more precise where a cluster does not start
             ray.shutdown()
-            if left and (address in LOCAL or isinstance(error, ConnectionError)):
+            if left and address in LOCAL:
                 continue
             raise InvalidArgumentError(
                 f"The Ray cluster at '{address}' cannot be used.",
@@ -254,17 +254,9 @@ def _connect(ray: Any, address: str, size: int) -> None:
 
 
 def _check_port(address: str) -> None:
-    """Fail soon where nobody listens, or the token is refused: Ray itself tries for half a minute."""
-    target = address.removeprefix("ray://").partition("?")[0]
-    host, _, port = target.rpartition(":")
-    if address.startswith("ray://"):
-        from ray._private.grpc_utils import init_grpc_channel
-        from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
-
-        with init_grpc_channel(target) as channel:
-            request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
-            ray_client_pb2_grpc.RayletDriverStub(channel).ClusterInfo(request, timeout=CONNECT_S)
-    elif port.isdecimal():
+    """Fail soon where nobody listens: Ray itself tries for half a minute."""
+    host, _, port = address.rpartition(":")
+    if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
 
 
