@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from compiled import compiled_part
 from findspot.chunk.capsule import used_names_in_python
 from findspot.chunk.imports import Import
-from findspot.core.platforms import is_older
 from findspot.discover.secrets import keyword_finder_in_python, mixed_runs_in_python
 from findspot.store.vector_segments import Segment, scores_in_python
 from findspot.store.word_counts import count_words_in_python
@@ -142,17 +140,6 @@ def test_a_variable_chooses(wanted: str, shown: str) -> None:
         check=True,
     )
     assert shown in done.stdout
-
-
-def test_one_older_than_its_sources_is_out_of_date(tmp_path: Path) -> None:
-    built = tmp_path / "_native.abi3.so"
-    built.touch()
-    for name, made in (("words.c", -1), ("native.h", 0), ("notes.txt", 1)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (0, built.stat().st_mtime + made))
-    assert not is_older(built, tmp_path)
-    os.utime(tmp_path / "native.h", (0, built.stat().st_mtime + 1))
-    assert is_older(built, tmp_path)
 
 
 @given(st.integers(1, 300), st.integers(0, 20), st.data())

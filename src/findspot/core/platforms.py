@@ -41,19 +41,11 @@ def native() -> ModuleType | None:
     if wanted == "off":
         return None
     try:
-        module = importlib.import_module("findspot._native")
+        return importlib.import_module("findspot._native")
     except ImportError:
         if wanted == "require":
             raise
         return None
-    stale = is_older(Path(str(module.__file__)), Path(__file__).parents[2] / "native")
-    return None if stale and wanted != "require" else module
-
-
-def is_older(built: Path, sources: Path) -> bool:
-    """Return whether a compiled module is older than its sources, as after a pull in a clone."""
-    made = built.stat().st_mtime
-    return any(source.stat().st_mtime > made for source in sources.glob("*.[ch]"))
 
 
 def as_stored(path: Path, names: Callable[[Path], Iterable[str]] = os.listdir) -> Path:
