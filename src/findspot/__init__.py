@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         FileLimitError as FileLimitError,
         FileNotIndexedError as FileNotIndexedError,
         FindspotError as FindspotError,
-        HomeNotWritableError as HomeNotWritableError,
         IndexBusyError as IndexBusyError,
         IndexCorruptError as IndexCorruptError,
         IndexFormatError as IndexFormatError,
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
         LanguageModelError as LanguageModelError,
         ModelMismatchError as ModelMismatchError,
         ModelUnavailableError as ModelUnavailableError,
-        NotAFolderError as NotAFolderError,
         PathNotFoundError as PathNotFoundError,
         PermissionDeniedError as PermissionDeniedError,
         ProjectNotDetectedError as ProjectNotDetectedError,
@@ -141,9 +139,9 @@ _EXPORTS = {
     "findspot.chunkfiles": "ContextChunk ContextSearcher ProjectChunks SearchOptions SearchResult",
     "findspot.core.errors": (
         "CancelledError DiskFullError DocsIndexNotFoundError FileLimitError FileNotIndexedError "
-        "FindspotError HomeNotWritableError IndexBusyError IndexCorruptError IndexFormatError "
+        "FindspotError IndexBusyError IndexCorruptError IndexFormatError "
         "IndexNotFoundError IndexStoppedError InvalidArgumentError InvalidPatternError LanguageModelError "
-        "ModelMismatchError ModelUnavailableError NotAFolderError PathNotFoundError PermissionDeniedError "
+        "ModelMismatchError ModelUnavailableError PathNotFoundError PermissionDeniedError "
         "ProjectNotDetectedError ProviderError StoreRefusedError StoreUnavailableError SymlinkError "
         "SystemLimitError "
     ),

@@ -7,7 +7,6 @@ own configuration is not read, and nothing of it is run.
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir
-from findspot.core.model import Corpus, Hit, Query, Results, Strength
+from findspot.core.model import Corpus, Hit, Query, Results
 from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import Dependency, normalised
@@ -43,13 +42,9 @@ _INSTALL = (
 _OTHERS_S, _LOOK_S = 20.0, 0.1
 """How long another process that indexes the same package is waited for, and how often it is looked at."""
 _FEW = 3
-_MOST_SUGGESTED = 5
-"""Packages that are asked where the project itself has no answer."""
-
 _MOST_OPENED = 8
 """Packages that are opened, and indexed, to follow one name."""
 
-_WORDS = re.compile(r"[\w@/.-]+")
 _LIST_S = 60.0
 """How long the list of a project's dependencies is taken as it was read, while these stay as they are:"""
 _TELLING = (
@@ -67,8 +62,6 @@ class PackageIndexes:
         self._guard = threading.Lock()
         self._listed: tuple[float, tuple[int, ...], list[Dependency]] | None = None
         self._open: dict[Path, Indexer] = {}
-        self._asked: dict[str, Dependency] = {}
-        """The packages that were searched, the last one at the end."""
         self._contents: dict[Path, tuple[float, str]] = {}
 
     def search(
@@ -85,27 +78,6 @@ class PackageIndexes:
         warnings = [answer.warning for answer in answers]
         warnings += [_skipped(self.listed())] if wanted == ALL else []
         return merge(query, answers, warnings)
-
-    def suggest(self, query: Query) -> str | None:
-        """Return a sentence about a direct dependency that fits where the project does not.
-
-        Nothing is indexed for it: of packages that this process was not asked about, only the name counts.
-        """
-        words = set(_WORDS.findall(query.text.lower()))
-        packages = [each for each in self.listed() if each.direct and each.folder]
-        direct = {package.label for package in packages}
-        named = [each for each in packages if {normalised(each.name), each.name.lower()} & words]
-        if named:
-            return _suggestion(named[0])
-        with self._guard:
-            asked = list(self._asked.values())
-        for package in reversed(asked[-_MOST_SUGGESTED:]):
-            if package.label not in direct or not is_complete(self._index(package).store):
-                continue
-            answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
-            if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
-                return _suggestion(package)
-        return None
 
     def indexed(self) -> set[str]:
         """Return the labels of the dependencies whose version has an index."""
@@ -222,8 +194,6 @@ class PackageIndexes:
     def _index(self, package: Dependency) -> Indexer:
         folder = index_of(home_folder(), package, self._content(package))
         with self._guard:
-            self._asked.pop(package.label, None)
-            self._asked[package.label] = package
             if folder not in self._open:
                 root, options = package_root(package)
                 make_private_dir(folder.parent)
@@ -253,10 +223,6 @@ def _is_meant(package: Dependency, wanted: str) -> bool:
         or normalised(name) in names
         or (ecosystem == package.ecosystem and (bare.lower() in names or normalised(bare) in names))
     )
-
-
-def _suggestion(package: Dependency) -> str:
-    return f"The dependency '{package.name}' may have it: search again with dependency \"{package.name}\"."
 
 
 def _skipped(listed: Sequence[Dependency]) -> str | None:

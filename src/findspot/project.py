@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.errors import FindspotError, IndexCorruptError, IndexNotFoundError
+from findspot.core.errors import IndexCorruptError, IndexNotFoundError
 from findspot.core.files import folder_bytes
 from findspot.core.locks import REBUILT, SET_ASIDE, is_locked
 from findspot.core.model import (
@@ -20,7 +20,6 @@ from findspot.core.model import (
     IndexReport,
     IndexState,
     IndexStatus,
-    Mode,
     Progress,
     Query,
     Results,
@@ -219,8 +218,7 @@ class Project:
             return self.packages.search(query, query.dependency)
         if not wanted:
             with self.reader() as reader:
-                results = reader.search(query)
-            return _with_suggestion(self.packages, query, results)
+                return reader.search(query)
         from findspot.llm import choose_model
         from findspot.research.assisted_search import assisted_search
 
@@ -298,17 +296,6 @@ class Project:
         self.history.close()
         self.packages.close()
         self.index.close()
-
-
-def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -> Results:
-    """Return results with a word about a dependency, where nothing in the project fits."""
-    is_question = query.mode is not Mode.REGEX and query.similar_to is None and not query.offset
-    if not is_question or query.only is not None or (results.hits and not results.nothing_fits):
-        return results
-    suggestion = None
-    with contextlib.suppress(FindspotError, OSError, ValueError):  # the answer itself is there
-        suggestion = packages.suggest(query)
-    return replace(results, warning=" ".join(filter(None, (results.warning, suggestion))) or None)
 
 
 def _with_missing(warning: str | None, paths: list[str]) -> str | None:

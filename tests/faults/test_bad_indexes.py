@@ -28,7 +28,7 @@ from findspot.core.errors import (
     DiskFullError,
     IndexFormatError,
     IndexNotFoundError,
-    NotAFolderError,
+    PermissionDeniedError,
 )
 from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.model import IndexState
@@ -135,7 +135,7 @@ def test_a_file_in_the_place_of_a_folder(make_project: MakeProject, name: str) -
     remove_entry(blocked)
     make_private_dir(blocked.parent)
     blocked.write_text("mine")
-    with pytest.raises(NotAFolderError, match=re.escape(f"{blocked} is not a folder")) as caught:
+    with pytest.raises(PermissionDeniedError, match=re.escape(f"{blocked} is not a folder")) as caught:
         project.update()
     assert "Remove or rename it" in caught.value.hint
     assert project.status().state is IndexState.NOT_FOUND

@@ -12,8 +12,6 @@
     ├── SymlinkError              SYMLINK_NOT_ALLOWED    a symbolic link where a file is wanted
     ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
     ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
-    │   ├── HomeNotWritableError  PERMISSION_DENIED      … about Findspot's own folder
-    │   ├── NotAFolderError       PERMISSION_DENIED      … or something else has a folder's name
     │   └── StoreRefusedError     PERMISSION_DENIED      … or an object store does
     ├── DiskFullError             DISK_FULL              nothing was half-written
     ├── SystemLimitError          SYSTEM_LIMIT           no more open files or memory
@@ -178,32 +176,12 @@ class PermissionDeniedError(FindspotError):
 
     code = "PERMISSION_DENIED"
 
-    def __init__(self, path: str, *, writing: bool = False) -> None:
-        if writing:
-            super().__init__(
-                f"Cannot write to {path}.", f"EACCES writing {path}", hint="Check its permissions."
-            )
-        else:
-            super().__init__(
-                "Can't access some files in this project. Check folder permissions.", f"EACCES reading {path}"
-            )
-
-
-class HomeNotWritableError(PermissionDeniedError):
-    """Findspot's own folder cannot be written."""
-
-    def __init__(self, home: str, path: str) -> None:
-        hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
-        message = f"Findspot cannot write to its folder {home}."
-        FindspotError.__init__(self, message, f"EACCES writing {path}", hint=hint)
-
-
-class NotAFolderError(PermissionDeniedError):
-    """Something else has the name of a folder that is needed."""
-
-    def __init__(self, path: str) -> None:
-        message = f"{path} is not a folder, but Findspot needs a folder there."
-        FindspotError.__init__(self, message, f"ENOTDIR {path}", hint="Remove or rename it, then try again.")
+    def __init__(self, path: str, user_message: str = "", detail: str = "", *, hint: str = "") -> None:
+        super().__init__(
+            user_message or "Can't access some files in this project. Check folder permissions.",
+            detail or f"EACCES reading {path}",
+            hint=hint,
+        )
 
 
 class StoreRefusedError(PermissionDeniedError):

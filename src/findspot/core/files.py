@@ -36,8 +36,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self
 
 from findspot.core.errors import (
     DiskFullError,
-    HomeNotWritableError,
-    NotAFolderError,
     PermissionDeniedError,
     SymlinkError,
     SystemLimitError,
@@ -545,16 +543,22 @@ def disk_full(path: Path, needed_bytes: int = 0) -> DiskFullError:
 
 def cannot_write(path: Path) -> PermissionDeniedError:
     """Return the error for a path that cannot be written; one of our own folder names that folder."""
-    home = home_folder()
+    home, detail = home_folder(), f"EACCES writing {path}"
     if path == home or home in path.parents or path in home.parents:
-        return HomeNotWritableError(str(home), str(path))
-    return PermissionDeniedError(str(path), writing=True)
+        hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
+        said = f"Findspot cannot write to its folder {home}."
+        return PermissionDeniedError(str(path), said, detail, hint=hint)
+    return PermissionDeniedError(str(path), f"Cannot write to {path}.", detail, hint="Check its permissions.")
 
 
 def not_a_folder(path: Path) -> PermissionDeniedError:
     """Return the error for a path that has something else in the place of one of its folders."""
     blocking = next((p for p in reversed((path, *path.parents)) if p.exists() and not p.is_dir()), None)
-    return cannot_write(path) if blocking is None else NotAFolderError(str(blocking))
+    if blocking is None:
+        return cannot_write(path)
+    said = f"{blocking} is not a folder, but Findspot needs a folder there."
+    hint = "Remove or rename it, then try again."
+    return PermissionDeniedError(str(blocking), said, f"ENOTDIR {blocking}", hint=hint)
 
 
 def out_of_resources(path: Path, number: int) -> SystemLimitError:

@@ -23,8 +23,6 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.SymlinkError("link.py"),
         errors.FileLimitError(60_000, 50_000),
         errors.PermissionDeniedError("/secret"),
-        errors.HomeNotWritableError("/home", "/home/indexes"),
-        errors.NotAFolderError("/home/indexes"),
         errors.StoreRefusedError("s3://bucket: 403", hint="Check the rights."),
         errors.DiskFullError(10, 2),
         errors.SystemLimitError("Too many open files", "/home"),

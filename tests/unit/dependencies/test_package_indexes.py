@@ -45,4 +45,3 @@ def test_pages_of_several_packages_follow_one_another(project: Project) -> None:
     assert [hit.path for page in pages for hit in page.hits] == every
     assert len(every) == 2
     assert project.packages.indexed() == {"pypi/alpha@1", "pypi/beta@1"}
-    assert 'dependency "beta"' in (project.packages.suggest(Query("what is beta")) or "")
