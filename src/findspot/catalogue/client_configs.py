@@ -150,13 +150,13 @@ def _flat_enough(values: Any) -> Any:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the values of a client's YAML; its own aliases are followed, unless they make it grow."""
+    """Return the values of a client's YAML, in which no alias is read: they can make it grow."""
     import yaml  # type: ignore[import-untyped]
 
     if len(text) > MAX_CONFIG_BYTES:
         raise MalformedError(f"more than {MAX_CONFIG_BYTES >> 10} KB of YAML")
     try:
-        return yaml.load(text, yaml_loader(aliases=True))
+        return yaml.load(text, yaml_loader())
     except ContentError as error:
         raise MalformedError(str(error)) from None
     except yaml.MarkedYAMLError as error:

@@ -26,7 +26,6 @@ MAPPINGS = {
     "more below": "extensions:\n  git:\n    cmd: uvx\n\n# after\nb: 2\n",
     "deep indentation": "extensions:\n      git:\n          cmd: uvx\nb: 2\n",
     "text on many lines": "extensions:\n  git:\n    note: |\n      # no comment\n      findspot:\n\nb: 2\n",
-    "an alias": "x: &x {cmd: uvx}\nextensions:\n  git: *x\n# after\n",
     "empty braces": "extensions: {}\n",
     "no value": "extensions:\nb: 2\n",
 }
@@ -127,7 +126,7 @@ def test_an_old_entry_is_brought_up_to_date_where_it_is() -> None:
         ("extensions: 3\n", "cannot be changed safely"),
         ("extensions: [a]\n", "cannot be changed safely"),
         ("- a\n", "cannot be changed safely"),
-        ("x: &x {a: 1}\nextensions: *x\n", "cannot be changed safely"),
+        ("x: &x {a: 1}\nextensions: *x\n", "an alias at line 2"),
         ("extensions: {git: {cmd: uvx}}\n", "cannot be changed safely"),
         ("a: 1\n---\nb: 2\n", "line 2"),
     ],
