@@ -79,11 +79,6 @@ _SMALL_BYTES = 65_536
 _COMMIT_CHUNKS = 16_000
 """A commit at least this often, so that what waits for it takes some tens of megabytes."""
 
-_NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET, SkipReason.MASKED)
-"""Reasons whose files are named: somebody may wonder what is missing."""
-
-_MAX_LOGGED_PATHS = 20
-
 
 @dataclass(slots=True)
 class Run:
@@ -487,8 +482,3 @@ def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: S
         return
     counts = Counter(skip.reason for skip in skips).most_common()
     _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts))
-    for reason in _NAMED_SKIPS:
-        paths = [skip.path for skip in skips if skip.reason is reason]
-        if paths:
-            more = f" and {len(paths) - _MAX_LOGGED_PATHS} more" if len(paths) > _MAX_LOGGED_PATHS else ""
-            _log.info("%s: %s: %s%s", project, reason, ", ".join(paths[:_MAX_LOGGED_PATHS]), more)

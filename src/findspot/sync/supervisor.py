@@ -36,8 +36,8 @@ TAKE_OVER_S = 1.0
 """How often a process that does not watch looks whether nobody does."""
 
 _SETTINGS_S = 1.0
-_FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 60.0
+_BUSY_S, _PAUSE_S = 1.0, 10.0
+"""How long nothing is indexed after a failure; an index that another process writes is free sooner."""
 
 _UNWANTED = (IndexNotFoundError, IndexStoppedError)
 """The index was deleted, or its building was stopped: watching ends until somebody asks for it again."""
@@ -101,7 +101,7 @@ class Supervisor:
         self._working = threading.Lock()
         self._cancel = CancelToken()
         self._others = 0
-        self._pause = _Pause()
+        self._pause_until = 0.0
         self._thread = threading.Thread(target=self._run, name="findspot-sync", daemon=True)
         self._thread.start()
 
@@ -158,7 +158,7 @@ class Supervisor:
                 self._stop.wait(TAKE_OVER_S)
             except Exception as error:  # noqa: BLE001 - a watcher that fails is started again
                 self._note_crash(error)
-                self._stop.wait(self._pause.seconds)
+                self._stop.wait(_PAUSE_S)
             finally:
                 self._set(watching=False)
 
@@ -200,7 +200,7 @@ class Supervisor:
 
     def _work(self, strategy: Strategy, settings: Settings) -> None:
         """Index what is due, unless the user's own update runs or a pause after trouble is on."""
-        if self._others or self._pause.is_on:
+        if self._others or time.monotonic() < self._pause_until:
             return
         with self._working:
             self._cancel = CancelToken()
@@ -211,13 +211,13 @@ class Supervisor:
                     self._watched.refresh(None, self._cancel)
                     self._check_at = time.monotonic() + settings.sync.integrity_interval_hours * 3_600
                 ran = strategy.run_due()
-                if ran or self._pause.seconds:
+                if ran or self._pause_until:
                     self._set(last_error="")
                 if ran:
                     self._references_wait = True
                 elif self._references_wait:  # a few at a time: what is saved meanwhile comes first
                     self._references_wait = self._watched.resolve_some(self._cancel)
-                self._pause.end()
+                self._pause_until = 0.0
             except _UNWANTED:
                 raise
             except CancelledError:
@@ -227,7 +227,7 @@ class Supervisor:
 
     def _back_off(self, error: FindspotError) -> None:
         busy = isinstance(error, IndexBusyError)
-        self._pause.begin(longer=not busy)
+        self._pause_until = time.monotonic() + (_BUSY_S if busy else _PAUSE_S)
         if not busy:
             _log.warning("changes could not be indexed: %s", error.developer_message)
             self._set(last_error=f"{error.user_message} ({error.developer_message})")
@@ -237,7 +237,6 @@ class Supervisor:
             _log.warning("not watching: %s", error.developer_message)
         else:
             _log.exception("the watcher failed and is started again")
-        self._pause.begin()
         with self._guard:
             restarts = self._status.restarts + 1
         self._set(last_error=f"The watcher failed: {type(error).__name__}", restarts=restarts)
@@ -269,26 +268,6 @@ class Supervisor:
     def _set(self, **changes: object) -> None:
         with self._guard:
             self._status = replace(self._status, **changes)  # type: ignore[arg-type]
-
-
-class _Pause:
-    """How long to wait after trouble: each pause is twice as long as the one before it."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._until = 0.0
-
-    @property
-    def is_on(self) -> bool:
-        return time.monotonic() < self._until
-
-    def begin(self, *, longer: bool = True) -> None:
-        before = self.seconds if longer else 0.0
-        self.seconds = min(max(2 * before, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
-        self._until = time.monotonic() + self.seconds
-
-    def end(self) -> None:
-        self.seconds = 0.0
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
