@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -53,7 +53,10 @@ def export_chunks(
     with translated_os_errors(folder), _opened(folder, base) as target:
         _keep_out_of_repository(target)
         with contextlib.ExitStack() as stack:
-            writers = {kind: stack.enter_context(_Writer(target, kind, snapshot)) for kind in FILE_NAMES}
+            files = {
+                kind: stack.enter_context(target.replacing(name, _MODE)) for kind, name in FILE_NAMES.items()
+            }
+            writers = {kind: _Writer(file, kind, snapshot) for kind, file in files.items()}
             describer = Describer(snapshot)
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.chunks.vector(chunk.number)
@@ -62,8 +65,6 @@ def export_chunks(
                     writers[kind].add(describer.describe(chunk, kind).as_object(), vector)
             for writer in writers.values():
                 writer.end()
-            for writer in writers.values():
-                writer.publish()
     counts = {str(kind): writer.count for kind, writer in writers.items()}
     return ExportReport(str(folder), counts, snapshot.generation)
 
@@ -98,8 +99,8 @@ def _keep_out_of_repository(folder: Folder) -> None:
 class _Writer:
     """One chunk file that is being written."""
 
-    def __init__(self, folder: Folder, kind: ChunkType, snapshot: Snapshot) -> None:
-        self._new = folder.new_file(FILE_NAMES[kind], _MODE)
+    def __init__(self, file: IO[bytes], kind: ChunkType, snapshot: Snapshot) -> None:
+        self._file = file
         self.count = 0
         model = snapshot.meta().get("model", "")
         head = {
@@ -111,12 +112,6 @@ class _Writer:
         }
         self._write('{"_metadata":' + json.dumps(head) + ',"chunks":[')
 
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._new.__exit__(*error)
-
     def add(self, chunk: dict[str, Any], vector: list[float]) -> None:
         line = json.dumps(chunk | {"embedding": vector}, ensure_ascii=False)
         self._write((",\n" if self.count else "\n") + line)
@@ -124,13 +119,9 @@ class _Writer:
 
     def end(self) -> None:
         self._write("\n]}\n")
-        self._new.finish()
-
-    def publish(self) -> None:
-        self._new.publish()
 
     def _write(self, text: str) -> None:
-        self._new.file.write(text.encode("utf-8", "replace"))
+        self._file.write(text.encode("utf-8", "replace"))
 
 
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")

@@ -182,8 +182,9 @@ class Folder:
         """Open a regular file for reading in parts; the caller bounds what it reads."""
         return os.fdopen(self._open_file(name), "rb")
 
-    def new_file(self, name: str, mode: int) -> NewFile:
-        """Begin a file that takes its place when it is published; a link there is replaced, not followed."""
+    @contextlib.contextmanager
+    def replacing(self, name: str, mode: int) -> Iterator[IO[bytes]]:
+        """Write a file that takes its place when all is written; a link there is replaced, not followed."""
         if self._handle is None:
             _check_is_folder(self._path)
         self._at(name)
@@ -193,19 +194,29 @@ class Folder:
         except OSError as error:
             error.filename = None  # the name of a temporary file helps nobody
             raise
-        return NewFile(self, temporary, name, os.fdopen(handle, "wb"))
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            self._publish(temporary, name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self.remove(temporary)
+            raise
 
-    @contextlib.contextmanager
-    def replacing(self, name: str, mode: int) -> Iterator[IO[bytes]]:
-        """Write a file that takes its place when all is written."""
-        with self.new_file(name, mode) as new:
-            yield new.file
-            new.finish()
-            new.publish()
-
-    def replace(self, source: str, target: str) -> None:
-        """Rename one of its files over another."""
-        os.replace(self._at(source), self._at(target), src_dir_fd=self._handle, dst_dir_fd=self._handle)
+    def _publish(self, temporary: str, name: str) -> None:
+        """Put a file in its place; Windows refuses that while another process has the old one open."""
+        for wait_s in (*_REPLACE_WAITS_S, None):
+            try:
+                os.replace(
+                    self._at(temporary), self._at(name), src_dir_fd=self._handle, dst_dir_fd=self._handle
+                )
+                return
+            except PermissionError:
+                if wait_s is None:
+                    raise
+                time.sleep(wait_s)
 
     def remove(self, name: str) -> None:
         """Delete one of its files."""
@@ -240,42 +251,6 @@ class Folder:
         if name in ("", ".", "..") or "/" in name or "\0" in name or os.sep in name:
             raise OSError(errno.EINVAL, "not the name of an entry")
         return name if self._handle is not None else os.path.join(self._path, name)  # noqa: PTH118
-
-
-class NewFile:
-    """A file on its way: written under another name, finished, then published; dropped unless it is."""
-
-    def __init__(self, folder: Folder, temporary: str, name: str, file: BinaryIO) -> None:
-        self.file = file
-        self._folder = folder
-        self._temporary = temporary
-        self._name = name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # what could not be written has raised already
-            self.file.close()
-        with contextlib.suppress(OSError):  # published
-            self._folder.remove(self._temporary)
-
-    def finish(self) -> None:
-        """Bring all of it to the disk."""
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-
-    def publish(self) -> None:
-        """Put it in its place; Windows refuses while another process has the old file open for a moment."""
-        for wait_s in _REPLACE_WAITS_S:
-            try:
-                self._folder.replace(self._temporary, self._name)
-            except PermissionError:
-                time.sleep(wait_s)
-            else:
-                return
-        self._folder.replace(self._temporary, self._name)
 
 
 def _check_is_folder(path: str) -> None:
