@@ -94,7 +94,7 @@ class Judge:
             return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
         if self._exclude and self._exclude.matches(shown):
             return Skip(shown, SkipReason.EXCLUDED)
-        rule = ignored(name, folder)
+        rule = ignored(prefix, name, folder)
         if rule:
             return Skip(shown, SkipReason.GITIGNORED, rule.source)
         return self._folder(shown) if folder else self._file(path, name, info)

@@ -19,7 +19,6 @@ from findspot.discover.checkouts import GIT
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
-    FolderRules,
     Ignores,
     Rules,
     UnusableIgnoreFileError,
@@ -104,7 +103,6 @@ class _Walker:
         if isinstance(rules, Skip):
             self.found.skips.append(rules)
             return
-        here = rules.inside(prefix)
         shadowed = shadowed_names(names)
         check = self._check
         for entry in entries:
@@ -117,12 +115,12 @@ class _Walker:
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-                verdict = self._judged(prefix, name, info, here)
+                verdict = self._judged(prefix, name, info, rules)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
             if verdict is None:
-                self._enter_child(folder, prefix, name, here)
+                self._enter_child(folder, prefix, name, rules)
             elif isinstance(verdict, SourceFile):
                 self.found.files.append(verdict)
             else:
@@ -145,8 +143,7 @@ class _Walker:
             return Skip(path, SkipReason.EXCLUDED)
         try:
             info = folder.lstat(name)
-            here = rules.inside(prefix)
-            verdict = self._judged(prefix, name, info, here)
+            verdict = self._judged(prefix, name, info, rules)
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
             if len(parts) == 1 and not into_folders:
@@ -158,22 +155,20 @@ class _Walker:
             return _failure(path + "/" if len(parts) > 1 else path, error)
         with inner:
             if len(parts) == 1:
-                self.enter(inner, path + "/", here.entering(parts[0]))
+                self.enter(inner, path + "/", rules.entering(prefix, parts[0]))
                 return None
-            below = here.entering(parts[0])
+            below = rules.entering(prefix, parts[0])
             return self.classify(inner, path + "/", parts[1:], below, into_folders=into_folders)
 
     def _is_beside(self, prefix: str, name: str) -> bool:
         return bool(self._top_names) and not prefix and name not in self._top_names
 
-    def _judged(
-        self, prefix: str, name: str, info: os.stat_result, here: FolderRules
-    ) -> SourceFile | Skip | None:
+    def _judged(self, prefix: str, name: str, info: os.stat_result, rules: Rules) -> SourceFile | Skip | None:
         """Judge an entry; no rule leaves out a folder that was named."""
         is_named = bool(self._top_names) and not prefix and stat.S_ISDIR(info.st_mode)
-        return None if is_named else self._judge(prefix, name, info, here.ignored)
+        return None if is_named else self._judge(prefix, name, info, rules.ignored)
 
-    def _enter_child(self, folder: Folder, prefix: str, name: str, here: FolderRules) -> None:
+    def _enter_child(self, folder: Folder, prefix: str, name: str, rules: Rules) -> None:
         path = f"{prefix}{nfc(name)}/"
         try:
             inner = folder.enter(name)
@@ -181,7 +176,7 @@ class _Walker:
             self.found.skips.append(_failure(path, error))
             return
         with inner:
-            self.enter(inner, path, here.entering(nfc(name)))
+            self.enter(inner, path, rules.entering(prefix, nfc(name)))
 
     def _rules_in(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules | Skip:
         """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
