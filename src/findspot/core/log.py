@@ -17,7 +17,6 @@ from pathlib import Path
 
 from findspot.core.errors import FindspotError
 from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir
-from findspot.core.paths import stat_of
 
 LOGGER_NAME = "findspot"
 LOG_FILE = "findspot.log"
@@ -61,7 +60,7 @@ def keep_log(folder: Path, level: str) -> None:
 
 
 class _SharedLog(logging.handlers.RotatingFileHandler):
-    """A log that several processes write: readable by its owner only, and left by all when one rotates it."""
+    """A log that several processes may append to, readable by its owner only."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
@@ -70,16 +69,6 @@ class _SharedLog(logging.handlers.RotatingFileHandler):
     def _open(self) -> io.TextIOWrapper:
         handle = os.open(self.baseFilename, _APPEND, PRIVATE_FILE_MODE)
         return os.fdopen(handle, "a", encoding=self.encoding, errors="backslashreplace")
-
-    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - the library's name
-        """Return whether the file is full; one that another process has put aside is left first."""
-        current = stat_of(self.baseFilename)
-        if self.stream is not None and (
-            current is None or not os.path.samestat(current, os.fstat(self.stream.fileno()))
-        ):
-            self.stream.close()
-            self.stream = None
-        return current is not None and current.st_size + len(self.format(record)) > _MAX_BYTES
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
         """Go on without the record: a full disk must not fill standard error as well."""

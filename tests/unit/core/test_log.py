@@ -62,15 +62,6 @@ def test_it_is_rotated(tmp_path: Path, logger: logging.Logger) -> None:
     assert " 59 xxx" in lines(tmp_path)[-1]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed")
-def test_a_log_that_another_process_put_aside_is_left(tmp_path: Path, logger: logging.Logger) -> None:
-    log.get_logger("part").info("before")
-    (tmp_path / "logs" / log.LOG_FILE).rename(tmp_path / "logs" / "findspot.log.1")
-    log.get_logger("part").info("after")
-    assert [line.rpartition(" ")[2] for line in lines(tmp_path)] == ["after"]
-    assert [line.rpartition(" ")[2] for line in lines(tmp_path, "findspot.log.1")] == ["before"]
-
-
 def test_a_folder_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     log.keep_log(tmp_path / "file" / "logs", "info")
