@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import IO, BinaryIO
@@ -155,13 +155,13 @@ def python_command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", *arguments]
 
 
-def python_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def python_environment() -> dict[str, str]:
     """Return an environment in which a Python finds the modules that this one finds, by absolute paths.
 
     `-P` does not cover an empty entry of PYTHONPATH, which means the working folder too.
     """
     paths = [path for path in sys.path if Path(path).is_absolute() and Path(path) != _working_folder()]
-    return {**(os.environ if environ is None else environ), "PYTHONPATH": os.pathsep.join(paths)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 _YOUNG_OBJECTS = 50_000

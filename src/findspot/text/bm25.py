@@ -8,7 +8,7 @@ What each term gives each document is worked out once, so that a query only adds
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,6 @@ K1 = 1.2
 
 B = 0.75
 """How much the length of a document lowers the score of its words."""
-
-Idf = Callable[[int, int], float]
 
 
 def lucene_idf(documents: int, holding: int) -> float:
@@ -49,16 +47,9 @@ class Bm25:
         self._terms = {term: number for number, term in enumerate(postings.terms)}
 
     @classmethod
-    def build(
-        cls,
-        documents: Iterable[Mapping[str, float]],
-        *,
-        k1: float = K1,
-        b: float = B,
-        idf: Idf = lucene_idf,
-    ) -> Bm25:
+    def build(cls, documents: Iterable[Mapping[str, float]]) -> Bm25:
         """Build the index from the word counts of each document."""
-        return cls(_postings(list(documents), k1, b, idf))
+        return cls(_postings(list(documents)))
 
     def __len__(self) -> int:
         return self.postings.size
@@ -82,9 +73,9 @@ class Bm25:
         """Return the weight of a word: the fewer documents contain it, the more it says."""
         return lucene_idf(self.postings.size, self.document_count(term))
 
-    def most(self, terms: Iterable[str], k1: float = K1) -> float:
+    def most(self, terms: Iterable[str]) -> float:
         """Return the score that no document can exceed."""
-        return (k1 + 1) * sum(map(self.weight, sorted(set(terms))))
+        return (K1 + 1) * sum(map(self.weight, sorted(set(terms))))
 
     def holders(self, term: str) -> NDArray[np.int32]:
         """Return the documents that contain a word."""
@@ -97,7 +88,7 @@ class Bm25:
                 yield slice(self.postings.starts[number], self.postings.starts[number + 1])
 
 
-def _postings(documents: Sequence[Mapping[str, float]], k1: float, b: float, idf: Idf) -> Postings:
+def _postings(documents: Sequence[Mapping[str, float]]) -> Postings:
     by_term: dict[str, tuple[list[int], list[float]]] = {}
     for number, counts in enumerate(documents):
         for term, count in counts.items():
@@ -111,7 +102,7 @@ def _postings(documents: Sequence[Mapping[str, float]], k1: float, b: float, idf
     times_ = np.fromiter((t for term in terms for t in by_term[term][1]), np.float64, int(starts[-1]))
     lengths = np.fromiter((sum(counts.values()) for counts in documents), np.float64, len(documents))
     mean = float(lengths.mean()) if len(lengths) and lengths.any() else 1.0
-    damping = k1 * (1 - b + b * lengths / mean)
-    weights = np.repeat([idf(len(documents), int(count)) for count in held], held)
-    gains = weights * times_ * (k1 + 1) / (times_ + damping[numbers])
+    damping = K1 * (1 - B + B * lengths / mean)
+    weights = np.repeat([lucene_idf(len(documents), int(count)) for count in held], held)
+    gains = weights * times_ * (K1 + 1) / (times_ + damping[numbers])
     return Postings(terms, starts, numbers, gains.astype(np.float32), len(documents))
