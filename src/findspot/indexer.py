@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import (
-    RememberedSettings,
     agreed_address,
     keep_given,
     load_settings,
+    settings_now,
     write_starter,
 )
 from findspot.core.errors import (
@@ -100,7 +100,6 @@ class Indexer:
         """The address of the published index that the project reads."""
         self.shared = self._published(self.reads_from) if self.reads_from else None
         """The published index that answers while there is no index of the files that are here."""
-        self._settings = RememberedSettings(self.configured_at, folder, flags)
 
     @property
     def store(self) -> Store:
@@ -121,7 +120,7 @@ class Indexer:
     @property
     def settings(self) -> Settings:
         """The configuration in force now; edits to its files count at once."""
-        settings = self._settings.now()
+        settings = settings_now(self.configured_at, self.own.folder, self.flags)
         if self.configured_at is None:
             found = settings.discover
             return replace(settings, discover=replace(found, build_folders=True, top_names=found.roots))

@@ -13,8 +13,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,7 +34,7 @@ from findspot.core.files import (
     write_below,
 )
 from findspot.core.log import get_logger
-from findspot.core.paths import expanded, find_roots, home_folder, stat_of
+from findspot.core.paths import expanded, find_roots, home_folder
 from findspot.core.settings import (
     BY_NAME,
     COMMITTED_FILES,
@@ -56,9 +54,6 @@ _log = get_logger("config")
 INDEX_FILE = "config.json"
 MAX_CONFIG_BYTES = 256 * 1024
 
-_SETTLED_NS = 2_000_000_000
-"""A file written less than this ago may be written again without a new time: it is read each time."""
-
 _NAMED = 5
 """How many unknown keys of a file are named."""
 
@@ -68,11 +63,9 @@ SERVED: dict[Path, tuple[Path, str]] = {}
 """The published indexes that this process reads with `serve --from`, by index folder: root and address."""
 
 
-def secret(variable: str, environ: Mapping[str, str] = ENVIRONMENT) -> str | None:
-    """Return a key from the environment; it is no setting, so that nothing that shows settings can show
-    it.
-    """
-    return environ.get(variable, "").strip() or None
+def secret(variable: str) -> str | None:
+    """Return a key from the environment; as it is no setting, nothing that shows settings can show it."""
+    return ENVIRONMENT.get(variable, "").strip() or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +120,18 @@ def ci_branch(environ: Mapping[str, str] = ENVIRONMENT) -> str:
     return next((environ[name] for name in _BRANCH_VARIABLES if environ.get(name)), "")
 
 
-def git_configuration(environ: Mapping[str, str] = ENVIRONMENT) -> tuple[tuple[Path, ...], Path]:
-    """Return the files of the user's own git configuration, lowest first, and git's default global ignore
-    file.
-    """
+def git_configuration() -> tuple[tuple[Path, ...], Path]:
+    """Return the files of the user's own git configuration, lowest first, and git's usual ignore file."""
     home = expanded("~")
-    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    given = environ.get("GIT_CONFIG_GLOBAL")
+    folder = Path(ENVIRONMENT.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    given = ENVIRONMENT.get("GIT_CONFIG_GLOBAL")
     files = (Path(given),) if given else (folder / "config", home / ".gitconfig")
     return files, folder / "ignore"
 
 
 _BY_VARIABLE = {key.variable: key.name for key in KEYS}
-_PREFIXES = tuple({variable.partition("_")[0] + "_" for variable in _BY_VARIABLE})
-"""How the variables that hold settings begin: looking at those that are set is quicker than at all."""
+_DEFAULTS = {key.name: key.parse(key.default) for key in KEYS}
+_PLACES = {name: [(key.attribute, key.name) for key in KEYS if key.section == name] for name in SECTIONS}
 
 
 def load_settings(
@@ -160,24 +151,22 @@ def load_settings(
         layers.read(str(index / INDEX_FILE), lambda: _own_file(index / INDEX_FILE))
     if index in SERVED:
         layers.add("serve --from", {"store": SERVED[index][1]})
-    layers.add("environment", {n: environ[v] for v, n in _BY_VARIABLE.items() if v in environ})
+    layers.add("environment", {_BY_VARIABLE[v]: environ[v] for v in environ if v in _BY_VARIABLE})
     layers.add("flags", dict(flags or {}))
     return layers.settings()
 
 
-_GENERATED_BY_0_1_0 = "Findspot configuration - edit to customize indexing behavior"
+_GENERATED_BY_0_1_0 = {key.name: key.default for key in KEYS if key.starter} | {
+    "_comment": "Findspot configuration - edit to customize indexing behavior"
+}
 
 
 def _own_file(path: Path) -> Any:
-    return _without_generated(parse_json(read_named(path, MAX_CONFIG_BYTES)))
-
-
-def _without_generated(content: Any) -> Any:
     """Return a file's content without the defaults that version 0.1.0 spelled out in it: nobody set them."""
-    if not isinstance(content, dict) or content.get("_comment") != _GENERATED_BY_0_1_0:
+    content = parse_json(read_named(path, MAX_CONFIG_BYTES))
+    if not isinstance(content, dict) or content.get("_comment") != _GENERATED_BY_0_1_0["_comment"]:
         return content
-    spelled_out = {key.name: key.default for key in KEYS if key.starter} | {"_comment": _GENERATED_BY_0_1_0}
-    return {name: value for name, value in content.items() if spelled_out.get(name) != value}
+    return {name: value for name, value in content.items() if _GENERATED_BY_0_1_0.get(name) != value}
 
 
 _CORTEX_NAMES = {
@@ -209,7 +198,7 @@ class _Layers:
         self.warnings: list[str] = []
         self._root = root
         self._values = {key.name: key.default for key in KEYS}
-        self._parsed = {key.name: key.parse(key.default) for key in KEYS}
+        self._parsed = dict(_DEFAULTS)
         self._sources: dict[str, str] = {}
 
     def read(self, source: str, content: Callable[[], Any]) -> None:
@@ -253,7 +242,7 @@ class _Layers:
         """Return what is in force."""
         self._leave_out_dtype()
         sections = {
-            section: kind(**{k.attribute: self._parsed[k.name] for k in KEYS if k.section == section})
+            section: kind(**{attribute: self._parsed[name] for attribute, name in _PLACES[section]})
             for section, kind in SECTIONS.items()
         }
         return Settings(
@@ -481,39 +470,14 @@ def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> N
             set_value(index / INDEX_FILE, name, flags[name])
 
 
-class RememberedSettings:
-    """The configuration of one project; edits to its files and the environment count at once."""
-
-    def __init__(self, root: Path | None, index: Path, flags: Mapping[str, Any]) -> None:
-        self._root = root
-        self._index = index
-        self._flags = flags
-        self._guard = threading.Lock()
-        self._kept: tuple[tuple[Any, ...], Settings] | None = None
-
-    def now(self) -> Settings:
-        """Return the configuration in force."""
-        environment = {name: ENVIRONMENT[name] for name in ENVIRONMENT if name.startswith(_PREFIXES)}
-        committed = (self._root / PROJECT_FILE, self._root / CORTEX_FILE) if self._root is not None else ()
-        stamps = tuple(map(_stamp, (home_folder() / INDEX_FILE, *committed, self._index / INDEX_FILE)))
-        with self._guard:
-            if self._kept is not None and self._kept[0] == (environment, stamps):
-                return self._kept[1]
-        settings = load_settings(self._root, self._index, self._flags)
-        for warning in settings.warnings:
-            _log_once(self._root or self._index, warning)
-        settled_before = time.time_ns() - _SETTLED_NS
-        with self._guard:
-            if all(stamp is None or stamp[0] < settled_before for stamp in stamps):
-                self._kept = (environment, stamps), settings
-        return settings
+def settings_now(root: Path | None, index: Path, flags: Mapping[str, Any] | None = None) -> Settings:
+    """Return the configuration in force, and log what is wrong with it once."""
+    settings = load_settings(root, index, flags)
+    for warning in settings.warnings:
+        _log_once(root or index, warning)
+    return settings
 
 
 @lru_cache(maxsize=1_000)
 def _log_once(root: Path, warning: str) -> None:
     _log.warning("%s: %s", root, warning)
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    info = stat_of(path)
-    return (info.st_mtime_ns, info.st_size, info.st_ino) if info else None

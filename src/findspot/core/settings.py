@@ -34,9 +34,15 @@ class InvalidValueError(Exception):
 
 
 Parse = Callable[[Any], Any]
+"""Returns what a value means, or raises `InvalidValueError`."""
 
+MAX_GLOBS = 200
+"""Each is compiled once and tried on every file; ignore files are the place for long lists."""
 
 _MAX_CHARS = 4_000
+_MAX_NAME_BYTES = 255
+_LARGEST = 10**9
+_SIZE = re.compile(r"(\d{1,12})(KB|MB)")
 
 
 def _whole(value: str) -> str:
@@ -46,19 +52,19 @@ def _whole(value: str) -> str:
     return value
 
 
+def text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidValueError("a non-empty string")
+    return _whole(value)
+
+
 def strings(value: Any) -> tuple[str, ...]:
-    """Parse an array of strings."""
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
         raise InvalidValueError("an array of strings")
     return tuple(map(_whole, value))
 
 
-MAX_GLOBS = 200
-"""Each is compiled once and tried on every file; ignore files are the place for long lists."""
-
-
 def globs(value: Any) -> tuple[str, ...]:
-    """Parse an array of glob patterns."""
     patterns = strings(value)
     if len(patterns) > MAX_GLOBS:
         raise InvalidValueError(f"an array of at most {MAX_GLOBS} glob patterns")
@@ -76,25 +82,17 @@ def _check_glob(pattern: str) -> None:
 
 
 def boolean(value: Any) -> bool:
-    """Parse `true` or `false`."""
     if isinstance(value, bool):
         return value
     raise InvalidValueError("true or false")
 
 
-_LARGEST = 10**9
-
-
 def positive(value: Any) -> int:
-    """Parse a positive integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidValueError("a positive integer")
     if value > _LARGEST:
         raise InvalidValueError(f"at most {_LARGEST:,}")
     return value
-
-
-_SIZE = re.compile(r"(\d{1,12})(KB|MB)")
 
 
 def size(value: Any) -> int:
@@ -105,16 +103,6 @@ def size(value: Any) -> int:
     return int(parts[1]) << (10 if parts[2] == "KB" else 20)
 
 
-_MAX_NAME_BYTES = 255
-
-
-def text(value: Any) -> str:
-    """Parse a string that is not empty and that a file can hold."""
-    if not isinstance(value, str) or not value:
-        raise InvalidValueError("a non-empty string")
-    return _whole(value)
-
-
 def path(value: Any) -> str:
     """Parse a path that a disk can hold; a `~` at its beginning must be somebody's home."""
     names = expanded(text(value)).parts
@@ -123,14 +111,7 @@ def path(value: Any) -> str:
     return str(value)
 
 
-def paths(value: Any) -> tuple[str, ...]:
-    """Parse an array of paths."""
-    return tuple(map(path, strings(value)))
-
-
 def one_of(*choices: str) -> Parse:
-    """Parse one of a few strings."""
-
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
             raise InvalidValueError("one of " + ", ".join(f"'{choice}'" for choice in choices))
@@ -150,8 +131,11 @@ def some_of(*choices: str) -> Parse:
     return parse
 
 
+def each(parse: Parse) -> Parse:
+    return lambda value: tuple(map(parse, strings(value)))
+
+
 def optional(parse: Parse) -> Parse:
-    """Parse what `parse` does, or nothing."""
     return lambda value: None if value is None else parse(value)
 
 
@@ -182,12 +166,9 @@ COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
 
 PROJECT_TOOLSET, DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET = "project", "documents", "catalogue"
 TOOLSETS = (PROJECT_TOOLSET, "cortex", DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET)
-STRATEGIES = ("realtime", "lazy", "git")
-LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
 DTYPES = ("q8", "fp32")
 PROVIDERS_WITH_DTYPE = ("local:minilm", "local:mdbr-leaf")
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 EDITORS = {
     "vscode": ("VS Code", "vscode://file{path}:{line}"),
@@ -205,13 +186,12 @@ EDITORS = {
 CHUNK_SERVICE = "http://localhost:8121"
 """The address that programs which write chunk files agree on for their embedding service."""
 
-
 _OBJECT_STORES = ("s3://", "s3+ddb://", "gs://", "az://", "abfs://", "abfss://", "file://")
-
-
 _EDITOR_ADDRESS = re.compile(
     r"(?!(?:https?|file|ftp|wss?):)[a-z][a-z0-9+.-]*://[^\s{}]*(?:\{(?:path|line)\}[^\s{}]*)+"
 )
+_NETWORK_ADDRESS = re.compile(r"(?:s3|s3\+ddb|gs|az|abfss?)://[^\s/?#@\\]+(?:/[^\s?#\\]*)?")
+_MAX_ADDRESS_CHARS = 500
 
 
 def _editor(value: Any) -> str:
@@ -232,10 +212,6 @@ def _store(value: Any) -> str:
     raise InvalidValueError("'default', a folder or an address such as 's3://bucket/prefix'")
 
 
-_NETWORK_ADDRESS = re.compile(r"(?:s3|s3\+ddb|gs|az|abfss?)://[^\s/?#@\\]+(?:/[^\s?#\\]*)?")
-_MAX_ADDRESS_CHARS = 500
-
-
 def _published(value: Any) -> str:
     """Parse where an index is published: an address without a password, or a folder."""
     if isinstance(value, str) and value.isprintable() and len(value) <= _MAX_ADDRESS_CHARS:
@@ -243,14 +219,6 @@ def _published(value: Any) -> str:
         if absolute or value.startswith("file:///") or _NETWORK_ADDRESS.fullmatch(value):
             return value.rstrip("/") or value
     raise InvalidValueError("an address such as 's3://bucket/prefix', or a folder")
-
-
-def _addresses(value: Any) -> tuple[str, ...]:
-    return tuple(map(_published, strings(value)))
-
-
-def _is_on_network(address: Any, _own: Any) -> bool:
-    return isinstance(address, str) and _NETWORK_ADDRESS.fullmatch(address) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +247,13 @@ def _is_usual_service(address: Any, _own: Any) -> bool:
     return isinstance(address, str) and address.removesuffix("/").removesuffix("/embed") == CHUNK_SERVICE
 
 
-_SCANS = ("off", "mask", "skip")
+def _is_on_network(address: Any, _own: Any) -> bool:
+    return isinstance(address, str) and _NETWORK_ADDRESS.fullmatch(address) is not None
 
 
 def _scans_no_less(scan: Any, own: Any) -> bool:
-    return _SCANS.index(scan) >= _SCANS.index(own)
+    scans = ("off", "mask", "skip")
+    return scans.index(scan) >= scans.index(own)
 
 
 _ANY = Limit("any value", lambda value, own: True)
@@ -357,7 +327,7 @@ class DiscoverSettings:
     index_docs: bool = key("indexDocs", True, boolean,
         "If true, index documentation files with prose-optimized chunking.",
         starter=True, committed=Limit("only `false`", lambda value, own: own or not value))
-    roots: tuple[str, ...] = key("roots", [], paths,
+    roots: tuple[str, ...] = key("roots", [], each(path),
         "Further members of the workspace that a folder is, relative to it.",
         committed=Limit("folders inside the project that the deny list allows", lambda value, own: True))
     secret_scan: str = key("secretScan", "mask", one_of("mask", "skip", "off"),
@@ -424,7 +394,7 @@ class PublishingSettings:
         "vectors from it. An address in a committed file is used once you agree. '{project}' is replaced "
         "by the name of the project's folder.",
         committed=_NETWORK_ONLY)
-    agreed: tuple[str, ...] = key("publishedAgreed", [], _addresses,
+    agreed: tuple[str, ...] = key("publishedAgreed", [], each(_published),
         "The addresses out of committed files that you agreed to.")
     target: str | None = key("publishTo", None, optional(_published),
         "Where `findspot publish` publishes, if no ADDRESS is given; '{project}' is replaced likewise.")
@@ -434,7 +404,7 @@ class PublishingSettings:
 class SyncSettings:
     """When changes reach the index."""
 
-    strategy: str = key("indexingStrategy", "realtime", one_of(*STRATEGIES),
+    strategy: str = key("indexingStrategy", "realtime", one_of("realtime", "lazy", "git"),
         "When changes are indexed: 'realtime' (immediate), 'lazy' (on idle/search), 'git' (on commit).",
         starter=True, committed=_ANY)
     lazy_idle_s: int = key("lazyIdleThreshold", 30, positive,
@@ -491,7 +461,7 @@ class HttpSettings:
 class LlmSettings:
     """Which language model may be asked, if any."""
 
-    provider: str = key("llm.provider", "client", one_of(*LLM_PROVIDERS),
+    provider: str = key("llm.provider", "client", one_of("client", "openai", "anthropic", "none"),
         "The language model for expansion and summaries: 'client' (the assistant's own, if it offers "
         "one), 'openai' or 'anthropic' (a service, if the client offers none), 'none'.")
     endpoint: str | None = key("llm.endpoint", None, optional(text), "Address of a language model service.")
@@ -510,7 +480,7 @@ class DocumentsSettings:
 class LogSettings:
     """What servers write down about themselves."""
 
-    level: str = key("logLevel", "info", one_of(*LOG_LEVELS),
+    level: str = key("logLevel", "info", one_of("debug", "info", "warning", "error"),
         "What servers log: 'debug', 'info', 'warning' or 'error'. See `findspot logs`.")
     activity: bool = key("activity", True, boolean,
         "If false, nothing about what you and your assistants ask is recorded: no questions, no calls, no "

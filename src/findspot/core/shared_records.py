@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from findspot.core import sqlite
-from findspot.core.config import RememberedSettings
+from findspot.core.config import load_settings
 from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
@@ -29,12 +28,7 @@ _WAIT_S = 0.5
 
 def recording() -> bool:
     """Return whether use is recorded at all."""
-    return _own_settings(home_folder()).now().log.activity
-
-
-@lru_cache(maxsize=4)
-def _own_settings(home: Path) -> RememberedSettings:
-    return RememberedSettings(None, home, {})
+    return load_settings().log.activity
 
 
 _IN_ORDER = ThreadPoolExecutor(1, "records")
