@@ -16,7 +16,7 @@ STARTERS = {
     "core/git.py": "program",  # the absolute path that find_program gave
     "door/command.py": "_run",  # the pager or editor that `serve/cli/terminal.py` found
     "door/connection.py": "_start",  # this Python
-    "embed/http_embedder.py": "resolved",
+    "embed/services.py": "resolved",
     "history/project_history.py": "python_command",  # reading 20,000 commits must not slow a server down
     "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/likely_files.py": "ripgrep_binary",

@@ -29,8 +29,8 @@ from findspot.core.utc_time import utc_time
 from findspot.discover.secrets import masked
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode, model_name
-from findspot.embed.http_embedder import HttpEmbedder
 from findspot.embed.provider_registry import PROVIDERS, require_chosen
+from findspot.embed.services import HttpEmbedder
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store

@@ -1,15 +1,13 @@
-"""The protocol of an embedding provider, and the checks of the vectors that a service returns."""
+"""The protocol of an embedding provider."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from findspot.core.errors import ProviderError
 
 Vectors = NDArray[np.float32]
 """One row per text."""
@@ -66,20 +64,3 @@ class LaterEmbedder:
 
     def close(self) -> None:
         """Do nothing: no resource is held."""
-
-
-def read_vectors(
-    found: Any, texts: int, dimensions: int | None, failure: Callable[[str], ProviderError]
-) -> Vectors:
-    """Return one finite row per text, all of one length; `failure` makes an error from a reason."""
-    try:
-        vectors = np.array(found, np.float32)
-    except (ValueError, TypeError) as error:
-        raise failure("its answer holds no embeddings") from error
-    if vectors.ndim != 2 or len(vectors) != texts or not vectors.size:
-        raise failure(f"it gave no vector for each of {texts} texts")
-    if not np.isfinite(vectors).all():
-        raise failure("its vectors hold values that are no numbers")
-    if dimensions is not None and vectors.shape[1] != dimensions:
-        raise failure(f"its vectors have {vectors.shape[1]} dimensions, not {dimensions}")
-    return vectors

@@ -56,18 +56,18 @@ def _transformer(settings: EmbedSettings) -> Embedder:
 
 
 def _http(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.http_embedder import INDEXING_TIMEOUT_S, HttpEmbedder, ServiceProgram
+    from findspot.embed.services import TIMEOUT_S, HttpEmbedder, ServiceProgram
 
     return HttpEmbedder(
         settings.endpoint or HTTP_ENDPOINT,
-        timeout_s=INDEXING_TIMEOUT_S,
+        timeout_s=TIMEOUT_S,
         hint="Start the embedding service, or set `embedding.endpoint` to where it runs.",
         program=ServiceProgram(settings.command) if settings.command else None,
     )
 
 
 def _api(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.api_embedder import DIALECTS, ApiEmbedder
+    from findspot.embed.services import DIALECTS, ApiEmbedder
 
     dialect = DIALECTS[settings.provider]
     return ApiEmbedder(dialect, secret(dialect.key_variable), settings.endpoint, settings.model)

@@ -80,7 +80,7 @@ def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | N
 
 
 def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
-    from findspot.embed.http_embedder import HttpEmbedder
+    from findspot.embed.services import HttpEmbedder
 
     try:
         HttpEmbedder(endpoint, timeout_s=_CHECK_S).check()
@@ -90,7 +90,7 @@ def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
 
 
 def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.api_embedder import DIALECTS
+    from findspot.embed.services import DIALECTS
 
     variable = DIALECTS[name].key_variable
     if secret(variable):
@@ -102,7 +102,7 @@ def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
     from findspot.core.http_client import Address
-    from findspot.embed.api_embedder import DIALECTS
+    from findspot.embed.services import DIALECTS
 
     usual = HTTP_ENDPOINT if name == "http" else DIALECTS[name].base
     try:

@@ -11,7 +11,8 @@ import pytest
 from e2e.cortex_files import DIMENSIONS, EmbeddingService, embedding
 from findspot.core.errors import ProviderError
 from findspot.embed.embedder import EmbedMode
-from findspot.embed.http_embedder import BATCH_TEXTS, HttpEmbedder
+from findspot.embed.services import HTTP_BATCH_TEXTS as BATCH_TEXTS
+from findspot.embed.services import HttpEmbedder
 
 
 @pytest.mark.parametrize("end", ["", "/", "/embed", "/embed/"])

@@ -12,9 +12,10 @@ import pytest
 
 from findspot.core.errors import ProviderError
 from findspot.core.settings import EmbedSettings
-from findspot.embed.api_embedder import BATCH_CHARS, BATCH_TEXTS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.provider_registry import open_embedder
+from findspot.embed.services import API_BATCH_TEXTS as BATCH_TEXTS
+from findspot.embed.services import BATCH_CHARS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 KEY = "sk-a-secret-that-must-not-be-seen"

@@ -12,8 +12,8 @@ import pytest
 from findspot.core.errors import ProviderError
 from findspot.core.settings import EmbedSettings
 from findspot.embed.embedder import EmbedMode
-from findspot.embed.http_embedder import HttpEmbedder, ServiceProgram
 from findspot.embed.provider_registry import open_embedder
+from findspot.embed.services import HttpEmbedder, ServiceProgram
 
 PROGRAM = Path(__file__).with_name("embedding_service.py")
 
