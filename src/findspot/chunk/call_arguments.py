@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from findspot.chunk.grammars import Captures
 
-OVERLOADING = frozenset({"java", "kotlin", "csharp"})
+OVERLOADING = frozenset({"java", "csharp"})
 """Languages that distinguish functions of one name by their parameters."""
 
 UNKNOWN_ARITY = (-1, -1)
@@ -37,7 +37,7 @@ ANY_NUMBER = 255
 _MAX_STEPS = 3
 """From the name of what is called up to the call."""
 
-_VARIADIC = frozenset({"spread_parameter", "vararg", "params"})
+_VARIADIC = frozenset({"spread_parameter", "params"})
 
 
 def argument_count(name: Node) -> int:
@@ -49,16 +49,13 @@ def argument_count(name: Node) -> int:
         given = call.child_by_field_name("arguments")
         if given is not None:
             return _count(given)
-        if call.type == "call_expression":  # Kotlin has no name for them
-            given, block = _child(call, "value_arguments"), _child(call, "annotated_lambda")
-            return (_count(given) if given is not None else 0) + (block is not None)
         call = call.parent
     return -1
 
 
 def parameter_range(function: Node) -> tuple[int, int]:
     """Return how many arguments a function takes, at least and at most."""
-    listed = function.child_by_field_name("parameters") or _child(function, "function_value_parameters")
+    listed = function.child_by_field_name("parameters")
     if listed is None:
         return UNKNOWN_ARITY
     least = most = 0
@@ -77,10 +74,6 @@ def parameter_range(function: Node) -> tuple[int, int]:
 def _count(arguments: Node) -> int:
     count = arguments.named_child_count
     return sum(not child.is_extra for child in arguments.named_children) if count > 1 else count
-
-
-def _child(node: Node, kind: str) -> Node | None:
-    return next((child for child in node.named_children if child.type == kind), None)
 
 
 def _text(node: Node) -> str:
@@ -176,7 +169,7 @@ def _is_used(binding: BindingFact, kind: str | None, roots: set[str]) -> bool:
     if dot:
         return head in SELVES and value != UNKNOWN
     if kind in ("function", "method"):
-        return target[0] in "({[;" or target in roots
+        return target[0] in "({[" or target in roots
     return value not in (UNKNOWN, LITERAL) or target in roots
 
 

@@ -49,7 +49,6 @@ from findspot.chunk.reading import PASSIVE, TYPED, Reading
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
-    DECLARED,
     DEFAULT,
     LITERAL,
     OBJECT,
@@ -83,8 +82,6 @@ _RANK: dict[str, int] = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERI
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
-_DECLARING = frozenset({"c", "cpp"})
-"""Languages whose functions may be declared in one file and defined in another."""
 
 
 def read_references(
@@ -121,10 +118,6 @@ def _settled(reading: Reading, requests: Requests | None) -> Facts:
     """Return the facts of a file once all of its matches are read."""
     refer_to_values(reading)
     definitions = tuple(_definition(reading, each) for each in reading.definitions)
-    if reading.language in _DECLARING:
-        for place, each in enumerate(reading.definitions):
-            if each.body_byte is None and each.kind in _CALLED:
-                reading.bindings[BindingFact(place, DECLARED, UNKNOWN)] = None
     if requests is not None:
         requests.settle(definitions, reading.references, reading.bindings)
     kept = tuple([reading.references[place] for place in sorted(reading.references)])

@@ -49,9 +49,6 @@ FUNCTION = "{="
 STATIC = "(static)"
 """Bound in a method of a class that its objects do not have."""
 
-DECLARED = ";"
-"""Bound in a function or method that is only declared, and defined elsewhere."""
-
 ALIASED = "="
 """The name that the type behind a type alias is bound to."""
 

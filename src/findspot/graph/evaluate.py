@@ -32,7 +32,7 @@ from findspot.core.facts import (
 from findspot.graph.fixtures import Fixtures
 from findspot.graph.languages.go import Go
 from findspot.graph.modules import Modules, Packages
-from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, is_top
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types, bodies, static_member
 from findspot.graph.values import (
@@ -121,7 +121,6 @@ class Evaluator:
         root, values = self._root(text, view, owner)
         if len(text) == len(root):
             return values
-        values = self.reopened(values) if view.language.reopens else values
         return self.follow(values, text[len(root) :])
 
     def _root(self, text: str, view: SourceView, owner: Def | None) -> tuple[str, Values]:
@@ -146,16 +145,6 @@ class Evaluator:
                 found = dict.fromkeys(after for value in values for after in self._step(value, step))
                 values = list(found)[:MAX_PLACES]
         return values
-
-    def reopened(self, values: Values) -> Values:
-        """Return types with all the other places that define them."""
-        found = dict.fromkeys(values)
-        for value in values:
-            of = value.of
-            if value.what is What.TYPE and isinstance(of, Def) and is_top(of):
-                same = self.sources.definers.tops(of.name, of.file.language.family)
-                found |= dict.fromkeys(value._replace(of=d) for d in same if d.is_type)
-        return list(found)[:MAX_PLACES]
 
     def _in_package(self, text: str, root: str, view: SourceView) -> tuple[str, Values]:
         """Return the type that a chain starts with, after the name of its package."""
@@ -198,6 +187,8 @@ class Evaluator:
         if name in ("Self", "self", "static", "this"):
             around = self.types.around(owner)
             return [Value(What.TYPE, around)] if around is not None else []
+        if view.language.by_name:
+            name = name.rpartition(".")[2]
         if "." in name:
             found = self._chain(name, view, owner)
         else:
@@ -266,11 +257,6 @@ class Names:
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return the value of a bare name, `self` and its like included; nothing where it is unknown."""
         language = view.language
-        if language.module_roots(name):
-            modules = [
-                self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
-            ]
-            return [Value(What.MODULE, module) for module in modules if module is not None]
         if name in language.own_names:
             around = self._evaluator.types.around(owner)
             if around is not None:
@@ -367,8 +353,6 @@ class Names:
             parent = definition.parent
             bindings = parent.bindings if parent is not None else definition.file.bindings
             return self.bound(bindings.get(definition.name, []), definition.file)
-        if definition.is_declaration and is_top(definition):
-            definition = self._evaluator.packages.definition_of(definition)
         return [Value(What.FUNCTION, definition)]
 
     def in_module(self, name: str, view: SourceView) -> Values | None:
@@ -440,8 +424,7 @@ def _nameable(name: str, definitions: list[Def], view: SourceView) -> list[Def]:
     left_out = SATELLITE_KINDS
     if view.language.objects_are_types:
         left_out = left_out | {"method", "field"}  # of something without a name
-    named = [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
-    return [d for d in named if not d.is_declaration] or named
+    return [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
 
 
 def is_static(owner: Def | None) -> bool:
@@ -666,7 +649,7 @@ class Members:
             return self._entered(value, of)
         if member is not None and member.kind not in VALUE_KINDS:
             return self._of_definition(value, of, member)
-        fields = self._fields(value, of, name) or self._written_inside(value, of, name)
+        fields = self._fields(value, of, name)
         if fields or member is not None:
             return fields + _component_methods(of, fields)
         return [EXTERNAL] if types.opaque(of) else self._combined(value, of, name)
@@ -693,13 +676,6 @@ class Members:
         combined = self._evaluator.types.combined(of, name) if value.what is What.INSTANCE else []
         functions = [member for member in combined if member.kind not in VALUE_KINDS and not member.is_type]
         return [Value(What.FUNCTION, member, UNIQUE, member.parent) for member in functions]
-
-    def _written_inside(self, value: Value, of: Def, name: str) -> Values:
-        """Return the type that is defined by its path elsewhere: `class Shop::Order`."""
-        if not of.file.language.reopens or value.what is not What.TYPE:
-            return []
-        found = self._evaluator.sources.defining(f"{of.name}::{name}", of.file.language.family)
-        return [Value(What.TYPE, d, value.trust) for d in found if d.is_type][:1]
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """Return what the nearest of its types binds an attribute to."""
@@ -750,8 +726,6 @@ class Members:
         return self._returned(of, value, result)
 
     def _called_instance(self, value: Value, of: Def, result: str) -> Values:
-        if of.file.language.new_makes_instances:  # `new` is one already, with arguments or without
-            return [value]
         method = self._evaluator.types.member(of, "__call__")
         if method is None and of.kind == "interface" and RETURNED in of.bindings:
             method = of
@@ -872,8 +846,6 @@ def _said_by_language(value: Value, of: Def, name: str) -> Value | None:
     """Return a member that every type, or every object, of a language has."""
     if value.what is What.INSTANCE:
         return Value(What.TYPE, of, value.trust) if name in _CLASS_OF else None
-    if name == "new" and of.file.language.new_makes_instances:
-        return Value(What.INSTANCE, of, value.trust)
     if name not in ("this", "super"):  # `Outer.this`, `Interface.super`
         return None
     is_inside = name == "this" or of.kind == "interface"

@@ -6,6 +6,7 @@ from itertools import islice
 
 from findspot.core.facts import Relation
 from findspot.graph.edges import Edge, Node
+from findspot.graph.modules import HEADERS
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.source_view import Def, is_top
@@ -82,8 +83,9 @@ class Incoming:
         target = self.definition(node)
         if target is None:
             return []
-        if target.is_declaration and not target.scope and is_top(target):
-            target = self._outgoing.evaluator.packages.definition_of(target)
+        if target.file.language.by_name and target.file.path.endswith(HEADERS) and is_top(target):
+            defined = self.sources.definers.tops(target.name, target.file.language.family)
+            target = next((d for d in defined if not d.file.path.endswith(HEADERS)), target)
         around = self.types.around(target)
         if around is None or around is target:
             return [target]

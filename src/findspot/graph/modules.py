@@ -55,7 +55,7 @@ class Modules:
         return self._finders[view.language.finder]
 
 
-_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
 """Suffixes of files that declare what other files define."""
 
 
@@ -87,21 +87,9 @@ class Packages:
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
         nearest = _nearest(found, view)
-        if not nearest and view.language.reopens and all(d.is_type for d in found):
-            return found[:1]
+        if not nearest and view.language.by_name and all(d.is_type for d in found):
+            return found[:1]  # opened again in other files
         return nearest
-
-    def definition_of(self, declaration: Def) -> Def:
-        """Return the definition of a function that is only declared, if the project has one nearest."""
-        key = ("definition", declaration)
-        return self._memo.once(key, declaration, self._find_definition, declaration)
-
-    def _find_definition(self, declaration: Def) -> Def:
-        named = self._sources.definers.tops(declaration.name, declaration.file.language.family)
-        found = [d for d in named if d.kind == declaration.kind and not d.is_declaration]
-        folder = posixpath.dirname(declaration.file.path)
-        near = sorted(found, key=lambda d: (-len(posixpath.commonprefix([d.file.path, folder])), d.file.path))
-        return near[0] if near else declaration
 
     def named(self, fact: ImportFact, view: SourceView) -> list[Def]:
         """Return what an import by package and name brings in."""
@@ -185,7 +173,7 @@ def _starred(view: SourceView) -> set[str]:
 
 def _nearest(found: list[Def], view: SourceView) -> list[Def]:
     """Return definitions before declarations; then the same package, then the same folder, if that tells."""
-    defined = [d for d in found if not d.file.path.endswith(_HEADERS)]
+    defined = [d for d in found if not d.file.path.endswith(HEADERS)]
     found = defined or found
     own = {*packages_of(view), *_starred(view)}
     folder = posixpath.dirname(view.path)

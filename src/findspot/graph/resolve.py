@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
+from findspot.graph.modules import HEADERS
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
@@ -58,6 +59,7 @@ _OUTSIDE = (NOTHING,)
 _CALL, _VALUE, _DECORATE = Relation.CALL, Relation.VALUE, Relation.DECORATE
 _CALLS = frozenset({Relation.CALL, Relation.VALUE})
 _OF_TYPES = frozenset({Relation.TYPE_USE, Relation.INHERIT})
+_OWN = frozenset({"self", "Self", "this"})
 _LOOKED_UP_AROUND = frozenset({Relation.INHERIT, Relation.DECORATE})
 """What stands above a definition is looked up around it."""
 
@@ -83,8 +85,10 @@ class Resolver:
         return known
 
     def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        if view.language.calls_by_name and reference.relation in _CALLS:
-            return self._only_one(view, reference)
+        if view.language.by_name:
+            if reference.relation in _CALLS:
+                return self._only_one(view, reference)
+            reference = reference._replace(on="")
         owner = view.owner(reference.owner)
         if owner is not None and reference.relation in _LOOKED_UP_AROUND:
             owner = owner.parent
@@ -113,8 +117,7 @@ class Resolver:
 
     def _on_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
         """Return what a member of an expression is."""
-        values = self.evaluator.value_of(reference.on, view, owner)
-        receivers = tuple(self.evaluator.reopened(values) if view.language.reopens else values)
+        receivers = tuple(self.evaluator.value_of(reference.on, view, owner))
         if receivers == _OUTSIDE:
             if not view.language.imports_packages:
                 return _EXTERNAL
@@ -131,7 +134,7 @@ class Resolver:
             return Resolution(tuple(read.items()))
         values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
         if not values and self.evaluator.members.held(receivers, name) is None:
-            return _EXTERNAL if view.language.knows_all_members else self._by_name(view, reference)
+            return _EXTERNAL if view.language.methods_apart else self._by_name(view, reference)
         found = self._chosen(values, reference)
         if found.targets or reference.relation != _CALL:
             return found
@@ -171,16 +174,13 @@ class Resolver:
         return names.root(f"{name}{language.attribute_suffix}", view, owner) if is_short else values
 
     def _own_constructor(self, name: str, view: SourceView, owner: Def | None) -> list[Value]:
-        """Return what `this()` and `super()` call: another constructor, or the method of the supertype."""
+        """Return what `this()` and `super()` call: another constructor."""
         if name == "this":
             around = self.evaluator.types.around(owner)
             return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if not view.language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
-        values = self.evaluator.names.root(name, view, owner)
-        if owner is None or not view.language.super_calls_same_method:
-            return values
-        return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
+        return self.evaluator.names.root(name, view, owner)
 
     def _targets(self, values: list[Value]) -> Resolution:
         if len(values) == 1:
@@ -216,22 +216,36 @@ class Resolver:
         return next((found for each in exported if (found := self._target(each)) is not None), None)
 
     def _only_one(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        """Return the only function, method or type of a name; overrides count as what they override."""
-        name = reference.name
-        if reference.on and name in COMMON_METHODS:
-            return _UNKNOWN
+        """Return the only function, method or type of a name; overrides count as what they override.
+
+        Members of a type that is named before the dot go first; without a receiver, what the same file
+        defines; definitions go before declarations.
+        """
+        name, on = reference.name, reference.on
         named = (d for d in self.evaluator.sources.defining(name, view.language.family) if _is_called(d))
         candidates = tuple(islice(named, MAX_CANDIDATES + 1))
-        roots = {self.methods.root(d) for d in candidates[:MAX_CANDIDATES]}
-        if len(roots) == 1:
-            return Resolution(((roots.pop(), UNIQUE),))
+        if on:
+            own = self.evaluator.types.around(view.owner(reference.owner)) if on in _OWN else None
+            holder = own.name if own is not None else on.rpartition(".")[2]
+            nearest = [d for d in candidates if _holder_of(d) == holder]
+        else:
+            nearest = [d for d in candidates if d.file is view]
+        if on and not nearest and self._is_common(view, name):
+            return _UNKNOWN
+        roots = map(self.methods.root, _defined(nearest or candidates[:MAX_CANDIDATES]))
+        by_place = {(d.file.id, d.qualified): d for d in roots}
+        if len(by_place) == 1:
+            (target,) = by_place.values()
+            return Resolution(((target, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else EXTERNAL, candidates=candidates)
+
+    def _is_common(self, view: SourceView, name: str) -> bool:
+        return name in COMMON_METHODS or name in view.language.common_methods
 
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
-        common = name in COMMON_METHODS or name in view.language.common_methods
-        if reference.relation != _CALL or common or name.startswith("__"):
+        if reference.relation != _CALL or self._is_common(view, name) or name.startswith("__"):
             return _UNKNOWN
         only, candidates = self.methods.known(view.language.family, name, view.path)
         if only is not None:
@@ -242,6 +256,17 @@ class Resolver:
 def _is_called(definition: Def) -> bool:
     """Return whether a call may mean a definition by its name: a constructor has that of its type."""
     return definition.kind not in VALUE_KINDS | SATELLITE_KINDS and not definition.makes_its_type
+
+
+def _defined(found: Sequence[Def]) -> Sequence[Def]:
+    """Return definitions without what headers declare, unless there is nothing else."""
+    return [d for d in found if not d.file.path.endswith(HEADERS)] or found
+
+
+def _holder_of(definition: Def) -> str:
+    """Return the name of the type that has a definition as a member; nothing for others."""
+    around = definition.parent.name if definition.parent is not None else ""
+    return definition.scope.rpartition(".")[2] or around
 
 
 def _taking(values: list[Value], arguments: int) -> list[Value]:

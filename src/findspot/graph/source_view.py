@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, cast
 
 from findspot.core.facts import (
-    DECLARED,
     FIXTURE,
     FIXTURE_DECORATORS,
     WHOLE,
@@ -94,11 +93,6 @@ class Def:
     def takes(self, least: int, most: int) -> bool:
         """Return whether it can be called with a number of arguments in this range."""
         return self.most < 0 or (self.least <= most and least <= self.most)
-
-    @property
-    def is_declaration(self) -> bool:
-        """Whether it is a function that is only declared here."""
-        return DECLARED in self.bindings
 
     @property
     def is_type(self) -> bool:
@@ -423,7 +417,7 @@ def _holder(view: SourceView, owner: int) -> tuple[str, int] | None:
 
 def _maker(view: SourceView, inside: Def | None) -> Def | None:
     """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
-    if not view.language.functions_are_types:
+    if not view.language.objects_are_types:
         return None
     for definition in (inside, *inside.around) if inside is not None else ():
         if definition.scope not in ("", "this"):

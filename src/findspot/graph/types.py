@@ -67,7 +67,7 @@ class Types:
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
         whole = name if view.language.objects_are_types else name.rpartition(".")[2]
         found = self._lookup(whole, view, inside.parent)
-        kinds = (What.TYPE, What.FUNCTION) if view.language.functions_are_types else (What.TYPE,)
+        kinds = (What.TYPE, What.FUNCTION) if view.language.objects_are_types else (What.TYPE,)
         types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
         home = next((t for t in types if t.kind not in SATELLITE_KINDS), None)
         return home or (_object_named(name, view, inside) if view.language.objects_are_types else None)
@@ -128,7 +128,7 @@ class Types:
         """Return the types of the project that one clause of inheritance names."""
         chain = f"{reference.on}.{reference.name}" if reference.on else reference.name
         found = self._lookup(chain, part.file, part.parent)
-        kinds = (What.TYPE, What.FUNCTION) if part.file.language.functions_are_types else (What.TYPE,)
+        kinds = (What.TYPE, What.FUNCTION) if part.file.language.objects_are_types else (What.TYPE,)
         types = [v.of for v in found if v.what in kinds and isinstance(v.of, Def)]
         return [self.home(t) for t in types]
 
@@ -180,13 +180,8 @@ class Types:
 
     def own(self, of: Def, name: str) -> Def | None:
         """Return a member that the type itself, or an extension of it, defines."""
-        language = of.file.language
-        if language.members_inside:
+        if not of.file.language.satellites:
             return _inside(of, name)
-        if language.defined_outside:
-            outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
-            if outside is not None:
-                return outside
         return _inside(of, name) or self._added(of, name) or _given_inside(of, name)
 
     def _added(self, of: Def, name: str) -> Def | None:
@@ -237,7 +232,7 @@ def _inside(of: Def, name: str) -> Def | None:
 
 def _given_inside(of: Def, name: str) -> Def | None:
     """Return a member that code of a type gives to its objects: `this.name = () => …`."""
-    if not of.file.language.functions_are_types:
+    if not of.file.language.objects_are_types:
         return None
     inside = [of, *(d for group in of.children.values() for d in group)]
     given = (d for outer in inside for d in outer.children.get(name, ()) if d.scope == "this")
@@ -260,7 +255,7 @@ def _object_named(name: str, view: SourceView, inside: Def) -> Def | None:
 
 def _makes_objects(types: Types, function: Def) -> bool:
     """Return whether a function is a constructor: by its name and by methods given to its objects."""
-    if not function.file.language.functions_are_types:
+    if not function.file.language.objects_are_types:
         return False
     return function.name[:1].isupper() and (
         any(d.scope == "this" for group in function.children.values() for d in group)

@@ -218,13 +218,10 @@ def _about_tests(count: int) -> str:
 
 
 def _about_languages(view: ResearchView, starts: Sequence[Node]) -> str:
-    """Return that calls of a language are found by name, or that its edges fell below the bar of others."""
+    """Return in which languages calls are found by name."""
     files = (view.reader.snapshot.files.find(node.path) for node in starts)
-    partial = sorted({file.language for file in files if file and language_of(file.language).partial})
-    by_name = [name for name in partial if language_of(name).calls_by_name]
-    others = [name for name in partial if name not in by_name]
-    said = f" The graph of {' and '.join(map(_titled, others))} is partial." if others else ""
-    return f"{said} Calls in {' and '.join(map(_titled, by_name))} are found by name." if by_name else said
+    by_name = sorted({file.language for file in files if file and language_of(file.language).by_name})
+    return f" Calls in {' and '.join(map(_titled, by_name))} are found by name." if by_name else ""
 
 
 def _titled(language: str) -> str:

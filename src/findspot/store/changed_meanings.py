@@ -30,7 +30,7 @@ _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|[jt]sconfig[^/]*\.json)$")
 """Files that say where modules are: what they change cannot be followed by names."""
 _INCLUDED = re.compile(r"\.(h|hh|hpp|hxx|inl|ipp)$")
 """Files that others include: what they include themselves decides what those see."""
-_MARKS = frozenset("([;")
+_MARKS = frozenset("([")
 """What names of results, parameters, type parameters and declarations start with."""
 _LOCAL_KINDS = frozenset({"function", "method", "constructor", "test"})
 """Kinds whose variables nothing outside of them can see."""

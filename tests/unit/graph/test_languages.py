@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.graph.measure import every_node
+
+from findspot.core.facts import Relation
 from findspot.graph.languages import language_of
-from findspot.graph.languages.language import ModulesByPath
+from findspot.graph.languages.by_name import ModulesByPath
 from findspot.graph.sources import Sources
 from findspot.graph.values import UNIQUE
 from graphs import graph_of, stored
@@ -21,13 +24,13 @@ def _names(text: str) -> set[str]:
     return {NAMES.get(word.strip(), word.strip().lower()) for word in words if word.strip()}
 
 
-def test_the_page_lists_exactly_the_partial_languages() -> None:
+def test_the_page_lists_exactly_the_languages_by_name() -> None:
     page = PAGE.read_text(encoding="utf-8")
     every = re.search(r"^Languages: ([^.]+)\.", page, re.MULTILINE)
-    partial = re.search(r"\*\*Partial\*\* are ([^:]+):", page)
+    partial = re.search(r"\*\*By name\*\* are ([^:]+):", page)
     assert every
     assert partial
-    assert _names(partial[1]) == {name for name in _names(every[1]) if language_of(name).partial}
+    assert _names(partial[1]) == {name for name in _names(every[1]) if language_of(name).by_name}
 
 
 def test_a_declaration_has_the_callers_of_its_definition(tmp_path: Path) -> None:
@@ -79,12 +82,64 @@ def test_all_paths_are_looked_through_once_for_all_imports(tmp_path: Path) -> No
     assert paths.looks == 1
 
 
+def test_calls_of_rust_and_ruby(tmp_path: Path) -> None:
+    """In macros and closures, on types that are named, and by names with marks."""
+    rust = """\
+pub struct Part;
+impl Part {
+    pub fn new() -> Option<Part> { None }
+    pub fn weigh(&self) -> u32 { 1 }
+}
+fn closure(parts: &[Part]) { parts.iter().map(|part| part.weigh()); }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn asserted() { assert_eq!(Part::new().unwrap().weigh(), 1); }
+}
+"""
+    ruby = """\
+module Shop
+  class Task
+    def needed?; true; end
+    def clear!; end
+    def name; "x"; end
+    def run(*rest, &block)
+      clear! if needed?
+      first, second = rest
+      puts "#{name} #{first}"
+      [block, second]
+    end
+  end
+end
+class Other < Shop::Task
+  def made; Shop::Task.new.needed?; end
+end
+"""
+    with graph_of({"src/lib.rs": rust, "lib/task.rb": ruby}, tmp_path) as graph:
+        edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
+    calls = {(e.source.name, e.target.qualified) for e in edges if e.relation is Relation.CALL}
+    assert calls == {
+        ("closure", "Part.weigh"),
+        ("asserted", "Part.new"),
+        ("asserted", "Part.weigh"),
+        ("run", "Shop.Task.clear!"),
+        ("run", "Shop.Task.needed?"),
+        ("run", "Shop.Task.name"),
+        ("made", "Shop.Task"),
+        ("made", "Shop.Task.needed?"),
+    }
+    bases = {(e.source.name, e.target.name) for e in edges if e.relation is Relation.INHERIT}
+    assert bases == {("Other", "Task")}
+
+
 def test_a_call_in_swift_leads_to_the_only_definition_of_its_name(tmp_path: Path) -> None:
     """What types say was wrong too often; overrides count as what they override."""
     files = {
         "a.swift": "class Base {\n  func charge() {}\n}\nclass Card: Base {\n  override func charge() {}\n}",
-        "b.swift": "func pay(_ card: Card) {\n  card.charge()\n  settle()\n}\nfunc settle() {}\n",
+        "b.swift": "func pay(_ card: Card) {\n  card.charge()\n  settle()\n}\n",
         "c.swift": "class Bill {\n  func settle() {}\n}\n",
+        "d.swift": "func settle() {}\n",
     }
     with graph_of(files, tmp_path) as graph:
         (pay,) = graph.find("pay")

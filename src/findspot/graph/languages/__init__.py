@@ -1,19 +1,13 @@
-"""The languages of the reference graph, one module each; adding one is a module and a row here."""
+"""The languages of the reference graph; adding one is a class and a row here."""
 
 from __future__ import annotations
 
-from findspot.graph.languages.c import C, Cpp
-from findspot.graph.languages.csharp import CSharp
+from findspot.graph.languages.by_name import C, Ruby, Rust, Swift
 from findspot.graph.languages.ecmascript import JavaScript, TypeScript
 from findspot.graph.languages.go import Go
-from findspot.graph.languages.java import Java
-from findspot.graph.languages.kotlin import Kotlin
 from findspot.graph.languages.language import Language
-from findspot.graph.languages.php import Php
+from findspot.graph.languages.packages import CSharp, Java, Kotlin, Php
 from findspot.graph.languages.python import Python
-from findspot.graph.languages.ruby import Ruby
-from findspot.graph.languages.rust import Rust
-from findspot.graph.languages.swift import Swift
 
 _LANGUAGES: dict[str, Language] = {
     "python": Python(),
@@ -25,7 +19,7 @@ _LANGUAGES: dict[str, Language] = {
     "kotlin": Kotlin(),
     "rust": Rust(),
     "c": C(),
-    "cpp": Cpp(),
+    "cpp": C(),
     "csharp": CSharp(),
     "ruby": Ruby(),
     "php": Php(),

@@ -121,11 +121,9 @@ class TypeScript(Language):
     """TypeScript and TSX."""
 
     family = "js"
-    partial = False
     finder = EcmascriptModules
     constructors = frozenset({"constructor"})
     exports_default = True
-    functions_are_types = True
     objects_are_types = True
     constructors_have_type_names = False
     titled_tests = True

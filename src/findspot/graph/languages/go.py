@@ -143,7 +143,6 @@ class Go(Language):
     """Go."""
 
     family = "go"
-    partial = False
     finder = GoModules
     shares = "folder"
     satellites = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -57,40 +56,13 @@ def by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-class ModulesByPath(ModuleFinder):
-    """Finds a file beside the importing one, or the nearest whose path ends in what is named."""
-
-    ends: tuple[str, ...] = ("",)
-
-    def files(self, path: str, module: str) -> Iterator[str]:
-        beside = list(self.first(module.lstrip("/"), ("", *self.ends)))
-        if beside:
-            yield from beside
-            return
-        folder = posixpath.dirname(path)
-        wanted = f"/{posixpath.basename(module)}" if module.startswith("/") else f"/{module}"
-        endings = tuple(wanted + end for end in self.ends)
-        named = {ending.rpartition("/")[2] for ending in endings}
-        others = (other for name in named for other in self._by_name.get(name, ()))
-        alike = [other for other in others if f"/{other}".endswith(endings)]
-        yield from sorted(alike, key=lambda other: (-len(posixpath.commonprefix([other, folder])), other))[:1]
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
-        """The files of the project by their names: looking through all for each import takes too long."""
-        return self.project.once("paths_by_name", lambda: by_last_part(self.paths))
-
-
 class Language:
     """One language of the graph. Languages of one family see each other's definitions."""
 
     family = ""
     finder: type[ModuleFinder] = ModuleFinder
-    partial = True
-    """Whether its edges were not measured, or fell below the bar of `benchmarks/graph.md`."""
-
-    calls_by_name = False
-    """Whether a call leads to the only definition of its name, as more was wrong too often (0.9)."""
+    by_name = False
+    """Whether a call leads to the only definition of its name: the rest was wrong or missing too often."""
 
     shares = "file"
     """Whose top-level names are visible without import: of the `file`, `folder`, `package` or `project`."""
@@ -124,18 +96,12 @@ class Language:
     """Methods of containers and holders that return an element."""
     container_methods: frozenset[str] = frozenset()
     """Methods of containers that return another container of the same elements."""
-    knows_all_members = False
-    """Whether what a known type of the project does not have is that of a type outside of it."""
     methods_apart = False
-    """Whether a call by a bare name never means a variable."""
+    """Whether a call by a bare name never means a variable, and what a type lacks is that of a library."""
     bare_members = False
     """Whether a method names members of its type without `this`."""
     satellites = False
     """Whether members of a type may be written outside of it."""
-    defined_outside = False
-    """Whether members that a type declares are mostly defined outside of it."""
-    reopens = False
-    """Whether a type may be defined in several places, all of which count."""
     structural_interfaces = False
     """Whether a type conforms to an interface by having its methods."""
 
@@ -146,20 +112,14 @@ class Language:
     """Whether code directly in a class sees the names of the class."""
     last_definition_wins = False
     """Whether a later definition of a name replaces an earlier one."""
-    functions_are_types = False
-    """Whether a function whose prototype has methods is a type."""
     functions_make_types = False
     """Whether a name that should be a type may be a function that makes one."""
     objects_are_types = False
-    """Whether an object with functions of its own is treated like a type."""
+    """Whether an object or a function with functions of its own is treated like a type."""
     titled_tests = False
     """Whether tests have titles, which no code can refer to."""
     super_is_callable = True
     """Whether `super()` itself calls something."""
-    super_calls_same_method = False
-    """Whether `super` alone calls the method of the same name in the supertype."""
-    new_makes_instances = False
-    """Whether the member `new` of a type makes an instance."""
     fixtures = False
     """Whether parameters of tests may ask for fixtures."""
 
@@ -168,11 +128,6 @@ class Language:
         """What the code of a type calls its object, the type itself, or its supertype."""
         return self.own_type_names | self.self_names | self.parent_names
 
-    @cached_property
-    def members_inside(self) -> bool:
-        """Whether all members of a type are written inside of it."""
-        return not (self.defined_outside or self.satellites or self.functions_are_types)
-
     def is_variant(self, path: str) -> bool:
         """Return whether a file is for a special system, where others define the same."""
         return False
@@ -180,7 +135,3 @@ class Language:
     def module_scope(self, path: str) -> str:
         """Return what the module names in a file depend on: its folder, unless its own name matters."""
         return path.rpartition("/")[0]
-
-    def module_roots(self, name: str) -> bool:
-        """Return whether a bare name is a module of the project's own tree, as `crate` in Rust."""
-        return False

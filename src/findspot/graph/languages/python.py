@@ -125,7 +125,6 @@ class Python(Language):
     """Python, with pytest's fixtures."""
 
     family = "python"
-    partial = False
     finder = PythonModules
     constructors = frozenset({"__init__", "__new__"})
     class_scope = True

@@ -1,2 +1,1 @@
 ; inherits: shared/c_family
-(function_definition type: (_) @returns)

@@ -11,21 +11,5 @@
 (attribute . [(identifier) (scoped_identifier)] @decorate)
 (scoped_type_identifier path: (_) @on name: (type_identifier) @use)
 (type_identifier) @use
-(type_item type: (_) @alias)
-(parameter pattern: (identifier) @bind type: (_) @declared)
-(parameter pattern: (mut_pattern (identifier) @bind) type: (_) @declared)
-(closure_parameters (identifier) @bind)
-(field_declaration name: (field_identifier) @bind type: (_) @declared)
-(let_declaration pattern: (identifier) @bind type: (_) @declared)
-(let_declaration pattern: (identifier) @bind !type value: (_) @value)
-(let_declaration pattern: (mut_pattern (identifier) @bind) !type value: (_) @value)
-(tuple_struct_pattern (identifier) @bind .)
-(const_item name: (identifier) @bind type: (_) @declared)
-(static_item name: (identifier) @bind type: (_) @declared)
-(for_expression pattern: (identifier) @bind value: (_) @each)
-(function_item return_type: (_) @returns)
-(function_signature_item return_type: (_) @returns)
-(function_item body: (block (_) @return .))
-(return_expression (_) @return)
 (use_declaration) @import
 (mod_item !body) @import

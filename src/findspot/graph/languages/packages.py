@@ -1,4 +1,4 @@
-"""Java: packages of many files, and members without `this`."""
+"""Java, C# and PHP: packages of many files, which imports name."""
 
 from __future__ import annotations
 
@@ -18,18 +18,48 @@ dropWhile sequential parallel unordered boxed whenComplete
 
 
 class Java(Language):
-    """Java."""
+    """Java, where variables and methods have names of their own."""
 
     family = "jvm"
-    partial = False
     shares = "package"
     bare_members = True
     imports_packages = True
     imports_whole_packages = True
     methods_apart = True
-    knows_all_members = True
     element_methods = frozenset(_ELEMENT_METHODS.split())
     container_methods = frozenset(_CONTAINER_METHODS.split())
     own_type_names = frozenset()
     self_names = frozenset({"this"})
     parent_names = frozenset({"super"})
+
+
+class Kotlin(Java):
+    """Kotlin, which shares its packages with Java; calls are found by name."""
+
+    methods_apart = False
+    satellites = True
+    by_name = True
+
+
+class CSharp(Language):
+    """C#, whose namespaces are brought in whole."""
+
+    family = "csharp"
+    shares = "project"
+    bare_members = True
+    imports_packages = True
+    imports_whole_packages = True
+    own_type_names = frozenset()
+    self_names = frozenset({"this"})
+    parent_names = frozenset({"base"})
+    attribute_suffix = "Attribute"
+
+
+class Php(Language):
+    """PHP."""
+
+    family = "php"
+    shares = "package"
+    imports_packages = True
+    constructors = frozenset({"__construct"})
+    own_type_names = Language.own_type_names | {"self"}
