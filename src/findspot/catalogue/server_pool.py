@@ -48,6 +48,7 @@ from findspot.core.errors import FindspotError, first_cause
 from findspot.core.log import get_logger
 
 Answer = TypeVar("Answer")
+Changed = Callable[[tuple[ToolDefinition, ...]], None]
 
 _log = get_logger("catalogue")
 
@@ -70,9 +71,6 @@ _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
 _IDLE_CHECK_S = 5.0
 _MAX_PAGES = 1_000
-"""Pages read of one server's list, which might never end."""
-_LISTINGS = 3
-"""How often the tools are listed for one answer while the server goes on reporting changes."""
 _AT_ONCE = 8
 """Servers asked for their tools at the same time: each may be a separate process."""
 _SHOWN_CHARS = 2_000
@@ -118,23 +116,16 @@ class RunningCall:
     timeout_s: float
     as_task: bool = False
     """Whether the server runs it as a task, which may take long."""
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    questions: set[anyio.CancelScope] = field(default_factory=set)
-    latest: float = math.inf
+    scope: anyio.CancelScope = field(init=False)
+    latest: float = field(init=False)
     token: str = field(default_factory=lambda: uuid4().hex)
     """What names it in reports of progress."""
     was_reported: bool = False
 
-    def start(self) -> None:
-        """Start the clock."""
+    def __post_init__(self) -> None:
         now = anyio.current_time()
         self.latest = now + (MAX_TASK_S if self.as_task else MAX_TIMEOUT_S)
-        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s)
-
-    def new_scope(self) -> anyio.CancelScope:
-        """Return what limits the next attempt to the time that is left."""
-        self.scope = anyio.CancelScope(deadline=self.scope.deadline)
-        return self.scope
+        self.scope = anyio.CancelScope(deadline=now + self.timeout_s)
 
     def extend(self) -> None:
         """Give the call its time again: the server works on it."""
@@ -145,17 +136,25 @@ class RunningCall:
         if self.handlers.on_progress is not None:
             await self.handlers.on_progress(progress, total, message)
 
-    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer | None:
-        """Ask the caller with the clock stopped; None if the call ended before the answer."""
+    async def ask(self, question: Awaitable[Answer]) -> Answer:
+        """Ask the caller with the clock stopped."""
         self.scope.deadline = self.latest
-        with anyio.CancelScope() as scope:
-            self.questions.add(scope)
-            try:
-                return await question()
-            finally:
-                self.questions.discard(scope)
-                self.extend()
-        return None
+        try:
+            return await question
+        finally:
+            self.extend()
+
+
+class _Dispatcher(JSONRPCDispatcher):
+    """The SDK's, which says when the connection is closed."""
+
+    def __init__(self, *streams: Any, lost: Callable[[], None]) -> None:
+        super().__init__(*streams)
+        self._lost = lost
+
+    async def run(self, *handlers: Any, **options: Any) -> None:
+        await super().run(*handlers, **options)
+        self._lost()
 
 
 class LiveConnection:
@@ -169,9 +168,8 @@ class LiveConnection:
         idle_s: float = math.inf,
         start_s: float | None = None,
     ) -> None:
-        """Take the environment and the folders of whoever wants it.
-
-        It is ended after `idle_s` without a call, and may take `start_s` to start, and to list its tools.
+        """Take the environment and the folders of whoever wants it; it is ended after `idle_s` without a
+        call.
         """
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
@@ -180,26 +178,25 @@ class LiveConnection:
         """Why it ended, unless we ended it."""
         self.needs_login = False
         """Whether it takes no request before the user logs in."""
-        self.note: str | None = None
-        """What there is to say about its list of tools."""
-        self._task: asyncio.Task[None] | None = None
         self.spec = spec
         self._environ = environ
         self._roots = roots
         self._idle_s = idle_s
         self._start_s = start_s or START_TIMEOUT_S
         self._notes = ProcessNotes()
-        self._session: ClientSession | None = None
-        self._dispatcher: JSONRPCDispatcher | None = None
+        self._session: ClientSession
+        self._dispatcher: _Dispatcher
         self._closing = anyio.Event()
         self._starting: anyio.CancelScope | None = None
         self._users = 0
         self._last_used = 0.0
         self._running: list[RunningCall] = []
         self._listing = asyncio.Lock()
-        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._tools: tuple[ToolDefinition, ...] = ()
         self._changed = anyio.Event()
-        """Set when the tools may have changed since they were listed: it says so, or it ended."""
+        """Set when the tools may be others than those listed: at first, when it says so, and at its end."""
+        self._changed.set()
+        self._task: asyncio.Task[None] | None = None
         self._check: asyncio.Task[None] | None = None
 
     @property
@@ -209,12 +206,9 @@ class LiveConnection:
     @property
     def offers(self) -> ServerOffers:
         """What the server has besides its tools."""
-        session = self._session
-        declared = session.server_capabilities if session is not None else None
-        if session is None or declared is None:
-            return ServerOffers()
-        kinds = [kind for kind in ("prompts", "resources") if getattr(declared, kind) is not None]
-        return ServerOffers(tuple(kinds), (session.instructions or "")[:_SHOWN_CHARS])
+        declared = self._session.server_capabilities
+        kinds = tuple(kind for kind in ("prompts", "resources") if getattr(declared, kind, None) is not None)
+        return ServerOffers(kinds, (self._session.instructions or "")[:_SHOWN_CHARS])
 
     def start(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
@@ -223,9 +217,9 @@ class LiveConnection:
     async def _run(self) -> None:
         try:
             with anyio.fail_after(self._start_s) as self._starting:
-                async with self._connected() as session:
+                async with self._connected() as self._session:
                     self._starting.deadline = math.inf
-                    self._session, self._last_used = session, anyio.current_time()
+                    self._last_used = anyio.current_time()
                     self.was_opened = True
                     self.opened.set()
                     await self._until_unused()
@@ -239,10 +233,15 @@ class LiveConnection:
             if self.error:
                 self.error = self._notes.about(self.error)
                 _log.warning("the server %s ended: %s", self.spec.name, self.error)
-            self._closing.set()
-            self.opened.set()
-            self.ended.set()
-            self._changed.set()
+            for event in (self._closing, self.opened, self.ended, self._changed):
+                event.set()
+
+    async def _until_unused(self) -> None:
+        while self._users or anyio.current_time() < self._last_used + self._idle_s:
+            with anyio.move_on_after(min(self._idle_s, _IDLE_CHECK_S)):
+                await self._closing.wait()
+                return
+        self._closing.set()
 
     def close(self) -> None:
         """End the server soon, also one that is starting."""
@@ -266,62 +265,30 @@ class LiveConnection:
 
         self._running.append(call)
         try:
-            late = f"The tool {tool} of the server {self.spec.name} did not answer within"
-            late = f"{late} {call.timeout_s:g} s and was cancelled."
-            hint = f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s."
-            return await self._in_time(result, call.new_scope(), lambda _: late, hint)
+            return await self.ask(result)
         finally:
             self._running.remove(call)
-            for question in call.questions:
-                question.cancel()
 
-    async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
+    async def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now; it is asked again only after it reported a change."""
+        async with self._listing:
+            if self._changed.is_set():
+                self._changed = anyio.Event()
+                try:
+                    listed = await self.ask(lambda session: all_pages(session, "tools"))
+                except BaseException:
+                    self._changed.set()
+                    raise
+                values = (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed)
+                read = [with_server_name(read_definition(v, "", "a tool"), self.spec.name) for v in values]
+                self._tools = tuple({tool.name: tool for tool in reversed(read)}.values())[::-1]
+            return self._tools
 
-        async def listed(session: ClientSession) -> tuple[ToolDefinition, ...]:
-            async with self._listing:
-                for _ in range(_LISTINGS):
-                    if self._tools is not None and not self._changed.is_set():
-                        break
-                    self._changed = anyio.Event()
-                    self._tools, self.note = await _all_tools(session, self.spec.name)
-                return self._tools or ()
-
-        scope = anyio.CancelScope(deadline=min(deadline, anyio.current_time() + self._start_s))
-        late = f"The server {self.spec.name} did not list its tools within"
-        hint = "The tool was not called. Try again, or with a larger timeout."
-        return await self._in_time(listed, scope, lambda s: f"{late} {s:g} s.", hint)
-
-    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]], deadline: float) -> Answer:
-        """Return the answer to a request that is no call of a tool."""
-        late = f"The server {self.spec.name} did not answer within"
-        scope = anyio.CancelScope(deadline=deadline)
-        return await self._in_time(question, scope, lambda s: f"{late} {s:g} s.")
-
-    async def follow(self, changed: Callable[[tuple[ToolDefinition, ...]], None]) -> None:
-        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
+    async def ask(self, question: Callable[[ClientSession], Awaitable[Answer]]) -> Answer:
+        """Return the answer to a request; errors of the server become ours."""
         self._users += 1
         try:
-            while self.is_open:
-                changed(await self.tools(math.inf))
-                await self._changed.wait()
-        finally:
-            self._users -= 1
-
-    async def _in_time(
-        self,
-        question: Callable[[ClientSession], Awaitable[Answer]],
-        scope: anyio.CancelScope,
-        late: Callable[[float], str],
-        hint: str = "",
-    ) -> Answer:
-        """Use the session within the time of a scope; errors of the server become ours."""
-        assert self._session is not None
-        started = anyio.current_time()
-        self._users += 1
-        try:
-            with scope:
-                return await question(self._session)
+            return await question(self._session)
         except MCPError as error:
             raise await self._explained(error.error) from error
         except ValidationError as error:
@@ -334,9 +301,34 @@ class LiveConnection:
         finally:
             self._users -= 1
             self._last_used = anyio.current_time()
+
+    async def follow(self, changed: Changed) -> None:
+        """Keep the server until it ends; call `changed` with its tools, and again whenever they change."""
+        self._users += 1
+        try:
+            while self.is_open:
+                changed(await self.tools())
+                await self._changed.wait()
+        finally:
+            self._users -= 1
+
+    def check_soon(self) -> None:
+        """End the server if it is found to answer nothing at all, so that the next call finds a new one."""
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._end_if_hung())
-        raise ServerTimeoutError(late(round(scope.deadline - started, 1)), hint=hint)
+
+    async def _end_if_hung(self) -> None:
+        earlier = set(self._running)
+        with contextlib.suppress(MCPError):  # an error is an answer too
+            while True:
+                with anyio.move_on_after(_PING_PATIENCE_S):
+                    await self._session.send_ping()
+                    return
+                if earlier.isdisjoint(self._running):  # else it may be busy with one of them
+                    break
+            if self.is_open:
+                self.error = "it no longer answered and was ended"
+                self._closing.set()
 
     async def _explained(self, error: types.ErrorData) -> ServerCallError:
         """Return the error for one that the SDK reports: the server's own, or that it ended."""
@@ -358,33 +350,8 @@ class LiveConnection:
             hint="It is not known whether the tool did its work. The next call starts the server again.",
         )
 
-    async def _end_if_hung(self) -> None:
-        """End a server that answers nothing at all, so that the next call finds a new one."""
-        assert self._session is not None
-        earlier = set(self._running)
-        ping = asyncio.ensure_future(self._session.send_ping())
-        await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
-        while not ping.done() and earlier & set(self._running):  # it may be busy with one of them
-            await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
-        if not ping.done() and self.is_open:
-            self.error = "it no longer answered and was ended"
-            self._closing.set()
-        ping.cancel()
-        with contextlib.suppress(MCPError, asyncio.CancelledError):
-            await ping
-
-    async def _until_unused(self) -> None:
-        while not self._closing.is_set():
-            left = self._last_used + self._idle_s - anyio.current_time()
-            if left <= 0 and not self._users:
-                self._closing.set()
-                return
-            with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
-                await self._closing.wait()
-
     async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request of a call."""
-        assert self._dispatcher is not None
         await anyio.lowlevel.checkpoint_if_cancelled()
         return await self._dispatcher.send_raw_request(
             method, {**params, "_meta": {"progressToken": call.token}}
@@ -403,7 +370,7 @@ class LiveConnection:
         try:
             for number in itertools.count(1):
                 if task.status != "working":  # it has ended, or asks while its result is waited for
-                    return await self._send(call, "tasks/result", about)
+                    break
                 pause_s = _POLL_S if task.poll_interval is None else task.poll_interval / 1000
                 await anyio.sleep(min(max(pause_s, _SHORTEST_POLL_S), _LONGEST_POLL_S, call.timeout_s / 2))
                 polled = await self._send(call, "tasks/get", about)
@@ -411,12 +378,11 @@ class LiveConnection:
                 call.extend()
                 if not call.was_reported and call.handlers.on_progress is not None:
                     await call.handlers.on_progress(number, None, task.status_message)
+            return await self._send(call, "tasks/result", about)
         except asyncio.CancelledError:
-            assert self._dispatcher is not None
             with anyio.move_on_after(_END_PATIENCE_S, shield=True), contextlib.suppress(MCPError):
                 await self._dispatcher.send_raw_request("tasks/cancel", about)
             raise
-        raise AssertionError
 
     def _connected(self) -> contextlib.AbstractAsyncContextManager[ClientSession]:
         """Start the server, or call its address: the only way to do so."""
@@ -430,18 +396,8 @@ class LiveConnection:
 
     @contextlib.asynccontextmanager
     async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
-        def lost() -> None:
-            if self.is_open:
-                self.error = "the connection was closed"
-                self._closing.set()
-
-        class Dispatcher(JSONRPCDispatcher):
-            async def run(self, *handlers: Any, **options: Any) -> None:
-                await super().run(*handlers, **options)
-                lost()
-
-        async with transport as (incoming, outgoing):
-            self._dispatcher = Dispatcher(incoming, outgoing)
+        async with transport as streams:
+            self._dispatcher = _Dispatcher(*streams, lost=self._lost)
             async with ClientSession(
                 dispatcher=self._dispatcher,
                 elicitation_callback=self._elicit,
@@ -451,14 +407,19 @@ class LiveConnection:
                 await session.initialize()
                 yield session
 
+    def _lost(self) -> None:
+        if self.is_open:
+            self.error = "the connection was closed"
+            self._closing.set()
+
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         address = getattr(params, "url", "https://")
         if not address.lower().startswith(("https://", "http://")):  # a file, or what runs a program
             return types.ElicitResult(action="decline")
         call = self._asked()
-        handler = call and call.handlers.on_elicit
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ElicitResult(action="cancel")
+        if call is None or call.handlers.on_elicit is None:
+            return types.ElicitResult(action="cancel")
+        return await call.ask(call.handlers.on_elicit(params))
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
         return types.ListRootsResult.model_validate({"roots": [{"uri": address} for address in self._roots]})
@@ -486,20 +447,17 @@ class LiveConnection:
         return self._running[-1] if self._running and not self.spec.shared else None
 
 
-async def _all_tools(session: ClientSession, server: str) -> tuple[tuple[ToolDefinition, ...], str | None]:
-    """Return the tools that a connected server lists, and a note if its list was cut."""
-    tools: dict[str, ToolDefinition] = {}
+async def all_pages(session: ClientSession, kind: str) -> list[Any]:
+    """Return a list of a server, such as its `tools`; not all of one that does not end."""
+    found: list[Any] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        for wire in page.tools:
-            value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
-            tool = with_server_name(read_definition(value, "", "a tool"), server)
-            tools.setdefault(tool.name, tool)
+        page = await getattr(session, f"list_{kind}")(params=types.PaginatedRequestParams(cursor=cursor))
+        found += getattr(page, kind)
         if not page.next_cursor or page.next_cursor == cursor:
-            return tuple(tools.values()), None
+            break
         cursor = page.next_cursor
-    return tuple(tools.values()), f"{server}: only the first {_MAX_PAGES:,} pages of its tools were read"
+    return found
 
 
 def _error_text(error: types.ErrorData) -> str:
@@ -519,8 +477,6 @@ class ServerAnswer:
 
     tools: tuple[ToolDefinition, ...] = ()
     error: str | None = None
-    note: str | None = None
-    """What there is to say about the list."""
     offers: ServerOffers = field(default_factory=ServerOffers)
 
 
@@ -547,15 +503,14 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
         connection = LiveConnection(spec.expanded(), start_s=timeout_s)
     except MissingVariableError as error:
         return ServerAnswer(error=str(error))
-    deadline = anyio.current_time() + timeout_s
     connection.start()
     try:
-        await connection.opened.wait()
-        if not connection.is_open:
-            return ServerAnswer(error=connection.error)
-        tools = await connection.tools(deadline)
-        return ServerAnswer(tools, note=connection.note, offers=connection.offers)
-    except ServerTimeoutError:
+        with anyio.fail_after(timeout_s):
+            await connection.opened.wait()
+            if not connection.is_open:
+                return ServerAnswer(error=connection.error)
+            return ServerAnswer(await connection.tools(), offers=connection.offers)
+    except TimeoutError:
         return ServerAnswer(error=f"no answer within {timeout_s:g} s")
     except ServerCallError as error:
         return ServerAnswer(error=connection.error or error.user_message)
@@ -601,25 +556,22 @@ class ServerPool:
 
         Its time covers waiting for the start of the server.
         """
-        _check_size(arguments)
-        client = client or PoolClient()
-        limit_s = min(max(timeout_s, 0.001), MAX_TIMEOUT_S)
-        running = RunningCall(handlers or CallHandlers(), limit_s, as_task)
-        running.start()
+        if len(to_json(arguments)) > MAX_MESSAGE_BYTES:
+            raise ServerCallError(
+                f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",
+                hint="Put large data into a file, and pass its path to a tool that reads files.",
+            )
+        running = RunningCall(handlers or CallHandlers(), min(timeout_s, MAX_TIMEOUT_S), as_task)
+        named = f"The tool {tool} of the server {spec.name}"
         return await self._use(
-            spec,
-            client,
-            lambda connection: connection.call(running, tool, arguments),
-            running.scope.deadline,
+            spec, client, running.scope, lambda opened: opened.call(running, tool, arguments), named
         )
 
     async def tools(
         self, spec: ServerSpec, *, client: PoolClient | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
-        deadline = anyio.current_time() + timeout_s
-        client = client or PoolClient()
-        return await self._use(spec, client, lambda connection: connection.tools(deadline), deadline)
+        return await self._use(spec, client, _limit(timeout_s), LiveConnection.tools)
 
     async def ask(
         self,
@@ -630,20 +582,15 @@ class ServerPool:
         timeout_s: float,
     ) -> Answer:
         """Return the answer of a server to a request that is no call of a tool."""
-        deadline = anyio.current_time() + timeout_s
-        return await self._use(spec, client, lambda connection: connection.ask(question, deadline), deadline)
+        return await self._use(spec, client, _limit(timeout_s), lambda opened: opened.ask(question))
 
-    def follow(
-        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], None], client: PoolClient
-    ) -> None:
+    def follow(self, spec: ServerSpec, changed: Changed, client: PoolClient) -> None:
         """Keep a client's server running; call `changed` with its tools, and again whenever they change."""
         key = client.connection, f"{spec.name} {spec.source}"
         if key not in self._following:
             self._following[key] = asyncio.create_task(self._follow(spec, changed, client))
 
-    async def _follow(
-        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], None], client: PoolClient
-    ) -> None:
+    async def _follow(self, spec: ServerSpec, changed: Changed, client: PoolClient) -> None:
         try:
             while True:
                 await (await self._connected(spec, client)).follow(changed)
@@ -667,45 +614,52 @@ class ServerPool:
     async def _use(
         self,
         spec: ServerSpec,
-        client: PoolClient,
+        client: PoolClient | None,
+        scope: anyio.CancelScope,
         work: Callable[[LiveConnection], Awaitable[Answer]],
-        deadline: float,
+        asked: str = "",
     ) -> Answer:
-        """Use the connection to a server; one that refuses what is sent, since it ended the session, is
-        connected to once more.
-        """
-        with contextlib.suppress(SessionEndedError):
-            return await work(await self._connected(spec, client, deadline))
-        return await work(await self._connected(spec, client, deadline))
+        """Return what a server answers within the time of a scope, its start included.
 
-    async def _connected(
-        self, spec: ServerSpec, client: PoolClient, deadline: float = math.inf
-    ) -> LiveConnection:
+        One that refuses what is sent, since it ended the session, is connected to once more.
+        """
+        connection: LiveConnection | None = None
+        limit = f"within {round(scope.deadline - anyio.current_time(), 2):g} s"
+        with scope:
+            with contextlib.suppress(SessionEndedError):
+                connection = await self._connected(spec, client or PoolClient())
+                return await work(connection)
+            connection = await self._connected(spec, client or PoolClient())
+            return await work(connection)
+        if connection is None:
+            raise ServerTimeoutError(
+                f"The server {spec.name} did not start {limit}.",
+                hint="The tool was not called. The server is still starting: "
+                "try again or with a larger timeout.",
+            )
+        connection.check_soon()
+        raise ServerTimeoutError(
+            f"{asked or f'The server {spec.name}'} did not answer {limit} and was cancelled.",
+            hint=f"Try again with a larger timeout, up to {MAX_TIMEOUT_S:g} s.",
+        )
+
+    async def _connected(self, spec: ServerSpec, client: PoolClient) -> LiveConnection:
         """Return the open connection; start the server if there is none."""
         expanded = self._expanded(spec, client)
         owner = "" if spec.shared else client.connection
         key = owner, f"{spec.name} {expanded.launch} {sorted(client.roots)}"
-        left_s = round(deadline - anyio.current_time(), 1)
-        with anyio.CancelScope(deadline=deadline):
-            while True:
-                connection = self._connections.get(key)
-                if connection is None or connection.ended.is_set():
-                    connection = LiveConnection(expanded, client.environ, client.roots, self._idle_s)
-                    self._connections[key] = connection
-                    connection.start()
-                await connection.opened.wait()
-                if connection.is_open:
-                    return connection
-                if not connection.was_opened:
-                    raise _not_started(connection)
-                await connection.ended.wait()
-        late = (
-            f"did not start within {left_s:g} s" if left_s > 0 else "was not called: no time was left for it"
-        )
-        raise ServerTimeoutError(
-            f"The server {spec.name} {late}.",
-            hint="The tool was not called. The server is still starting: try again or with a larger timeout.",
-        )
+        while True:
+            connection = self._connections.get(key)
+            if connection is None or connection.ended.is_set():
+                connection = LiveConnection(expanded, client.environ, client.roots, self._idle_s)
+                self._connections[key] = connection
+                connection.start()
+            await connection.opened.wait()
+            if connection.is_open:
+                return connection
+            if not connection.was_opened:
+                raise _not_started(connection)
+            await connection.ended.wait()
 
     def _expanded(self, spec: ServerSpec, client: PoolClient) -> ServerSpec:
         """Return a server that may be started for a client, with its variables expanded."""
@@ -724,6 +678,10 @@ class ServerPool:
             ) from None
 
 
+def _limit(timeout_s: float) -> anyio.CancelScope:
+    return anyio.CancelScope(deadline=anyio.current_time() + timeout_s)
+
+
 def _not_started(connection: LiveConnection) -> ServerCallError:
     name, why = connection.spec.name, connection.error or "it was stopped"
     if connection.needs_login:
@@ -732,11 +690,3 @@ def _not_started(connection: LiveConnection) -> ServerCallError:
         f"The server {name} could not be started: {why}",
         hint="Run `findspot tools index` to see whether it starts, or check its entry.",
     )
-
-
-def _check_size(arguments: dict[str, Any] | None) -> None:
-    if len(to_json(arguments)) > MAX_MESSAGE_BYTES:
-        raise ServerCallError(
-            f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",
-            hint="Put large data into a file, and pass its path to a tool that reads files.",
-        )

@@ -108,7 +108,7 @@ async def pipe_transport(
         return
     loop = asyncio.get_running_loop()
     process, pipes = await loop.subprocess_exec(
-        lambda: SubprocessStreamProtocol(_CHUNK_BYTES, loop),
+        lambda: SubprocessStreamProtocol(MAX_MESSAGE_BYTES, loop),
         *words,
         env=own,
         cwd=spec.working_folder,
@@ -126,20 +126,19 @@ async def pipe_transport(
 async def _pumped(
     process: asyncio.SubprocessTransport, pipes: SubprocessStreamProtocol, notes: ProcessNotes
 ) -> AsyncIterator[Streams]:
-    assert pipes.stdin is not None
-    assert pipes.stdout is not None
-    assert pipes.stderr is not None
+    stdin, stdout, stderr = pipes.stdin, pipes.stdout, pipes.stderr
+    assert stdin and stdout and stderr  # noqa: PT018 - all are pipes
     incoming, read_stream = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
     async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
-        group.start_soon(_read_messages, pipes.stdout, incoming, notes)
-        group.start_soon(_read_errors, pipes.stderr, notes)
-        group.start_soon(_write_messages, outgoing, pipes.stdin, incoming)
+        group.start_soon(_read_messages, stdout, incoming, notes)
+        group.start_soon(_read_all, stderr, notes.add)
+        group.start_soon(_write_messages, outgoing, stdin, incoming)
         try:
             yield read_stream, write_stream
         finally:
             read_stream.close()  # from here on its output is only drained
-            pipes.stdin.close()
+            stdin.close()
             with anyio.move_on_after(_EXIT_PATIENCE_S, shield=True):
                 while process.get_returncode() is None:
                     await anyio.sleep(_POLL_S)
@@ -149,25 +148,24 @@ async def _pumped(
 
 async def _read_messages(output: asyncio.StreamReader, incoming: Incoming, notes: ProcessNotes) -> None:
     """Pass messages on, until one is too large or unreadable; a greeting or a log line is none."""
-    line = bytearray()
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        async for chunk in _chunks(output):
-            *ended, rest = chunk.split(b"\n")
-            for end in ended:
-                message = _message(bytes(line + end))
-                line.clear()
+        try:
+            while not notes.fault and (line := await output.readline()):
+                message = _message(line)
                 if isinstance(message, str):
                     notes.fault = message
                 elif message is not None:
                     await incoming.send(SessionMessage(message))
-            line += rest
-            if len(line) > MAX_MESSAGE_BYTES:
-                notes.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
-            if notes.fault:
-                break
+        except ValueError:
+            notes.fault = f"it sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
     incoming.close()
-    async for _ in _chunks(output):  # so that it is not stuck writing when it should end
-        pass
+    await _read_all(output, lambda _: None)  # so that it is not stuck writing when it should end
+
+
+async def _read_all(output: asyncio.StreamReader, use: Callable[[bytes], None]) -> None:
+    with contextlib.suppress(OSError):
+        while data := await output.read(_CHUNK_BYTES):
+            use(data)
 
 
 def _message(line: bytes) -> JSONRPCMessage | str | None:
@@ -178,17 +176,6 @@ def _message(line: bytes) -> JSONRPCMessage | str | None:
         with contextlib.suppress(ValueError):
             return jsonrpc_message_adapter.validate_json(mended(line), by_name=False)
     return "it sent a message that cannot be read" if b'"jsonrpc"' in line[:_SHOWN_CHARS] else None
-
-
-async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
-    async for chunk in _chunks(error_output):
-        notes.add(chunk)
-
-
-async def _chunks(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    with contextlib.suppress(OSError):
-        while chunk := await output.read(_CHUNK_BYTES):
-            yield chunk
 
 
 async def _write_messages(

@@ -355,7 +355,6 @@ def test_calls_end_in_time_and_are_cancelled_at_the_server(
 def test_progress_gives_a_call_its_time_again_up_to_a_limit() -> None:
     async def scenario() -> None:
         call = RunningCall(CallHandlers(), timeout_s=60)
-        call.start()
         first = call.scope.deadline
         assert call.latest - first == pytest.approx(MAX_TIMEOUT_S - 60)
         call.scope.deadline = first - 30
