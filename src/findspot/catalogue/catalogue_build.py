@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from findspot.catalogue.consent import (
-    BuildRecord,
-    ServerOffers,
-    read_build_record,
-    write_build_record,
-)
+from findspot.catalogue.consent import BuildRecord, read_build_record, write_build_record
 from findspot.catalogue.indexfile import (
     DECIMALS,
     DEFAULT_DTYPE,
@@ -100,8 +95,6 @@ class Built:
     """Whether any server that was asked for could be indexed."""
     changed: tuple[str, ...] = ()
     """Tools that are new or changed since the user agreed to their server, and not agreed to since."""
-    offers: Mapping[str, ServerOffers] = field(default_factory=dict)
-    """What the servers that were asked have besides tools."""
 
     def named(self, *outcomes: Outcome) -> list[str]:
         """Return the servers with one of these outcomes."""
@@ -125,74 +118,58 @@ def build(
     dtype = options.dtype or DEFAULT_DTYPE
     if dtype not in DECIMALS:
         raise InvalidArgumentError(f"'dtype' must be one of {', '.join(DECIMALS)}, not '{dtype}'.")
-    gathered = _Gathered(old)
+    now = utc_now()
+    before: dict[str, list[ToolDefinition]] = {}
+    for entry in old.tools:
+        before.setdefault(entry.server_name, []).append(entry.tool)
+    tools: list[ToolDefinition] = []
+    states: dict[str, ServerState] = {}
+    reports: list[ServerReport] = []
+
+    def take(name: str, fingerprint: str, listed: Sequence[ToolDefinition], outcome: Outcome) -> None:
+        states[name] = ServerState(fingerprint, len(listed), now)
+        tools.extend(listed)
+        reports.append(ServerReport(name, outcome, len(listed)))
+
+    def keep(name: str, outcome: Outcome, error: str | None = None) -> None:
+        if name in old.servers:
+            state = old.servers[name]  # without a fingerprint it is asked again
+            states[name] = state if error is None else replace(state, fingerprint="")
+        tools.extend(before.get(name, ()))
+        reports.append(ServerReport(name, outcome, len(before.get(name, ())), error))
+
     for listed in sources.lists:
-        known = _is_new(listed.server_name, listed.fingerprint, old)
-        outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
-        gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
+        is_new = _is_new(listed.server_name, listed.fingerprint, old)
+        outcome = Outcome.INDEXED if is_new else Outcome.UNCHANGED
+        take(listed.server_name, listed.fingerprint, listed.tools, outcome)
     for spec in sources.servers:
         answer = answers.get(spec.name)
         if answer is None:
-            gathered.keep(spec.name, not_asked(spec))
+            keep(spec.name, not_asked(spec))
         elif answer.error is not None:
-            gathered.keep(spec.name, Outcome.FAILED, answer.error)
+            keep(spec.name, Outcome.FAILED, answer.error)
         else:
             offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
-            gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
-            gathered.notes += [answer.note] if answer.note else []
-            gathered.offers[spec.name] = answer.offers
-    for name in sorted(gathered.before.keys() & (unread - sources.names)):
-        gathered.keep(name, Outcome.UNCHANGED)
-    gone = gathered.before.keys() - {report.name for report in gathered.reports}
-    gathered.reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
-    notes = [*sources.notes, *gathered.notes]
-    tools = [_cut(tool, notes) for tool in gathered.tools]
-    indexed, embedded = index_tools(tools, old, embedder, dtype, force=options.force)
+            take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
+    for name in sorted(before.keys() & (unread - sources.names)):
+        keep(name, Outcome.UNCHANGED)
+    gone = before.keys() - {report.name for report in reports}
+    reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
+    notes = list(sources.notes)
+    indexed, embedded = index_tools(
+        [_cut(tool, notes) for tool in tools], old, embedder, dtype, force=options.force
+    )
     index = IndexFile(
         tools=tuple(indexed),
         provider=embedder.id if embedder else None,
         revision=embedder.revision if embedder else "",
         dimensions=embedder.dimensions if embedder else 0,
         dtype=dtype,
-        created_at=old.created_at or utc_now(),
-        updated_at=utc_now(),
-        servers=gathered.states,
+        created_at=old.created_at or now,
+        updated_at=now,
+        servers=states,
     )
-    return Built(index, tuple(gathered.reports), embedded, tuple(notes), offers=gathered.offers)
-
-
-class _Gathered:
-    """The tools of every server, with the state and the report of each."""
-
-    def __init__(self, old: IndexFile) -> None:
-        self.tools: list[ToolDefinition] = []
-        self.states: dict[str, ServerState] = {}
-        self.reports: list[ServerReport] = []
-        self.notes: list[str] = []
-        self.offers: dict[str, ServerOffers] = {}
-        self._old = old
-        self.before: dict[str, list[ToolDefinition]] = {}
-        for tool in old.tools:
-            self.before.setdefault(tool.server_name, []).append(tool.tool)
-
-    def take(self, name: str, key: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
-        """Add the tools that a server just listed."""
-        self.states[name] = ServerState(key, len(tools), utc_now())
-        self._add(name, tools, outcome)
-
-    def keep(self, name: str, outcome: Outcome, error: str | None = None) -> None:
-        """Keep the tools of a server that the index already has."""
-        if name in self._old.servers:
-            state = self._old.servers[name]
-            # Without a fingerprint a server is asked again.
-            self.states[name] = state if error is None else replace(state, fingerprint="")
-        self._add(name, self.before.get(name, []), outcome, error)
-
-    def _add(
-        self, name: str, tools: Sequence[ToolDefinition], outcome: Outcome, error: str | None = None
-    ) -> None:
-        self.tools.extend(tools)
-        self.reports.append(ServerReport(name, outcome, len(tools), error))
+    return Built(index, tuple(reports), embedded, tuple(notes))
 
 
 def _is_new(name: str, key: str, old: IndexFile) -> bool:
@@ -235,24 +212,8 @@ def index_tools(
     return entries, len(new)
 
 
-def with_tools(
-    old: IndexFile, server: str, tools: Sequence[ToolDefinition], embedder: Embedder | None
-) -> IndexFile | None:
-    """Return the index with this server's tools replaced; None if they are the same as before."""
-    before = [tool.tool for tool in old.tools if tool.server_name == server]
-    if list(tools) == before or server not in old.servers:
-        return None
-    own = index_tools(tools, old, embedder, old.dtype)[0]
-    position = next((n for n, tool in enumerate(old.tools) if tool.server_name == server), len(old.tools))
-    others = [tool for tool in old.tools if tool.server_name != server]
-    merged = (*others[:position], *own, *others[position:])
-    state = ServerState(old.servers[server].fingerprint, len(own), utc_now())
-    return replace(old, tools=merged, updated_at=utc_now(), servers={**old.servers, server: state})
-
-
 Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
 """Takes servers that the user has not agreed to start; returns those that the user agrees to."""
-
 
 AgreeToTools = Callable[[Sequence[ToolDefinition]], bool]
 """Takes tools that are new or changed since the user agreed to their servers; returns whether to agree."""
@@ -330,20 +291,15 @@ class CatalogueIndexer:
             if not built.answered and not built.named(Outcome.INDEXED):
                 # Servers that the user agreed to and that did not answer are known from now on.
                 tried = {file: names for file, names in files.items() if errors.keys() & set(names)}
-                write_build_record(
-                    self._home, path, replace(last, files={**last.files, **tried}, errors=errors)
-                )
+                record = replace(last, files={**last.files, **tried}, errors=errors)
+                write_build_record(self._home, path, record)
                 return path, replace(built, written=False)
             built = replace(built, changed=self._agreed_tools(read, built, agree_to_tools))
             write_index(path, built.index)
-            record = BuildRecord(
-                files=files,
-                follow=last.follow if follow is None else follow,
-                provider=provider,
-                errors=errors,
-                offers={name: of for name, of in {**last.offers, **built.offers}.items() if name in done},
-            )
-            write_build_record(self._home, path, record)
+            asked_now = {name: answer.offers for name, answer in answers.items()}
+            offers = {name: of for name, of in {**last.offers, **asked_now}.items() if name in done}
+            kept_running = last.follow if follow is None else follow
+            write_build_record(self._home, path, BuildRecord(files, kept_running, provider, errors, offers))
         return path, built
 
     def index_new(self, index: Path, embed: EmbedSettings) -> Built:
@@ -356,12 +312,7 @@ class CatalogueIndexer:
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
         """Return the files that the index was built from."""
-        path = self._paths[-1 if user_wide else 0]
-        return tuple(read_build_record(self._home, path).files)
-
-    def added(self, *, user_wide: bool = False) -> dict[str, Any]:
-        """Return the entries of the servers that the user added."""
-        return self._registry.added(self._paths[-1 if user_wide else 0]).entries()
+        return tuple(read_build_record(self._home, self._paths[-1 if user_wide else 0]).files)
 
     def _not_asked(self, spec: ServerSpec) -> Outcome:
         if not self._registry.choices.is_enabled(spec.name):
@@ -400,17 +351,23 @@ class CatalogueIndexer:
                 path.unlink(missing_ok=True)
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
-        """Replace the tools of one server; the rest of the file does not change."""
+        """Replace the tools of one server where they stand; the rest of the file does not change."""
         spec = next((spec for spec in self._registry.servers(path) if spec.name == server), None)
-        if spec is not None:
-            tools = [tool for tool in tools if spec.offers(tool.own_name)]
+        new = [tool for tool in tools if spec is None or spec.offers(tool.own_name)]
         with self._writing(path):
             old = read_index(path)
+            places = [place for place, entry in enumerate(old.tools) if entry.server_name == server]
+            if server not in old.servers or new == [old.tools[place].tool for place in places]:
+                return
             embedder = self._chosen_embedder(old.provider) if old.provider else None
-            new = with_tools(old, server, tools, embedder)
-            if new is not None:
-                write_index(path, new)
-                _log.info("the tools of %s changed: %d", server, len(tools))
+            own = index_tools(new, old, embedder, old.dtype)[0]
+            others = [entry for entry in old.tools if entry.server_name != server]
+            start = places[0] if places else len(others)
+            merged = (*others[:start], *own, *others[start:])
+            state = ServerState(old.servers[server].fingerprint, len(own), utc_now())
+            servers = {**old.servers, server: state}
+            write_index(path, replace(old, tools=merged, updated_at=utc_now(), servers=servers))
+            _log.info("the tools of %s changed: %d", server, len(new))
 
     def _previous(self, path: Path, options: BuildOptions) -> IndexFile:
         """Return the current content of the file; with `force`, nothing for a damaged one."""

@@ -33,20 +33,40 @@ from findspot.core.locks import writer_lock
 _KEY_BYTES = 32
 _PATIENCE_S = 30.0
 
-
 CHANGED_TOOL = "New or changed since the user agreed to its server: a call asks the user first"
 
 
-@contextlib.contextmanager
-def changing(path: Path, read: Callable[[], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what a small file in the home folder holds, and write what the block makes of it; one process at
-    a time.
-    """
-    make_private_dir(path.parent)
-    with writer_lock(path.with_suffix(".lock"), _PATIENCE_S):
-        stored = read()
-        yield stored
-        write_json(path, stored)
+class HomeFile:
+    """A small JSON file in the home folder; a damaged one counts as empty."""
+
+    def __init__(self, path: Path, checked: Callable[[Any], dict[str, Any]] = dict) -> None:
+        """Take a file, and what returns of its content, or of an empty object, what can be used."""
+        self.path = path
+        self._checked = checked
+        self._state: State | None = None
+        self._stored: dict[str, Any] = {}
+
+    def read(self) -> dict[str, Any]:
+        """Return what is stored, not to be changed; the file is read when it has changed."""
+        state = state_of(self.path)
+        if state is None or state != self._state:
+            self._stored, self._state = self._load(), state
+        return self._stored
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        """Yield what is stored, and write what the block makes of it; one process at a time."""
+        make_private_dir(self.path.parent)
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            stored = self._load()
+            yield stored
+            write_json(self.path, stored)
+
+    def _load(self) -> dict[str, Any]:
+        try:
+            return self._checked(read_json(self.path))
+        except (OSError, ValueError, TypeError, AttributeError):
+            return self._checked({})
 
 
 class Standing(Enum):
@@ -59,30 +79,25 @@ class Standing(Enum):
     """It is new, or its description, schema or hints are others than when the user agreed."""
 
 
-class Agreements:
+class Agreements(HomeFile):
     """The agreements of one home folder."""
 
     def __init__(self, home: Path) -> None:
-        self.path = home / "catalogues" / "agreed.json"
-        self._state: State | None = None
-        self._stored: dict[str, Any] = {}
+        super().__init__(home / "catalogues" / "agreed.json", _checked_agreements)
 
     def holds(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to start exactly this."""
-        return self.lacking([spec]) == []
-
-    def lacking(self, specs: Iterable[ServerSpec]) -> list[ServerSpec]:
-        """Return the servers that the user has not agreed to start as they are now."""
-        stored = self._current()
-        return [spec for spec in specs if not _is_agreed(stored, spec)]
+        stored = self.read()
+        agreed = stored["servers"].get(str(spec.source), {}).get(spec.name)
+        return isinstance(agreed, str) and hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
 
     def is_known(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to another version of this entry before."""
-        return spec.name in self._read()["servers"].get(str(spec.source), {})
+        return spec.name in self.read()["servers"].get(str(spec.source), {})
 
     def add(self, specs: Iterable[ServerSpec]) -> None:
         """Store that the user agreed to start these servers."""
-        with changing(self.path, self._read) as stored:
+        with self.changing() as stored:
             stored["key"] = stored["key"] or secrets.token_hex(_KEY_BYTES)
             for spec in specs:
                 agreed = stored["servers"].setdefault(str(spec.source), {})
@@ -92,17 +107,17 @@ class Agreements:
 
     def remove(self, spec: ServerSpec) -> None:
         """Forget that the user agreed to start a server."""
-        with changing(self.path, self._read) as stored:
-            if stored["servers"].get(str(spec.source), {}).pop(spec.name, None):
-                stored["tools"].pop(_key(spec), None)
+        with self.changing() as stored:
+            stored["servers"].get(str(spec.source), {}).pop(spec.name, None)
+            stored["tools"].pop(_key(spec), None)
 
     def knows_tools(self, spec: ServerSpec) -> bool:
         """Return whether it is known how an agreed server described its tools."""
-        return _key(spec) in self._current()["tools"]
+        return _key(spec) in self.read()["tools"]
 
     def standing(self, spec: ServerSpec, tool: ToolDefinition) -> Standing:
         """Return what the user agreed to about a tool; before a server listed its tools, nothing changed."""
-        known = self._current()["tools"].get(_key(spec))
+        known = self.read()["tools"].get(_key(spec))
         if known is None:
             return Standing.AGREED
         digest, always = known.get(tool.own_name, ("", False))
@@ -118,36 +133,21 @@ class Agreements:
         self, spec: ServerSpec, tools: Iterable[ToolDefinition], *, always: bool = False
     ) -> None:
         """Store that the user agreed to these tools as they are now, and whether they are always allowed."""
-        with changing(self.path, self._read) as stored:
+        with self.changing() as stored:
             known = stored["tools"].setdefault(_key(spec), {})
             known |= {tool.own_name: [_tool_digest(tool), always] for tool in tools}
 
-    def _current(self) -> dict[str, Any]:
-        """Return what is stored, to be read only; the file is read when it has changed."""
-        state = state_of(self.path)
-        if state is None or state != self._state:
-            self._stored, self._state = self._read(), state
-        return self._stored
 
-    def _read(self) -> dict[str, Any]:
-        """Return what is stored; no agreements if it is unusable."""
-        try:
-            stored = read_json(self.path)
-            key, servers = stored["key"], stored["servers"]
-            if isinstance(key, str) and all(isinstance(names, dict) for names in servers.values()):
-                tools = {
-                    server: {name: (str(digest), always is True) for name, (digest, always) in of.items()}
-                    for server, of in stored.get("tools", {}).items()
-                }
-                return {"key": key, "servers": servers, "tools": tools}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            pass
-        return {"key": "", "servers": {}, "tools": {}}
-
-
-def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:
-    agreed = stored["servers"].get(str(spec.source), {}).get(spec.name)
-    return isinstance(agreed, str) and hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
+def _checked_agreements(stored: Any) -> dict[str, Any]:
+    key = stored.get("key", "")
+    if not isinstance(key, str):
+        raise TypeError("the key is no text")
+    tools = {
+        server: {name: (str(digest), always is True) for name, (digest, always) in of.items()}
+        for server, of in stored.get("tools", {}).items()
+    }
+    servers = {source: dict(names) for source, names in stored.get("servers", {}).items()}
+    return {"key": key, "servers": servers, "tools": tools}
 
 
 def _key(spec: ServerSpec) -> str:
@@ -251,17 +251,15 @@ class BuildRecord:
     offers: Mapping[str, ServerOffers] = field(default_factory=dict)
 
 
-def build_records_file(home: Path) -> Path:
+def build_records(home: Path) -> HomeFile:
     """Return the file that records how each index was built."""
-    return home / "catalogues" / "sources.json"
+    return HomeFile(home / "catalogues" / "sources.json")
 
 
 def read_build_record(home: Path, index: Path) -> BuildRecord:
     """Return how an index was last built; an empty record if that is unknown."""
     try:
-        about = _stored(home)[str(index)]
-        if "sources" in about:  # version 0.1.0, which followed servers by default
-            return BuildRecord({Path(path): () for path in about["sources"]})
+        about = build_records(home).read()[str(index)]
         return BuildRecord(
             files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
             follow=about["following"] is True,
@@ -278,7 +276,6 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
 
 def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
     """Record how an index was built."""
-    path = build_records_file(home)
     about = {
         "files": {str(source): list(names) for source, names in record.files.items()},
         "following": record.follow,
@@ -286,13 +283,5 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
         "errors": dict(record.errors),
         "offers": {name: [offered.kinds, offered.instructions] for name, offered in record.offers.items()},
     }
-    with changing(path, lambda: _stored(home)) as stored:
+    with build_records(home).changing() as stored:
         stored[str(index)] = about
-
-
-def _stored(home: Path) -> dict[str, Any]:
-    try:
-        stored = read_json(build_records_file(home))
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
+    HomeFile,
     Standing,
-    build_records_file,
-    changing,
+    build_records,
     read_build_record,
 )
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import FindspotError
-from findspot.core.files import State, read_json, state_of
+from findspot.core.files import State, state_of
 from findspot.core.paths import index_key
 
 if TYPE_CHECKING:
@@ -53,89 +53,42 @@ class LoginRequiredError(FindspotError):
         super().__init__(f"{reason} Run `{LOGIN_COMMAND} {shlex.quote(server)}`.")
 
 
-class Choices:
+class Choices(HomeFile):
     """What the user enabled and disabled: servers by name, tools as `server__tool`."""
 
     def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
         """Take the index files, the project's first."""
-        self.path = home / "catalogues" / "choices.json"
+        super().__init__(home / "catalogues" / "choices.json", _checked_choices)
         self._indexes = [str(index) for index in indexes]
-        self._state: State | None = None
-        self._stored: dict[str, dict[str, bool]] = {}
 
     def is_enabled(self, name: str) -> bool:
         """Return whether a server or a tool is not disabled."""
-        return self.of(name) is not False
-
-    def of(self, name: str) -> bool | None:
-        """Return the choice for a server or tool; None if there is none."""
-        stored = self._current()
-        made = (stored.get(index, {}).get(name) for index in self._indexes)
-        return next((choice for choice in made if choice is not None), None)
+        made = (self.read().get(index, {}).get(name) for index in self._indexes)
+        return next((choice for choice in made if choice is not None), True)
 
     def disabled(self) -> set[str]:
         """Return the names of disabled servers and tools."""
-        names = {name for of_index in self._current().values() for name in of_index}
-        return {name for name in names if self.of(name) is False}
+        return {name for of in self.read().values() for name in of if not self.is_enabled(name)}
 
     def make(self, index: Path, name: str, enabled: bool) -> None:
         """Store a choice for an index."""
-        with changing(self.path, self._read) as stored:
+        with self.changing() as stored:
             stored.setdefault(str(index), {})[name] = enabled
 
     def forget(self, index: Path, name: str) -> None:
         """Forget the choices for a server and its tools."""
-        if str(index) not in self._current():
-            return
-        with changing(self.path, self._read) as stored:
-            of_index = stored.get(str(index), {})
-            own = [known for known in of_index if known == name or known.startswith(name + SEPARATOR)]
-            for known in own:
-                del of_index[known]
-
-    def _current(self) -> dict[str, dict[str, bool]]:
-        state = state_of(self.path)
-        if state != self._state:
-            self._stored, self._state = self._read(), state
-        return self._stored
-
-    def _read(self) -> dict[str, dict[str, bool]]:
-        """Return what is stored; nothing if it is unusable."""
-        try:
-            stored = read_json(self.path)
-            return {
-                index: {n: c for n, c in of.items() if c in (True, False)} for index, of in stored.items()
-            }
-        except (OSError, ValueError, AttributeError, TypeError):
-            return {}
+        if str(index) in self.read():
+            with self.changing() as stored:
+                made = stored.get(str(index), {}).items()
+                stored[str(index)] = {n: c for n, c in made if n.partition(SEPARATOR)[0] != name}
 
 
-class AddedServers:
-    """The servers that the user added to one index, stored as a client's configuration."""
+def _checked_choices(stored: Any) -> dict[str, Any]:
+    return {index: {n: c for n, c in of.items() if c in (True, False)} for index, of in stored.items()}
 
-    def __init__(self, home: Path, index: Path) -> None:
-        self.path = home / "catalogues" / "added" / f"{index_key(index)}.json"
 
-    def entries(self) -> dict[str, Any]:
-        """Return the entries by name; none if there is no file."""
-        return dict(self._read()["mcpServers"])
-
-    def put(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
-        """Add entries; one of the same name is replaced."""
-        with changing(self.path, self._read) as stored:
-            stored["mcpServers"] |= {name: dict(entry) for name, entry in entries.items()}
-
-    def remove(self, names: Iterable[str]) -> None:
-        with changing(self.path, self._read) as stored:
-            for name in names:
-                stored["mcpServers"].pop(name, None)
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            stored = read_json(self.path)
-        except FileNotFoundError:
-            stored = {}
-        return {"mcpServers": stored.get("mcpServers", {})}
+def _checked_servers(stored: Any) -> dict[str, Any]:
+    return {"mcpServers": dict(stored.get("mcpServers", {}))}
 
 
 class Availability(StrEnum):
@@ -190,9 +143,10 @@ class ServerRegistry:
         self._removed: set[str] = set()
         self._problems: dict[Path, str] = {}
 
-    def added(self, index: Path) -> AddedServers:
-        """Return the servers that the user added to an index."""
-        return AddedServers(self.home, index)
+    def added(self, index: Path) -> HomeFile:
+        """Return the servers that the user added to an index: a configuration."""
+        path = self.home / "catalogues" / "added" / f"{index_key(index)}.json"
+        return HomeFile(path, _checked_servers)
 
     def servers(self, index: Path) -> tuple[ServerSpec, ...]:
         """Return the servers of one index, whether or not they are enabled and agreed to."""
@@ -246,7 +200,8 @@ class ServerRegistry:
     def lacking(self, specs: Iterable[ServerSpec] | None = None) -> list[ServerSpec]:
         """Return the enabled ones of these servers, or of all, to which the user has not agreed."""
         known = self._all() if specs is None else specs
-        return self.agreements.lacking(spec for spec in known if self.choices.is_enabled(spec.name))
+        enabled = (spec for spec in known if self.choices.is_enabled(spec.name))
+        return [spec for spec in enabled if not self.agreements.holds(spec)]
 
     def notice(self) -> str | None:
         """Return a warning that names what is left out: servers that are new or changed, broken files."""
@@ -346,7 +301,7 @@ class ServerRegistry:
         if self._state and self._seen() == self._state:
             return
         records = {index: read_build_record(self.home, index) for index in self.indexes}
-        self._files = [file for index, record in records.items() for file in self._files_of(index, record)]
+        self._files = [file for record in records.values() for file in record.files]
         self._state = self._seen()
         self._removed, self._problems = set(), {}
         self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
@@ -354,15 +309,12 @@ class ServerRegistry:
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]
-        own = (build_records_file(self.home), self.choices.path)
+        own = (build_records(self.home).path, self.choices.path)
         return [state_of(path) for path in (*own, *added, *self._files)]
-
-    def _files_of(self, index: Path, record: BuildRecord) -> list[Path]:
-        return [self.added(index).path, *record.files]
 
     def _read_sources(self, index: Path, record: BuildRecord) -> Sources:
         read = Sources()
-        for file in self._files_of(index, record):
+        for file in (self.added(index).path, *record.files):
             state = state_of(file)
             if state is not None and state[1] > _CONFIGURATION_BYTES:
                 continue

@@ -17,7 +17,6 @@ from findspot.catalogue.catalogue_build import (
     Outcome,
     ServerReport,
     build,
-    with_tools,
 )
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
@@ -217,11 +216,10 @@ class TestBuild:
 
     def test_an_answer_replaces_its_tools(self) -> None:
         listed = (ToolDefinition("a__z", "a"), ToolDefinition("a__wipe", "a"))
-        built = self.built(ServerAnswer(listed, note="cut"))
+        built = self.built(ServerAnswer(listed))
         assert built.servers == (ServerReport("a", Outcome.INDEXED, 1),)
         assert [tool.tool.name for tool in built.index.tools] == ["a__z"]
         assert built.index.servers["a"].fingerprint == self.spec.fingerprint
-        assert built.notes == ("cut",)
 
     def test_servers_that_are_gone_or_cannot_be_read(self) -> None:
         old = replace(index_of([ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]), created_at="then")
@@ -240,32 +238,6 @@ class TestBuild:
 def index_of(tools: list[ToolDefinition]) -> IndexFile:
     entries = [{"tool": {"name": tool.name}, "serverName": tool.server_name} for tool in tools]
     return parse_index(Path("index.json"), json.dumps({"tools": entries}).encode())
-
-
-class TestReplacingTools:
-    old = replace(
-        index_of([ToolDefinition("a__x", "a"), ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]),
-        servers={name: ServerState(f"print-{name}", 1, "then") for name in ("a", "b", "c", "empty")},
-    )
-
-    def names(self, server: str, *names: str) -> list[str] | None:
-        new = with_tools(self.old, server, [ToolDefinition(name, server) for name in names], None)
-        if new is None:
-            return None
-        assert new.servers[server].fingerprint == f"print-{server}"
-        assert new.servers[server].tools == sum(tool.server_name == server for tool in new.tools)
-        assert new.updated_at != "then"
-        return [tool.tool.name for tool in new.tools]
-
-    def test_they_stand_where_the_others_stood(self) -> None:
-        assert self.names("b", "b__y", "b__z") == ["a__x", "b__y", "b__z", "c__x"]
-        assert self.names("a", "a__y") == ["a__y", "b__x", "c__x"]
-        assert self.names("b") == ["a__x", "c__x"]
-        assert self.names("empty", "empty__x") == ["a__x", "b__x", "c__x", "empty__x"]
-
-    def test_nothing_changes(self) -> None:
-        assert self.names("b", "b__x") is None
-        assert self.names("unknown", "unknown__x") is None
 
 
 class TestWords:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -14,9 +16,12 @@ from findspot.catalogue import server_pool
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
+from findspot.catalogue.indexfile import parse_index, read_index
+from findspot.catalogue.search_modes import EmbeddingStrategy
 from findspot.catalogue.server_pool import PoolClient, ServerPool
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.catalogue.transports import ProcessNotes
+from findspot.engine import Engine
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
 
@@ -77,7 +82,6 @@ def test_a_list_that_never_ends_is_cut(
     monkeypatch.setattr(server_pool, "_MAX_PAGES", 5)
     built = index(open_catalogue(), write("mcp.json", {"mcpServers": {"far": entry("endless")}}))
     assert outcomes(built) == {"far": ("indexed", 3)}
-    assert built.notes == ("far: only the first 5 pages of its tools were read",)
 
 
 def test_indexing_and_calling_see_the_same_tools(open_catalogue: Open, write: Write) -> None:
@@ -220,21 +224,31 @@ def test_only_agreed_servers_that_answered_are_followed(open_catalogue: Open, wr
     assert [spec.name for spec in opened.followed()] == ["a"]
 
 
-def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> None:
+def test_tools_are_replaced_where_they_stand(catalogue: Catalogue) -> None:
     path = catalogue.project_index
     assert path is not None
-    before = path.read_bytes()
-    catalogue.indexer.replace_tools(path, "mail", [catalogue.get("send_email")])
-    catalogue.indexer.replace_tools(path, "unknown", [catalogue.get("send_email")])
+    before, mail = path.read_bytes(), catalogue.get("send_email")
+    catalogue.indexer.replace_tools(path, "mail", [mail])
+    catalogue.indexer.replace_tools(path, "unknown", [mail])
     assert path.read_bytes() == before
+    others = [replace(mail, name="mail__read"), replace(mail, name="mail__send")]
+    catalogue.indexer.replace_tools(path, "mail", others)
+    assert catalogue.tools().names == [
+        "filesystem__read_file", "mail__read", "mail__send", "weather__get_forecast",
+    ]  # fmt: skip
+    about = read_index(path).servers["mail"]
+    assert (about.tools, about.fingerprint) == (2, parse_index(path, before).servers["mail"].fingerprint)
     catalogue.indexer.replace_tools(path, "mail", [])
-    assert names(catalogue) == {"filesystem__read_file", "weather__get_forecast"}
+    catalogue.indexer.replace_tools(path, "mail", [mail])
+    assert catalogue.tools().names[-1] == "mail__send_email"
 
 
-def test_the_model_is_warmed_in_the_background(catalogue: Catalogue) -> None:
-    catalogue.warm()
-    catalogue.warm()
-    assert catalogue.search("weather", ToolSearchOptions(SearchMode.EMBEDDING)).tools
+def test_the_model_that_a_project_has_loaded_searches_its_tools(root: Path, write: Write) -> None:
+    with closing(Engine()) as engine:
+        model = engine.embedder("local:static")
+        opened = engine.catalogue(root)
+        index(opened, write("tools.json", TOOLS))
+        assert EmbeddingStrategy(opened._model).model_of(opened.tools()) is model
 
 
 def test_the_last_words_of_a_server_hold_no_secret() -> None:

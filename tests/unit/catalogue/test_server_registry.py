@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.server_registry import AddedServers, Availability, Choices
+from findspot.catalogue.server_registry import Availability, Choices, ServerRegistry
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import TOOLS, Write, entry, index
 
 Open = Callable[[], Catalogue]
-PROJECT, USER = Path("/p/index.json"), Path("/u/index.json")
+PROJECT, USER = Path("/p/.please/mcp/index.json"), Path("/u/.please/mcp/index.json")
 
 
 class TestChoices:
@@ -26,7 +26,6 @@ class TestChoices:
 
     def test_everything_is_enabled_at_first(self, choices: Choices) -> None:
         assert choices.is_enabled("a")
-        assert choices.of("a") is None
         assert choices.disabled() == set()
 
     def test_a_server_and_a_tool_are_disabled_by_name(self, choices: Choices, tmp_path: Path) -> None:
@@ -55,7 +54,7 @@ class TestChoices:
         assert choices.disabled() == {"ab"}
 
     @pytest.mark.parametrize(
-        "content", ["", "[]", "3", '{"/p/index.json": 3}', '{"/p/index.json": {"a": 3}}']
+        "content", ["", "[]", "3", f'{{"{PROJECT}": 3}}', f'{{"{PROJECT}": {{"a": 3}}}}']
     )
     def test_a_damaged_file_disables_nothing(self, choices: Choices, content: str) -> None:
         choices.path.parent.mkdir()
@@ -66,15 +65,14 @@ class TestChoices:
 
 
 def test_added_servers_belong_to_the_user(tmp_path: Path) -> None:
-    added = AddedServers(tmp_path, PROJECT)
-    assert added.entries() == {}
-    added.put({"a": {"command": "x", "env": {"KEY": "hunter2"}}, "b": {"url": "https://x"}})
-    added.put({"b": {"url": "https://y"}})
-    assert AddedServers(tmp_path, USER).entries() == {}
+    registry = ServerRegistry(tmp_path, [PROJECT, USER])
+    added = registry.added(PROJECT)
+    with added.changing() as stored:
+        stored["mcpServers"]["a"] = {"command": "x", "env": {"KEY": "hunter2"}}
+    assert [spec.name for spec in registry.servers(PROJECT)] == ["a"]
+    assert registry.servers(USER) == ()
     assert stat.S_IMODE(added.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(added.path.parent.stat().st_mode) == 0o700
-    added.remove(["a"])
-    assert AddedServers(tmp_path, PROJECT).entries() == {"b": {"url": "https://y"}}
 
 
 def test_disabled_tools_are_in_no_answer_until_they_are_enabled(catalogue: Catalogue) -> None:

@@ -208,7 +208,8 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
     files, notes = find_configurations(None if user_wide else catalogue.root, Machine())
     for text in notes:
         output.note(f"note: {text}")
-    if not files and not catalogue.indexer.added(user_wide=user_wide):
+    added = catalogue.registry.added(catalogue.paths[-1 if user_wide else 0])
+    if not files and not added.read()["mcpServers"]:
         raise InvalidArgumentError(
             "There is nothing to index: name a client's configuration or a JSON file of tools.",
             hint="For example: findspot tools index .mcp.json",
@@ -402,8 +403,8 @@ def add(
         catalogue = engine.catalogue(project or ".")
         index = catalogue.paths[-1 if user else 0]
         _require_new(catalogue, name)
-        added = catalogue.registry.added(index)
-        added.put({name: entry})
+        with catalogue.registry.added(index).changing() as added:
+            added["mcpServers"][name] = entry
         (spec,) = (spec for spec in catalogue.registry.servers(index) if spec.name == name)
         catalogue.registry.agreements.add([spec])
         catalogue.registry.choices.forget(index, name)
@@ -536,7 +537,8 @@ def remove(reply: Reply, name: str, project: str | None) -> None:
                 f"'{name}' comes from {_origin(catalogue, server)}, which Findspot does not change.",
                 hint=f"Remove it there, or turn it off: findspot tools disable {name}",
             )
-        catalogue.registry.added(index).remove([name])
+        with catalogue.registry.added(index).changing() as added:
+            added["mcpServers"].pop(name, None)
         catalogue.registry.agreements.remove(server.spec)
         catalogue.registry.choices.forget(index, name)
         catalogue.indexer.remove_server(index, name)
