@@ -83,7 +83,6 @@ def pages_of(text: str, page_chars: int) -> tuple[str, ...]:
 
 
 def written_chars(value: Any) -> int:
-    """Return how many characters a value has in an answer."""
     return len(json.dumps(value, ensure_ascii=False))
 
 
@@ -159,7 +158,6 @@ def _text_of(part: Mapping[str, Any]) -> str | None:
 
 
 def decoded_bytes(data: str) -> int:
-    """Return the size of base64 data once it is decoded."""
     return len(data) * 3 // 4 - data[-2:].count("=")
 
 

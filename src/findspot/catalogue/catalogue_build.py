@@ -64,8 +64,6 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """The result for one server."""
-
     name: str
     outcome: Outcome
     tools: int
@@ -74,8 +72,6 @@ class ServerReport:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How to build an index."""
-
     force: bool = False
     dtype: str | None = None
     timeout_s: float = START_TIMEOUT_S
@@ -97,7 +93,6 @@ class Built:
     """Tools that are new or changed since the user agreed to their server, and not agreed to since."""
 
     def named(self, *outcomes: Outcome) -> list[str]:
-        """Return the servers with one of these outcomes."""
         return [server.name for server in self.servers if server.outcome in outcomes]
 
 
@@ -311,7 +306,6 @@ class CatalogueIndexer:
         return self.index([], options, provider=provider, user_wide=user_wide, refresh=False)[1]
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
-        """Return the files that the index was built from."""
         return tuple(read_build_record(self._home, self._paths[-1 if user_wide else 0]).files)
 
     def _not_asked(self, spec: ServerSpec) -> Outcome:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Self
@@ -75,19 +76,15 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
             return known
         if default is not None:
             return default
-        raise MissingVariableError(_missing(kind, name))
+        what = f"the environment variable {name} is not set"
+        if kind == "input":
+            what = f"the input {name} has no value: set {input_variable(name)}"
+        raise MissingVariableError(what)
 
     return _VARIABLE.sub(value, text)
 
 
-def _missing(kind: str | None, name: str) -> str:
-    if kind == "input":
-        return f"the input {name} has no value: set {input_variable(name)}"
-    return f"the environment variable {name} is not set"
-
-
 def input_variable(name: str) -> str:
-    """Return the environment variable that gives the value of an input."""
     return "FINDSPOT_INPUT_" + re.sub(r"\W|[.-]", "_", name).upper()
 
 
@@ -100,7 +97,6 @@ _PROJECTS = "projects"
 OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "callbackPort")
 """What an entry can say about logins."""
 
-_MAX_DEPTH = 100
 _ERROR_LINE = re.compile(r"\(at line (\d+)")
 _SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ENV_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -112,22 +108,15 @@ _VARIABLES = dict.fromkeys((".gemini", ".qwen"), _SHELL_VARIABLE) | dict.fromkey
 
 def parse_config(text: str, kind: str = "json") -> Any:
     """Return the values of a configuration; None if there is nothing in it."""
-    if kind == "toml":
-        return parse_toml(text)
-    if kind.startswith("yaml"):
-        return parse_yaml(text)
     try:
-        return _flat_enough(json.loads(text))  # far faster than the reader that knows comments
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, MalformedError):
-            raise
+        if kind == "toml":
+            return tomllib.loads(text)
+        if kind.startswith("yaml"):
+            return _parse_yaml(text)
+        with contextlib.suppress(ValueError):  # far faster than the reader that knows comments
+            return json.loads(text)
         node = jsonc.parse(text)
         return node.value if node else None
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    try:
-        return dict(_flat_enough(tomllib.loads(text)))
     except RecursionError:
         raise MalformedError("nested too deep") from None
     except tomllib.TOMLDecodeError as error:
@@ -136,20 +125,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise MalformedError(reason, int(line[1]) if line else 0) from None
 
 
-def _flat_enough(values: Any) -> Any:
-    """Return values that can be compared and shown without end of the stack."""
-    level, depth = [values], 0
-    while level and depth <= _MAX_DEPTH:
-        inner = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        )
-        level, depth = [value for each in inner for value in each], depth + 1
-    if level:
-        raise MalformedError("nested too deep")
-    return values
-
-
-def parse_yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     """Return the values of a client's YAML, in which no alias is read: they can make it grow."""
     import yaml  # type: ignore[import-untyped]
 
@@ -162,7 +138,7 @@ def parse_yaml(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise MalformedError(str(error.problem or "this is not YAML"), line) from None
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except (yaml.YAMLError, ValueError):
         raise MalformedError("this is not YAML") from None
 
 
@@ -253,7 +229,6 @@ class Entry:
     shared: bool = False
     """Whether all clients call the same process; otherwise each connection has its own."""
     disabled: bool = False
-    notes: tuple[str, ...] = ()
 
     def mapped(self, value: Callable[[str], str]) -> Self:
         """Return the entry with every text replaced that may hold a variable."""
@@ -273,54 +248,42 @@ def read_entry(value: Any) -> Entry | str:
     """Return what an entry says, or why it names no server."""
     if not isinstance(value, dict):
         return "has neither a command nor a url"
-    url = next((value[key] for key in ("url", "httpUrl", "serverUrl", "uri") if value.get(key)), None)
+    url = _first(value, "url", "httpUrl", "serverUrl", "uri")
     # In Zed's older format the command is an object; as a list it holds the arguments, too.
-    command: Any = value.get("command") or value.get("cmd")
+    command = _first(value, "command", "cmd")
     inner = command if isinstance(command, dict) else value
     command = command.get("path") if isinstance(command, dict) else command
     first, *rest = command if isinstance(command, list) and command else [command]
     if not (url or first):
-        return _reason(value)
+        own = value.get("type") in ("builtin", "platform", "frontend") or value.get("source") == "extension"
+        return "is run by its client itself" if own else "has neither a command nor a url"
+    only = _names(value, "includeTools", "enabled_tools", "tools")
+    env = _pairs(_first(inner, "env", "environment", "envs"))
     return Entry(
         command=None if url else str(first),
         args=(*map(str, rest), *_texts(inner.get("args"))),
-        env=_env(inner) | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
+        env=env | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
         cwd=str(value["cwd"]) if value.get("cwd") else None,
         url=str(url) if url else None,
         headers=_headers(value),
-        only=_only(value),
-        left_out=_first_list(value, "excludeTools", "disabledTools", "disabled_tools"),
+        only=() if "*" in only else only,
+        left_out=_names(value, "excludeTools", "disabledTools", "disabled_tools"),
         sse=str(value.get("type") or value.get("transport")).lower() == "sse",
         oauth=_oauth(value),
         shared=value.get("shared") is True,
         disabled=value.get("disabled") is True or value.get("enabled") is False,
-        notes=tuple(_notes(value)),
     )
-
-
-def _env(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables of an entry; opencode and Goose have keys of their own."""
-    return next((_pairs(value[key]) for key in ("env", "environment", "envs") if value.get(key)), {})
-
-
-def _reason(value: Mapping[str, Any]) -> str:
-    if value.get("type") in ("builtin", "platform", "frontend"):
-        return "is built into its client"
-    if value.get("source") == "extension" or "settings" in value:
-        return "is provided by an extension of its client"
-    return "has neither a command nor a url"
 
 
 def _headers(value: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers of an entry; Codex has keys of its own for values from the environment, and Continue
     has an object around them.
     """
-    options = value.get("requestOptions")
-    headers = _pairs(options.get("headers")) if isinstance(options, dict) else {}
+    headers = _pairs(_object(value, "requestOptions").get("headers"))
     headers |= _pairs(value.get("headers")) | _pairs(value.get("http_headers"))
     from_env = _pairs(value.get("env_http_headers"))
     headers |= {name: f"${{{variable}}}" for name, variable in from_env.items()}
-    variable, authorization = value.get("bearer_token_env_var"), _authorization(value)
+    variable, authorization = value.get("bearer_token_env_var"), _object(value, "authorization")
     token = f"${{{variable}}}" if variable else None
     if authorization.get("type") == "bearer":
         token = authorization.get("token") or token
@@ -330,37 +293,24 @@ def _headers(value: Mapping[str, Any]) -> dict[str, str]:
     return headers
 
 
-def _authorization(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = value.get("authorization")
-    return given if isinstance(given, dict) else {}
-
-
-def _notes(value: Mapping[str, Any]) -> Iterator[str]:
-    given = _authorization(value)
-    if value.get("envFile"):
-        yield "names an envFile, which is not read; name its variables in env"
-    if given.get("type") == "bearer" and not given.get("token"):
-        yield "has an authorization without a token"
-    if given.get("type") not in (None, "none", "bearer", "oauth2"):
-        yield "has an unknown type of authorization; known: bearer, oauth2"
-
-
 def _oauth(value: Mapping[str, Any]) -> dict[str, str]:
     """Return what an entry says about logins: its `authorization.oauth`, or `oauth` as other clients do."""
-    given = _authorization(value).get("oauth") or value.get("oauth")
-    if not isinstance(given, dict):
-        return {}
-    if isinstance(given.get("scopes"), list):
-        given = {**given, "scopes": " ".join(map(str, given["scopes"]))}
+    given = _object(_object(value, "authorization"), "oauth") or _object(value, "oauth")
+    scopes = given.get("scopes")
+    given = {**given, "scopes": " ".join(_texts(scopes))}
     return {key: str(given[key]) for key in OAUTH_KEYS if given.get(key)}
 
 
-def _only(value: Mapping[str, Any]) -> tuple[str, ...]:
-    names = _first_list(value, "includeTools", "enabled_tools", "tools")
-    return () if "*" in names else names
+def _first(value: Mapping[str, Any], *keys: str) -> Any:
+    return next((value[key] for key in keys if value.get(key)), None)
 
 
-def _first_list(value: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    given = value.get(key)
+    return given if isinstance(given, dict) else {}
+
+
+def _names(value: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
     return next((_texts(value[key]) for key in keys if isinstance(value.get(key), list)), ())
 
 
@@ -369,25 +319,22 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _pairs(value: Any) -> dict[str, str]:
-    return {str(key): _spelled(item) for key, item in value.items()} if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): "" if each is None else _text(each) for key, each in value.items()}
 
 
-def _spelled(value: Any) -> str:
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_findspot(name: str, entry: Entry) -> bool:
     """Return whether an entry starts Findspot itself, in any of the ways that setup writes."""
-    if name == SERVER:
-        return True
     given = (entry.command or "", *entry.args)
     words = [PurePath(word.replace("\\", "/")).name.removesuffix(".exe") for word in given]
-    by_runner = words[:1] in (["uvx"], ["pipx"], ["uv"]) and SERVER in words
-    return (
-        words[:1] == [SERVER]
-        or by_runner
-        or any(pair == ("-m", SERVER) for pair in itertools.pairwise(words))
-    )
+    by_runner = words[0] in ("uvx", "pipx", "uv") and SERVER in words
+    as_module = ("-m", SERVER) in itertools.pairwise(words)
+    return name == SERVER or words[0] == SERVER or by_runner or as_module
 
 
 def with_braces(value: Any, path: Path) -> Any:

@@ -70,8 +70,6 @@ class HomeFile:
 
 
 class Standing(Enum):
-    """What the user agreed to about one tool of an agreed server."""
-
     AGREED = "agreed"
     ALWAYS = "always"
     """It is called without a question, whatever it says that it does."""
@@ -80,13 +78,10 @@ class Standing(Enum):
 
 
 class Agreements(HomeFile):
-    """The agreements of one home folder."""
-
     def __init__(self, home: Path) -> None:
         super().__init__(home / "catalogues" / "agreed.json", _checked_agreements)
 
     def holds(self, spec: ServerSpec) -> bool:
-        """Return whether the user agreed to start exactly this."""
         stored = self.read()
         agreed = stored["servers"].get(str(spec.source), {}).get(spec.name)
         return isinstance(agreed, str) and hmac.compare_digest(agreed, _digest(stored["key"], spec.launch))
@@ -96,7 +91,6 @@ class Agreements(HomeFile):
         return spec.name in self.read()["servers"].get(str(spec.source), {})
 
     def add(self, specs: Iterable[ServerSpec]) -> None:
-        """Store that the user agreed to start these servers."""
         with self.changing() as stored:
             stored["key"] = stored["key"] or secrets.token_hex(_KEY_BYTES)
             for spec in specs:
@@ -106,7 +100,6 @@ class Agreements(HomeFile):
                     stored["tools"].pop(_key(spec), None)
 
     def remove(self, spec: ServerSpec) -> None:
-        """Forget that the user agreed to start a server."""
         with self.changing() as stored:
             stored["servers"].get(str(spec.source), {}).pop(spec.name, None)
             stored["tools"].pop(_key(spec), None)
@@ -252,12 +245,10 @@ class BuildRecord:
 
 
 def build_records(home: Path) -> HomeFile:
-    """Return the file that records how each index was built."""
     return HomeFile(home / "catalogues" / "sources.json")
 
 
 def read_build_record(home: Path, index: Path) -> BuildRecord:
-    """Return how an index was last built; an empty record if that is unknown."""
     try:
         about = build_records(home).read()[str(index)]
         return BuildRecord(
@@ -275,7 +266,6 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
 
 
 def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
-    """Record how an index was built."""
     about = {
         "files": {str(source): list(names) for source, names in record.files.items()},
         "following": record.follow,

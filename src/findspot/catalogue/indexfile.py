@@ -50,8 +50,6 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class IndexFile:
-    """The content of an index file."""
-
     tools: tuple[IndexedTool, ...] = ()
     provider: str | None = None
     """The embedding provider, such as `local:static`; None without embeddings."""
@@ -68,7 +66,6 @@ class IndexFile:
 
 
 def write_index(path: Path, index: IndexFile) -> None:
-    """Replace the file."""
     data = "".join(_lines(index)).encode("utf-8", "replace")
     if _is_users(path):
         make_private_dir(path.parent)

@@ -111,7 +111,6 @@ class Client:
         return {**typed, "cmd" if self.kind == "extension" else "command": command[0], "args": command[1:]}
 
     def locations(self, machine: Machine) -> list[Path]:
-        """Return its configuration files."""
         if self.one_of:
             candidates = machine.places(self.one_of)
             return [next((path for path in candidates if path.is_file()), candidates[-1])]

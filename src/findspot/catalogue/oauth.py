@@ -98,8 +98,6 @@ class Login(BaseModel):
 
 
 class Logins:
-    """The logins of one home folder."""
-
     def __init__(self, home: Path) -> None:
         self._folder = home / "logins"
 
@@ -120,7 +118,6 @@ class Logins:
         )
 
     def remove(self, url: str) -> bool:
-        """Remove a login; return whether there was one."""
         try:
             self._path(url).unlink()
         except FileNotFoundError:
@@ -182,7 +179,6 @@ class StoredLogin(httpx2.Auth):
     """
 
     def __init__(self, spec: ServerSpec, logins: Logins) -> None:
-        """Take a server whose variables are expanded."""
         self._spec = spec
         self._url = spec.url or ""
         self._logins = logins

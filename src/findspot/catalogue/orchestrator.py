@@ -77,8 +77,6 @@ def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
 
 
 class SearchOrchestrator:
-    """Routes a query to the strategy of its mode."""
-
     def __init__(self) -> None:
         self._strategies: dict[str, SearchStrategy] = {}
         self._ready: set[str] = set()

@@ -351,7 +351,6 @@ class LiveConnection:
         )
 
     async def _send(self, call: RunningCall, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Send a request of a call."""
         await anyio.lowlevel.checkpoint_if_cancelled()
         return await self._dispatcher.send_raw_request(
             method, {**params, "_meta": {"progressToken": call.token}}
@@ -599,14 +598,12 @@ class ServerPool:
             _log.warning("the server %s is no longer followed: %s", spec.name, error.user_message)
 
     def leave(self, connection: str) -> None:
-        """End the servers of a connection that is closed."""
         for key in [key for key in self._following if key[0] == connection]:
             self._following.pop(key).cancel()
         for key in [key for key in self._connections if key[0] == connection]:
             self._connections.pop(key).close()
 
     async def aclose(self) -> None:
-        """End every server."""
         for following in self._following.values():
             following.cancel()
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))

@@ -62,21 +62,17 @@ class Choices(HomeFile):
         self._indexes = [str(index) for index in indexes]
 
     def is_enabled(self, name: str) -> bool:
-        """Return whether a server or a tool is not disabled."""
         made = (self.read().get(index, {}).get(name) for index in self._indexes)
         return next((choice for choice in made if choice is not None), True)
 
     def disabled(self) -> set[str]:
-        """Return the names of disabled servers and tools."""
         return {name for of in self.read().values() for name in of if not self.is_enabled(name)}
 
     def make(self, index: Path, name: str, enabled: bool) -> None:
-        """Store a choice for an index."""
         with self.changing() as stored:
             stored.setdefault(str(index), {})[name] = enabled
 
     def forget(self, index: Path, name: str) -> None:
-        """Forget the choices for a server and its tools."""
         if str(index) in self.read():
             with self.changing() as stored:
                 made = stored.get(str(index), {}).items()
@@ -111,8 +107,6 @@ class Availability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server of a catalogue."""
-
     name: str
     state: Availability
     tools: int = 0
@@ -179,7 +173,6 @@ class ServerRegistry:
         return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
 
     def usable(self) -> list[str]:
-        """Return the names of the servers that are enabled and agreed to."""
         return list(dict.fromkeys(spec.name for spec in self._all() if self.is_usable(spec)))
 
     def offering(self, kind: str) -> list[ServerSpec]:
@@ -193,7 +186,6 @@ class ServerRegistry:
         return list(found.values())
 
     def instructions(self, name: str) -> str:
-        """Return what a server says about its use."""
         records = (read_build_record(self.home, index).offers.get(name) for index in self.indexes)
         return next((offered.instructions for offered in records if offered is not None), "")
 

@@ -78,7 +78,6 @@ class ServerSpec(Entry):
 
     @property
     def shown_folder(self) -> str:
-        """Where the server is started, in words."""
         return "the project that is open" if self.cwd == WORKSPACE else str(self.working_folder)
 
     @property
@@ -190,46 +189,43 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
 
 
 def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
-    try:
-        data = read_named(path, max_bytes)
-        return _parsed(path, data), content_hash(data)[:32]
-    except TooLargeError:
-        raise InvalidArgumentError(f"{path} is larger than {max_bytes >> 20} MB.") from None
-    except (ContentError, NotRegularError) as error:
-        raise InvalidArgumentError(f"{path} is {reason(error)}.") from error
-    except OSError as error:
-        raise InvalidArgumentError(f"{path} cannot be read: {reason(error)}.") from error
-
-
-def _parsed(path: Path, data: bytes) -> Any:
-    """Return the values of a file: TOML or YAML by its ending, else JSON, with comments if need be."""
+    """Return the values of a file, TOML or YAML by its ending, else JSON, and a hash of it."""
     kind = _KINDS.get(path.suffix, "json")
     try:
-        if kind == "json":
-            return parse_json(data)
-    except ContentError as error:
-        if len(data) > _MAX_COMMENTED_BYTES or not str(error).startswith("not valid JSON"):
-            raise
-    try:
-        return parse_config(data.decode("utf-8-sig"), kind)
+        data = read_named(path, max_bytes)
+        if kind == "json" and len(data) > _MAX_COMMENTED_BYTES:
+            values = parse_json(data)
+        else:
+            values = parse_config(data.decode("utf-8-sig"), kind)
+        return values, content_hash(data)[:32]
     except MalformedError as error:
-        where = f" at line {error.line}" if error.line else ""
-        raise ContentError(f"not valid {kind.upper()}{where}") from None
+        problem = f"is not valid {kind.upper()}{f' at line {error.line}' if error.line else ''}"
     except UnicodeDecodeError:
-        raise ContentError("not UTF-8 text") from None
+        problem = "is not UTF-8 text"
+    except TooLargeError:
+        problem = f"is larger than {max_bytes >> 20} MB"
+    except (ContentError, NotRegularError) as error:
+        problem = f"is {reason(error)}"
+    except OSError as error:
+        problem = f"cannot be read: {reason(error)}"
+    raise InvalidArgumentError(f"{path} {problem}.")
 
 
 def _spec(
     path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
 ) -> ServerSpec | None:
     """Return a server; None for what is no server, for one that is disabled, and for Findspot."""
-    entry = name_problem(name) or read_entry(with_braces(table.entries[name], path))
+    value = with_braces(table.entries[name], path)
+    entry = name_problem(name) or read_entry(value)
     if isinstance(entry, str):
         notes.append(f"{path}: server {name[:_SHOWN_NAME_CHARS]!r} {entry}")
         return None
     if is_findspot(name, entry):
         return None
-    notes += [f"{path}: server '{name}' {note}" for note in entry.notes]
+    if value.get("envFile"):
+        notes.append(
+            f"{path}: server '{name}' names an envFile, which is not read; name its variables in env"
+        )
     if entry.disabled:
         notes.append(f"{path}: server '{name}' is disabled")
         return None

@@ -76,7 +76,6 @@ class CallOutcome:
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool says that it failed."""
         return bool(self.result.get("isError"))
 
 
@@ -110,7 +109,6 @@ class ToolCaller:
         timeout_s: float | None = None,
         handlers: HandlersOf | None = None,
     ) -> CallOutcome:
-        """Call a tool, and log the call."""
         tool, access = await anyio.to_thread.run_sync(self._find, name)
         started, asked_s, end, answer_bytes = time.perf_counter(), 0.0, CallEnd.FAILED, 0
         try:
@@ -183,7 +181,6 @@ def _json_bytes(value: Mapping[str, Any]) -> int:
 
 
 def _end(error: BaseException) -> CallEnd:
-    """Return how a call ended that raised an error."""
     if isinstance(error, ServerTimeoutError):
         return CallEnd.TIMED_OUT
     if isinstance(error, ServerCallError) and not isinstance(error, ServerNotAgreedError):

@@ -67,7 +67,6 @@ def keyword_counts(counted: Mapping[str, int], server_name: str) -> dict[str, fl
 
 
 def query_terms(query: str) -> list[str]:
-    """Return the stems of a query's words."""
     return [stem(token) for token in token_counts(query[:MAX_TEXT_CHARS])]
 
 

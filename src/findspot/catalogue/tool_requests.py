@@ -48,8 +48,6 @@ _BETWEEN = re.compile(r"(?<=[.!?;])\s|,\s(?:and|then|also)\s|\s(?:and then|and a
 
 
 class Request(NamedTuple):
-    """What a query asks for."""
-
     text: str
     sentences: tuple[str, ...]
     """Empty if the text is a single sentence."""
@@ -94,8 +92,6 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class EverydayWords(NamedTuple):
-    """The file of everyday words, for look-up."""
-
     alternatives: Mapping[str, tuple[str, ...]]
     """English word → what else its thing is called, the tools' words first."""
     synonyms: Mapping[str, frozenset[str]]

@@ -61,24 +61,20 @@ class ToolSet:
 
     @cached_property
     def keywords(self) -> Bm25:
-        """The words of each tool, for look-up."""
         counted = (dict(zip(tool.tokens, tool.counts, strict=True)) for tool in self._tools)
         return Bm25.build(map(keyword_counts, counted, self.servers))
 
     @cached_property
     def name_order(self) -> NDArray[np.int64]:
-        """The rank of each tool's name in alphabetical order."""
         return np.argsort(self.by_name)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def definition(self, row: int) -> ToolDefinition:
-        """Return one tool in full."""
         return self._tools[row].tool
 
     def allowed(self, server: str | None) -> NDArray[np.bool_]:
-        """Return which rows a search may give."""
         if server is None:
             mask = np.ones(len(self), dtype=np.bool_)
         elif server in self.servers:

@@ -211,7 +211,7 @@ def test_another_index_is_a_source(catalogue: Catalogue, tmp_path: Path) -> None
         ('{"a": 1}', "is neither a client's configuration nor a list of tools"),
         ("[1]", r"tools\[0\] is not an object"),
         ('[{"title": "x"}]', r"tools\[0\] has no name"),
-        ("[" * 100_000, "is nested too deeply"),
+        ("[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_named(write: Write, content: str, message: str) -> None:

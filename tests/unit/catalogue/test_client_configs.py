@@ -235,7 +235,7 @@ def test_zed(put: Put) -> None:
     assert (servers["older"].command, servers["older"].args) == ("uvx", ("y",))
     assert servers["older"].env == {"B": "2"}
     notes = " ".join(sources.notes)
-    assert "'extension' is provided by an extension of its client" in notes
+    assert "'extension' is run by its client itself" in notes
 
 
 def test_clients_with_keys_of_their_own(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_clients_with_keys_of_their_own(put: Put, monkeypatch: pytest.MonkeyPatc
     goose = read_sources([put(".config/goose/config.yaml", fixture("goose.yaml"))])
     assert [(spec.name, spec.command) for spec in goose.servers] == [("github", "npx")]
     assert goose.servers[0].env == {"GITHUB_PERSONAL_ACCESS_TOKEN": "not-a-real-token"}
-    assert goose.notes[0].endswith("server 'developer' is built into its client")
+    assert goose.notes[0].endswith("server 'developer' is run by its client itself")
     assert read(put(".continue/config.yaml", fixture("continue.yaml")))["Browser search"].command == "npx"
     assert read(put(".cline/data/settings/c.json", fixture("cline.json")))["local-server"].command == "node"
     qwen = read(put(".qwen/settings.json", fixture("qwen.json")))

@@ -283,7 +283,6 @@ def activity_(
 
 
 def _show_entry(entry: activity.Entry) -> None:
-    """Print who asked what, and the first places of the answer."""
     when = entry.time.replace("T", " ").removesuffix("Z")
     about = f"{Path(entry.project).name}  {entry.tool}" if entry.project else entry.tool
     figures = f"{entry.duration_ms:,.0f} ms  {output.count(entry.tokens, 'token')}"
@@ -338,7 +337,6 @@ def status(reply: Reply) -> None:
 
 
 def sentence(about: dict[str, Any]) -> str:
-    """Return what the resident process is doing, in one line."""
     clients = output.count(len(about["clients"]), "client")
     minutes = int(age(about["started"]).total_seconds() // 60)
     since = output.count(minutes, "minute")

@@ -303,7 +303,6 @@ def call(
 
 
 def _arguments(given: str) -> dict[str, Any]:
-    """Read the arguments from the command line or standard input."""
     is_read = given == "-"
     text = sys.stdin.buffer.read(_MAX_ARGUMENT_BYTES) if is_read else given.encode("utf-8", "surrogateescape")
     try:
@@ -358,7 +357,6 @@ _PAIRS = {
 
 @contextlib.contextmanager
 def open_catalogue(given: str | None) -> Iterator[Catalogue]:
-    """Provide the catalogue of tools of a project."""
     with open_engine() as engine:
         yield engine.catalogue(given or ".")
 
@@ -425,7 +423,6 @@ def add(
 def _entry(
     command: Sequence[str], url: str | None, sse: bool, env: Sequence[str], header: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the entry of a new server."""
     if command and command[0].startswith("-"):
         raise click.UsageError(f"{command[0]} must come before NAME.")
     if bool(command) == bool(url):
@@ -452,7 +449,6 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 
 def _require_new(catalogue: Catalogue, name: str) -> None:
-    """Raise an error for a name that cannot be used."""
     if name_problem(name) or not _NAME.fullmatch(name) or name == SERVER:
         raise InvalidArgumentError(
             f"'{name}' cannot be the name of a server.",
@@ -554,8 +550,6 @@ def _known(catalogue: Catalogue, name: str) -> ServerStatus:
 
 
 def _switch(command: str, about: str) -> None:
-    """Add the command that enables or disables."""
-
     @tools.command(command, help=about)
     @click.argument("name", metavar="SERVER[__TOOL]")
     @_user_option

@@ -152,7 +152,6 @@ async def read(call: Call, uri: str) -> types.ReadResourceResult | None:
 
 
 async def prompt(call: Call, name: str, given: dict[str, str]) -> types.GetPromptResult | None:
-    """Return a prompt of a server, filled in; None if there is no such server."""
     server, _, own_name = name.partition(SEPARATOR)
     return await _asked(call, "prompts", server, lambda session: session.get_prompt(own_name, given))
 

@@ -151,7 +151,6 @@ async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
 
 
 def _stored_page(call: Call, address: str) -> Answer:
-    """Return a page of a stored result."""
     page = call.library.results.read(address, call.client.owner)
     if page is None:
         raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
