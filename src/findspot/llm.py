@@ -34,8 +34,6 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer of a model, and its name."""
-
     text: str
     made_by: str
     """The name of the model for answers."""

@@ -16,8 +16,6 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client of this process."""
-
     folder: Path
     environ: Mapping[str, str]
 
@@ -36,8 +34,6 @@ def on_behalf_of(caller: Caller) -> Iterator[None]:
 
 
 class _Environment(Mapping[str, str]):
-    """The variables of whoever asked."""
-
     def __getitem__(self, name: str) -> str:
         return self._variables[name]
 

@@ -90,8 +90,6 @@ def hub_settings(environ: Mapping[str, str] = ENVIRONMENT) -> HubSettings:
 
 @dataclass(frozen=True, slots=True)
 class TerminalSettings:
-    """How the user's terminal programs behave."""
-
     colours: bool
     pager: str
     editor: str
@@ -140,7 +138,6 @@ def load_settings(
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = ENVIRONMENT,
 ) -> Settings:
-    """Return the configuration in force for a project (or, without one, for the machine)."""
     layers = _Layers(home_folder(environ), root)
     own = layers.home / INDEX_FILE
     layers.read(str(own), lambda: _own_file(own))
@@ -239,7 +236,6 @@ class _Layers:
                 self._set_own(source, key, value)
 
     def settings(self) -> Settings:
-        """Return what is in force."""
         self._leave_out_dtype()
         sections = {
             section: kind(**{attribute: self._parsed[name] for attribute, name in _PLACES[section]})
@@ -320,7 +316,6 @@ def _unknown(source: str, name: str) -> str:
 
 
 def configured_roots(folder: Path, settings: Settings) -> tuple[Path, ...]:
-    """Return the members of a workspace as the settings of its folder name them."""
     committed = settings.sources.get("roots") in COMMITTED_FILES
     return find_roots(folder, settings.discover.roots, inside_only=committed)
 
@@ -335,7 +330,6 @@ def agreed_address(settings: Settings) -> str | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address names this machine."""
     try:
         host = urlsplit(address if "://" in address else f"http://{address}").hostname or ""
     except ValueError:

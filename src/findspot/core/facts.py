@@ -98,7 +98,6 @@ _STEP = re.compile(r"\(>?\d*\)|\[\]|\.[\w$@#]+")
 
 @lru_cache(maxsize=20_000)
 def root_of(chain: str) -> str:
-    """Return what a chain starts with."""
     first = _STEP.search(chain)
     return chain[: first.start()] if first else chain
 
@@ -110,8 +109,6 @@ def steps_of(steps: str) -> tuple[str, ...]:
 
 
 class Relation(StrEnum):
-    """How one definition refers to another."""
-
     CALL = "call"
     TYPE_USE = "type_use"
     IMPORT = "import"
@@ -207,7 +204,6 @@ class Facts:
 
     @classmethod
     def stored(cls, parts: Sequence[str]) -> Facts:
-        """Return those of a stored form, of which nothing is read yet."""
         facts = cls.__new__(cls)
         facts.__dict__["_parts"] = parts
         return facts
@@ -298,7 +294,6 @@ def names_of(facts: Facts) -> tuple[NameCount, ...]:
 
 
 def _imported_names(item: ImportFact) -> set[str]:
-    """Return the imported name, and the last part of the module, by which its importers are found."""
     return {module_name(item.module), item.original} - {WHOLE, ""}
 
 

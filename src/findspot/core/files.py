@@ -88,8 +88,6 @@ class NotRegularError(OSError):
 
 
 class LinkError(OSError):
-    """A symbolic link, where none is followed."""
-
     def __init__(self, name: str = "") -> None:
         super().__init__(errno.ELOOP, "symbolic link", name)
 
@@ -146,7 +144,6 @@ class Folder:
             raise self._or_link(name, error) from None
 
     def make(self, name: str, mode: int) -> Folder:
-        """Open a folder in this one, made where it is missing."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(self._at(name), mode, dir_fd=self._handle)
         return self.enter(name)
@@ -162,7 +159,6 @@ class Folder:
             yield folder
 
     def scan(self) -> list[os.DirEntry[str]]:
-        """Return its entries, in no order."""
         with os.scandir(self._path if self._handle is None else self._handle) as entries:
             return list(entries)
 
@@ -219,7 +215,6 @@ class Folder:
                 time.sleep(wait_s)
 
     def remove(self, name: str) -> None:
-        """Delete one of its files."""
         os.unlink(self._at(name), dir_fd=self._handle)
 
     def _open_file(self, name: str) -> int:
@@ -254,7 +249,6 @@ class Folder:
 
 
 def _check_is_folder(path: str) -> None:
-    """Raise where a path is not a folder or leads through a link: the check where there are no handles."""
     info = os.lstat(path)
     if stat.S_ISLNK(info.st_mode) or os.path.realpath(path) != path:
         raise LinkError(path)
@@ -370,14 +364,12 @@ def remove_folder(path: Path) -> None:
 
 
 def read_below(base: Path, path: str | PurePath, max_bytes: int) -> bytes:
-    """Return the bytes of the regular file at `path` below `base`, following no link on the way."""
     *folders, name = _parts(path)
     with Folder.open(base) as top, top.holding(folders) as folder:
         return folder.read(name, max_bytes)
 
 
 def open_below(base: Path, path: str | PurePath) -> BinaryIO:
-    """Open the regular file at `path` below `base` for reading, following no link on the way."""
     *folders, name = _parts(path)
     with Folder.open(base) as top, top.holding(folders) as folder:
         return folder.open_file(name)
@@ -422,7 +414,6 @@ def replacing_below(base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_M
 
 
 def write_below(base: Path, path: str | PurePath, data: bytes, mode: int = PRIVATE_FILE_MODE) -> None:
-    """Replace a file below `base`, following no link on the way."""
     with replacing_below(base, path, mode) as out:
         out.write(data)
 
@@ -448,7 +439,6 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value as our JSON files spell it."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -70,8 +70,6 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
 class GitMissingError(InvalidArgumentError):
-    """Git is not installed."""
-
     def __init__(self) -> None:
         super().__init__("This needs git, which is not installed.", hint="Install git, or ask without it.")
 
@@ -146,7 +144,6 @@ class Hunk(NamedTuple):
 
 
 def hunk_of(line: str) -> Hunk | None:
-    """Return the hunk that a line of a diff begins."""
     found = _HUNK.match(line)
     if found is None:
         return None
@@ -155,7 +152,6 @@ def hunk_of(line: str) -> Hunk | None:
 
 
 def old_version(root: Path, commit: str, path: str) -> str | None:
-    """Return a file as a commit has it; None where it has no such file."""
     return run_git(root, "cat-file", "blob", f"{commit}:./{path}")
 
 
@@ -172,7 +168,6 @@ def read_history(root: Path) -> History:
 
 
 def current_commit(root: Path) -> str | None:
-    """Return the commit of HEAD; None where there is none."""
     head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     return head.strip() if head else None
 
@@ -243,7 +238,6 @@ def _filters_off(root: Path) -> list[tuple[str, str]]:
 
 
 def _run(root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]] = ()) -> tuple[int, str]:
-    """Run git on a folder with settings of ours; return its exit status and what it printed."""
     command, environment = _command(root, arguments, settings)
     try:
         done = subprocess.run(
@@ -267,7 +261,6 @@ def _run(root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str
 def _command(
     root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]] = ()
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs git on a folder with settings of ours, and its environment."""
     program = find_program("git")
     if program is None:
         raise GitMissingError

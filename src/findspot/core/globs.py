@@ -62,7 +62,6 @@ class Globs:
         return bool(self.patterns)
 
     def matches(self, path: str) -> bool:
-        """Return whether any pattern matches the path."""
         if self._everything:
             return True
         if path.endswith(self._suffixes):

@@ -30,8 +30,6 @@ class RequestFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, whatever its status."""
-
     status: int
     data: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +95,6 @@ class Address:
 
 
 def _read(response: HTTPResponse, deadline: float, max_bytes: int) -> bytes:
-    """Return the body of an answer, read piece by piece."""
     data = bytearray()
     while piece := response.read1(_READ_BYTES):
         data += piece

@@ -88,7 +88,6 @@ def row(name: str) -> Language:
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its name."""
     name = path[path.rfind("/") + 1 :]
     by_filename = _BY_FILENAME.get(name)
     if by_filename:

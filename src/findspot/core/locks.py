@@ -124,7 +124,6 @@ def owner(path: Path) -> str | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether somebody holds the lock right now."""
     try:
         file = path.open(encoding="utf-8")  # to read: it may be on a disk that nobody can write to
     except OSError:

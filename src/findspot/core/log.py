@@ -86,7 +86,6 @@ class _OneLine(logging.Formatter):
 
 
 def log_file(home: Path) -> Path:
-    """Return the newest file of the log that servers keep."""
     return home / "logs" / LOG_FILE
 
 

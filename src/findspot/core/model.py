@@ -25,8 +25,6 @@ FROM_INDEX = "index"
 
 @dataclass(frozen=True, slots=True)
 class Assistance:
-    """What a search wants beside its results."""
-
     expand: bool = False
     synthesize: bool = False
 
@@ -229,8 +227,6 @@ class ChunkedFile:
 
 
 class Mode(StrEnum):
-    """How a query is matched."""
-
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -325,7 +321,6 @@ def include_tests(given: str | bool) -> IncludeTests:
 
 
 def one_of(kind: type[Choice], name: str, given: str) -> Choice:
-    """Return the member of an enumeration that a text names."""
     try:
         return kind(given)
     except ValueError:
@@ -415,12 +410,10 @@ class Hit:
 
     @property
     def strength(self) -> Strength:
-        """The score in a word."""
         return Strength.of(self.score)
 
     @property
     def relevance_percent(self) -> int:
-        """The score as people read it."""
         return round(100 * self.score)
 
 
@@ -457,8 +450,6 @@ class Results:
 
 
 class IndexState(StrEnum):
-    """How far an index is."""
-
     NOT_FOUND = "not_found"
     INDEXING = "indexing"
     READY = "ready"
@@ -468,8 +459,6 @@ class IndexState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long operation is."""
-
     done: int
     total: int
     phase: str
@@ -512,8 +501,6 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one indexing run did."""
-
     project_path: str
     files_indexed: int
     files_unchanged: int

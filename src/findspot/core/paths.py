@@ -55,7 +55,6 @@ def home_folder(environ: Mapping[str, str] = ENVIRONMENT) -> Path:
 
 
 def absolute(path: str | Path) -> Path:
-    """Return a user's path from the folder that the user is in."""
     given = expanded(path)
     return given if given.is_absolute() else working_folder() / given
 
@@ -131,7 +130,6 @@ def outside(given: str, root: Path) -> InvalidArgumentError:
 
 
 def index_key(root: Path) -> str:
-    """Return the name of a project's index folder: a hash of its absolute path."""
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:INDEX_HASH_CHARS]
 
 
@@ -147,7 +145,6 @@ SCHEME = "dep://"
 
 
 def package_of(path: str) -> str:
-    """Return the package that a `dep://` path is in, by its label; names may have a slash of their own."""
     before, _, after = path.removeprefix(SCHEME).rpartition("@")
     return f"{before}@{after.partition('/')[0]}"
 
@@ -357,7 +354,6 @@ class Roots:
         return self.missing is None
 
     def holding(self, path: str) -> tuple[Path, str]:
-        """Return the folder that holds an indexed path, and the path inside it."""
         if not self.named:
             return self.project, path
         name, _, inside = path.partition("/")
@@ -365,7 +361,6 @@ class Roots:
         return (self.project / _NOWHERE, path) if folder is None else (folder, inside)
 
     def __truediv__(self, path: str) -> Path:
-        """Return where an indexed path is on disk."""
         folder, inside = self.holding(path)
         return folder / inside
 

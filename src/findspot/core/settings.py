@@ -96,7 +96,6 @@ def positive(value: Any) -> int:
 
 
 def size(value: Any) -> int:
-    """Parse a size in bytes."""
     parts = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if not parts or int(parts[1]) == 0:
         raise InvalidValueError("a size such as '500KB' or '2MB'")
@@ -121,8 +120,6 @@ def one_of(*choices: str) -> Parse:
 
 
 def some_of(*choices: str) -> Parse:
-    """Parse an array of at least one of a few strings."""
-
     def parse(value: Any) -> tuple[str, ...]:
         if isinstance(value, list | tuple) and value and all(one in choices for one in value):
             return tuple(value)
@@ -223,8 +220,6 @@ def _published(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a committed file may set a key to."""
-
     text: str
     allows: Callable[[Any, Any], bool]
     """Asked with the value, and with the one that the user's own configuration gives."""
@@ -305,8 +300,6 @@ def key(name: str, default: Any, parse: Parse, meaning: str, variable: str = "",
 # fmt: off
 @dataclass(frozen=True, slots=True)
 class DiscoverSettings:
-    """Which files are indexed."""
-
     include: tuple[str, ...] = key("include", ["**/*"], globs,
         "Glob patterns for files to index; a file that matches none is left out. Default: all files.",
         starter=True, committed=_GLOBS_IF_NONE)
@@ -353,8 +346,6 @@ class ChunkSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbedSettings:
-    """Which model turns chunks into vectors."""
-
     provider: str = key("embedding.provider", "local:static", one_of(*EMBEDDING_PROVIDERS),
         "The [embedding provider](providers.md). `local:…` providers send nothing anywhere.")
     dtype: str | None = key("embedding.dtype", None, optional(one_of(*DTYPES)),
@@ -370,8 +361,6 @@ class EmbedSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where the index is kept."""
-
     kind: str = key("store", "default", _store,
         "'default', or the address of a [published index](teams.md) that projects read: a folder, or a place "
         "such as 's3://bucket/prefix'.")
@@ -402,8 +391,6 @@ class PublishingSettings:
 
 @dataclass(frozen=True, slots=True)
 class SyncSettings:
-    """When changes reach the index."""
-
     strategy: str = key("indexingStrategy", "realtime", one_of("realtime", "lazy", "git"),
         "When changes are indexed: 'realtime' (immediate), 'lazy' (on idle/search), 'git' (on commit).",
         starter=True, committed=_ANY)
@@ -443,8 +430,6 @@ class ServeSettings:
 
 @dataclass(frozen=True, slots=True)
 class HttpSettings:
-    """Who may reach the server over HTTP."""
-
     token: str | None = key("http.token", None, optional(text),
         "Bearer token that clients of `serve --http` must send.", secret=True)
     allowed_hosts: tuple[str, ...] = key("http.allowedHosts", [], strings,
@@ -459,8 +444,6 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """Which language model may be asked, if any."""
-
     provider: str = key("llm.provider", "client", one_of("client", "openai", "anthropic", "none"),
         "The language model for expansion and summaries: 'client' (the assistant's own, if it offers "
         "one), 'openai' or 'anthropic' (a service, if the client offers none), 'none'.")

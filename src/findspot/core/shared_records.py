@@ -27,7 +27,6 @@ _WAIT_S = 0.5
 
 
 def recording() -> bool:
-    """Return whether use is recorded at all."""
     return load_settings().log.activity
 
 
@@ -77,7 +76,6 @@ class SharedRecords:
                     db.execute(tidy)
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; none if nothing was ever added."""
         if not self.path.exists():
             return []
         with self._translated(), contextlib.closing(sqlite.connect_reader(self.path)) as db:

@@ -216,13 +216,10 @@ def _enter_log(db: Connection) -> None:
 
 
 def connect_in_memory() -> Connection:
-    """Open an empty database that is gone with its connection."""
     return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 class _Connection(sqlite3.Connection):
-    """A connection, and whether other processes wait for it to be closed."""
-
     keeps_others_out = False
 
 
@@ -254,7 +251,6 @@ def _prepared(db: Connection, *statements: str) -> Connection:
 
 
 def version_of(db: Connection) -> int:
-    """Return the format version; 0 while the tables are still to be made."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -291,12 +287,10 @@ def shrink_log(db: Connection) -> None:
 
 
 def uses_log(db: Connection) -> bool:
-    """Return whether a database has the write-ahead log."""
     return str(db.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
 def remove_database(path: Path) -> None:
-    """Remove a database, with the files that SQLite keeps beside it."""
     for ending in FILE_ENDINGS:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 

@@ -8,22 +8,18 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def utc_now() -> str:
-    """Return the time now."""
     return datetime.now(UTC).strftime(_FORMAT)
 
 
 def utc_time(nanoseconds: int) -> str:
-    """Return the time of a file's modification."""
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime(_FORMAT)
 
 
 def utc_day(days_ago: int = 0) -> str:
-    """Return today's date, or an earlier one."""
     return (datetime.now(UTC) - timedelta(days=days_ago)).strftime("%Y-%m-%d")
 
 
 def day_of(seconds: int) -> str:
-    """Return the date of a commit."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 

@@ -27,8 +27,6 @@ _MEMBER = r"(?:^|[\s{{;,.])({}\s*[:=](?!=))"
 
 
 class ExternalSymbol(NamedTuple):
-    """A definition in a package."""
-
     package: str
     path: str
     line: int

@@ -23,7 +23,6 @@ _MOST_FOLDERS = 50_000
 
 
 def npm_packages(manifests: Manifests) -> list[Dependency]:
-    """Return the packages of a JavaScript project and of its workspaces."""
     members = [".", *_workspaces(manifests)]
     wanted: dict[str, None] = {}
     own: set[str] = set()

@@ -23,8 +23,6 @@ OUTSIDE = "its folder leads out of the package store"
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One package in one version."""
-
     ecosystem: str
     name: str
     version: str
@@ -90,7 +88,6 @@ class Manifests:
             return ""
 
     def json(self, path: str) -> dict[str, Any]:
-        """Return a JSON object; an empty one where there is none."""
         try:
             value = parse_json(self.text(path).encode())
         except ContentError:
@@ -98,7 +95,6 @@ class Manifests:
         return value if isinstance(value, dict) else {}
 
     def toml(self, path: str) -> dict[str, Any]:
-        """Return a TOML document; an empty one where there is none."""
         import tomllib
 
         try:
@@ -108,12 +104,10 @@ class Manifests:
 
 
 def table(value: Any) -> dict[str, Any]:
-    """Return a value that should be a table of a manifest; an empty one where it is not."""
     return value if isinstance(value, dict) else {}
 
 
 def strings(value: Any) -> list[str]:
-    """Return the strings of a list in a manifest."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 

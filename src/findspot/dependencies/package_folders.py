@@ -41,7 +41,6 @@ def versioned_name(package: Dependency) -> str:
 
 
 def spelled(name: str) -> str:
-    """Return a name as a part of a file name."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "+" for c in name)[:80]
 
 

@@ -43,7 +43,6 @@ class PackageFiles:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph of the package's own definitions."""
         return Graph(self.snapshot)
 
     def text(self, path: str) -> str:

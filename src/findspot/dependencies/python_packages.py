@@ -85,7 +85,6 @@ def _requirements(manifests: Manifests) -> Iterator[str]:
 
 
 def _declared(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the requirements of a `pyproject.toml`."""
     project = table(document.get("project"))
     yield from strings(project.get("dependencies"))
     for extra in table(project.get("optional-dependencies")).values():

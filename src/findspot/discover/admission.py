@@ -55,7 +55,6 @@ def compiled(patterns: tuple[str, ...]) -> Globs:
 
 
 def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
-    """Return whether a file is code or, by its name, documentation."""
     if not doc_patterns.matches(path):
         # One look at its end settles nearly every path.
         prose = path.endswith(_PROSE_ENDINGS) and (
@@ -66,8 +65,6 @@ def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
 
 
 class Judge:
-    """The settings with their globs compiled, for one root."""
-
     def __init__(self, settings: DiscoverSettings, own: Set[str], *, ignore_case: bool, owner: int) -> None:
         """`own` are the paths of Findspot's own folders; a file of another `owner` may be linked in."""
         self._settings = settings
@@ -135,7 +132,6 @@ class Judge:
 
 
 def not_indexable(path: str, skip: Skip) -> FindspotError:
-    """Return the error for a file that was asked for by name and is left out."""
     if skip.reason is SkipReason.SYMLINK:
         return SymlinkError(path)
     if skip.reason is SkipReason.UNREADABLE:

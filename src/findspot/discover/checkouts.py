@@ -84,19 +84,16 @@ def head_commit(checkout: Path) -> str | None:
 
 
 def exclude_file(checkout: Path) -> Path | None:
-    """Return the exclude file of a repository, whose rules are not committed."""
     git = git_folder(checkout)
     return common_folder(git) / "info" / "exclude" if git else None
 
 
 def git_configuration(checkout: Path) -> str:
-    """Return the text of a checkout's own git configuration; empty if there is none."""
     git = git_folder(checkout)
     return _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
 
 
 def _text(folder: Path, name: str) -> str:
-    """Return the text of a small file; empty if it cannot be read or is a link."""
     try:
         return read_below(folder, name, _MAX_BYTES).decode("utf-8", "surrogateescape")
     except ValueError:  # a NUL in what a file names as a path

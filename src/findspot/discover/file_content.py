@@ -84,7 +84,6 @@ def is_minified(path: str, data: bytes) -> bool:
 
 
 def content_skip(path: str, data: bytes) -> Skip | None:
-    """Return why a file's bytes are not worth indexing; None when they are."""
     if len(data) < _LFS_BYTES and data.startswith(_LFS_HEAD):
         return Skip(path, SkipReason.LFS_POINTER, "the content is in Git LFS; run 'git lfs pull'")
     return _no_text(path, data)

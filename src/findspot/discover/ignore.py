@@ -33,8 +33,6 @@ _ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of an ignore file."""
-
     folder: str | None
     """The folders it applies to, a glob below the file's own; None for any."""
     name: str
@@ -74,8 +72,6 @@ class _Globs:
 
 
 class RuleTable:
-    """The rules of one file for one kind of entry."""
-
     __slots__ = ("_endings", "_name_globs", "_names", "_path_globs", "_paths")
 
     def __init__(self, rules: list[Rule]) -> None:
@@ -167,7 +163,6 @@ class Ignores:
         return None
 
     def with_file(self, prefix: str, text: str, source: str) -> Ignores:
-        """Return the rules with those of an ignore file for a folder added."""
         rules = parse(text, source, ignore_case=self._ignore_case)
         if not rules:
             return self
@@ -220,7 +215,6 @@ class Rules:
         return self.cover or (self.git.ignored(prefix, name, folder) if self.git else None)
 
     def with_file(self, prefix: str, text: str, source: str, *, own: bool) -> Rules:
-        """Return the rules with those of an ignore file for a folder added."""
         if own:
             return replace(self, own=self.own.with_file(prefix, text, source))
         return replace(self, git=self.git.with_file(prefix, text, source))
@@ -254,7 +248,6 @@ def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | Non
 
 
 def _split(glob: str) -> tuple[str | None, str]:
-    """Split a glob into folders and a name; without a slash it applies anywhere."""
     if "/" not in glob:
         return None, glob
     folder, _, name = glob.removeprefix("/").rpartition("/")
@@ -264,7 +257,6 @@ def _split(glob: str) -> tuple[str | None, str]:
 
 
 def _is_glob(rule: Rule) -> bool:
-    """Return whether a rule needs a regex, not only a lookup."""
     is_ending = rule.folder is None and _ENDING.fullmatch(rule.name)
     return bool(_MAGIC.search(_whole(rule)) and not is_ending)
 

@@ -153,7 +153,6 @@ def _text_of(file: _OuterFile, root: Path) -> str | None:
 
 
 def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
-    """Return the error for an ignore file that cannot be read."""
     if error.errno in TOO_MANY_OPEN:
         raise out_of_resources(Path(shown), error.errno) from error
     return UnusableIgnoreFileError(shown, f"it cannot be read ({reason(error)})")
@@ -178,7 +177,6 @@ def global_excludes() -> Path | None:
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return the state of a file; None if it does not exist."""
     info = stat_of(path)
     if info is None:
         return None

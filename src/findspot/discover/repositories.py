@@ -64,7 +64,6 @@ def named_folder(text: str, repositories: Mapping[Path, str]) -> Path | None:
 
 
 def _parts(text: str) -> list[str] | None:
-    """Return the host and the names of the path of an address, as they were written."""
     text = text.strip()
     if len(text) > _MAX_CHARS or not text.isprintable() or " " in text:
         return None
@@ -99,5 +98,4 @@ def _of_url(text: str) -> tuple[str, str]:
 
 
 def _is_port(path: str) -> bool:
-    """Return whether what follows a colon is a port and not the beginning of a path."""
     return path.partition("/")[0].isdecimal()

@@ -107,7 +107,6 @@ def masked(text: str, hide: Callable[[str], str] = _hidden) -> str:
 
 
 def _matches(text: str) -> Iterator[Secret]:
-    """Yield what the rules of the table find."""
     windows = _windows(text)
     near = "\n".join([text[start:end] for start, end in windows]).lower()
     whole = [(0, len(text))]
@@ -359,7 +358,6 @@ def _kind(char: str) -> str:
 
 
 def _entropy(value: str) -> float:
-    """Return Shannon's entropy in bits per character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values())
 
@@ -411,7 +409,6 @@ def table_revision() -> str:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return the rules in the order of the table."""
     return tuple(
         Rule(**{**row, "keywords": tuple(row["keywords"])}) for row in tomllib.loads(_text())["rules"]
     )
@@ -441,7 +438,6 @@ class _Keywords:
         self._find = keyword_finder(tuple(rules_of))
 
     def found_in(self, text: str) -> list[set[int]]:
-        """Return the places of the rules, by keyword."""
         return [self._rules[place] for place in self._find(text)]
 
 
@@ -483,7 +479,6 @@ _WORDS_THAT_TELL = frozenset({"true", "false", "null", "none", "0", "1", ""})
 
 
 def redacted(text: str, mark: str = REMOVED) -> str:
-    """Return a text with every secret in it replaced by a mark."""
     for secret in reversed(find_secrets(text)):
         text = text[: secret.start] + mark + text[secret.end :]
     for pattern in (_QUOTED, _AUTHORIZATION, _URL_PASSWORD, _OPTION, _NAMED):

@@ -75,8 +75,6 @@ def look(root: Path, path: str, settings: DiscoverSettings, *, into_folders: boo
 
 
 class _Walker:
-    """One pass over one root."""
-
     def __init__(
         self, top: Folder, root: Path, settings: DiscoverSettings, check: Callable[[], None] | None
     ) -> None:
@@ -219,7 +217,6 @@ def _go_on() -> None:
 
 
 def _is_untracked(path: str) -> bool:
-    """Take everything to be untracked."""
     return False
 
 

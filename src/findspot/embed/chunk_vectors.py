@@ -55,7 +55,6 @@ def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVector
 
 
 def joined(first: QuantisedVectors, second: QuantisedVectors) -> QuantisedVectors:
-    """Return the rows of both."""
     return QuantisedVectors(
         np.concatenate((first.values, second.values)), np.concatenate((first.scales, second.scales))
     )

@@ -30,8 +30,6 @@ class OpenEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One way to embed."""
-
     open: Callable[[EmbedSettings], Embedder]
     in_workers: bool = False
     """Whether each worker process opens its own model, which must be cheap; others are opened once."""
@@ -85,7 +83,6 @@ PROVIDERS: dict[str, Provider] = {
 
 
 def provider_named(name: str) -> Provider:
-    """Return the row of a provider."""
     if name not in PROVIDERS:
         raise InvalidArgumentError(
             f"There is no embedding provider '{name}'.",
@@ -128,7 +125,6 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
 
 
 def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
-    """Open the provider of that name."""
     row = provider_named(provider)
     settings = settings_of(provider, settings)
     if settings.dtype is not None and settings.dtype not in row.dtypes:

@@ -110,7 +110,6 @@ class _ServiceEmbedder:
         raise NotImplementedError
 
     def _found(self, answer: Any) -> list[Any]:
-        """Return the vectors in an answer, in the order of the texts."""
         raise NotImplementedError
 
     def _post(self, body: bytes) -> bytes:
@@ -140,7 +139,6 @@ class HttpEmbedder(_ServiceEmbedder):
         self.revision = self.address
 
     def check(self) -> None:
-        """Raise `ProviderError` unless the service answers."""
         self._ask("GET", "/", None)
 
     def close(self) -> None:

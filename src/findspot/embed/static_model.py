@@ -52,7 +52,6 @@ class StaticEmbedder:
         return cls(vectors, int(table.dtype["vector"].shape[0]), revision)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row per text, in the same way for questions and passages."""
         del mode
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         self._vectors.sum([(text,) for text in texts], rows)
@@ -141,7 +140,6 @@ class WordPieces(dict[str, tuple[int, ...]]):
         return ids
 
     def part_ids(self, part: str) -> list[int]:
-        """Return the ids of one lower-cased part; characters that no entry holds are left out."""
         whole = self._ids.get(part)
         if whole is not None:
             return [whole]

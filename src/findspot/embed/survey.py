@@ -15,8 +15,6 @@ _CHECK_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The state of one provider."""
-
     provider: str
     chosen: bool
     installed: bool
@@ -28,12 +26,10 @@ class Standing:
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether texts are sent anywhere else."""
         return self.sends_to is not None and not is_loopback(self.sends_to)
 
 
 def survey(settings: EmbedSettings) -> list[Standing]:
-    """Return the state of all providers; services elsewhere are not asked."""
     return [_standing(name, settings) for name in PROVIDERS]
 
 

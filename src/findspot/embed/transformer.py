@@ -190,8 +190,6 @@ _INSTALL = "Run `pip install 'findspot[minilm]'`."
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """A transformer model: its files, and the length of its vectors."""
-
     id: str
     files: ModelFiles
     dimensions: int
@@ -256,7 +254,6 @@ class TransformerEmbedder:
         self._prompts = _prompts(folder)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row per text."""
         prompt = self._prompts.get(mode, "")
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
