@@ -26,7 +26,6 @@ import secrets
 import shutil
 import stat
 import sys
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -383,26 +382,17 @@ def read_named(path: Path, max_bytes: int) -> bytes:
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file so that readers see the old content or the new, never a part."""
-    with replacing(path) as out:
-        out.write(data)
+    write_below(path.parent, path.name, data)
 
 
-@contextlib.contextmanager
-def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
+def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> contextlib.AbstractContextManager[IO[bytes]]:
     """Provide the same for what is written in parts: it takes the file's place when all is written."""
-    with (
-        translated_os_errors(path),
-        Folder.open(path.parent) as folder,
-        folder.replacing(path.name, mode) as out,
-    ):
-        yield out
+    return replacing_below(path.parent, path.name, mode)
 
 
 @contextlib.contextmanager
 def replacing_below(base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
-    """Provide the same for a file below `base`: missing folders are made, and a link among them is
-    refused.
-    """
+    """Provide the same for a file below `base`: missing folders are made, no link among them is followed."""
     *folders, name = _parts(path)
     with (
         translated_os_errors(base / path),
@@ -489,8 +479,7 @@ def translated_os_errors(path: Path) -> Iterator[None]:
             raise disk_full(path) from error
         if error.errno in REFUSALS:
             raise cannot_write(Path(error.filename) if error.filename else path) from error
-        if error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(path, error.errno) from error
+        check_exhausted(error, path)
         if error.errno in (errno.ENOTDIR, errno.EEXIST):
             raise not_a_folder(path) from error
         raise
@@ -526,22 +515,15 @@ def not_a_folder(path: Path) -> PermissionDeniedError:
     return PermissionDeniedError(str(blocking), said, f"ENOTDIR {blocking}", hint=hint)
 
 
-def out_of_resources(path: Path, number: int) -> SystemLimitError:
+def out_of_resources(path: str | Path, number: int) -> SystemLimitError:
     """Return the error for a limit of the system that was met at `path`."""
     return SystemLimitError(os.strerror(number), str(path))
 
 
-_PARSING_ARRAYS = threading.Lock()
-"""The header of an array is parsed as Python, which two threads at once can make fail (CPython 106905)."""
-
-
-def load_array(path: Path) -> NDArray[Any]:
-    """Map an array file of numpy's into memory; never one with pickled objects."""
-    import numpy as np
-
-    with _PARSING_ARRAYS:
-        loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return loaded
+def check_exhausted(error: BaseException, path: str | Path) -> None:
+    """Raise `SystemLimitError` where no file could be opened: that says nothing about the file."""
+    if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
+        raise out_of_resources(path, error.errno) from error
 
 
 def release_pages(mapped: NDArray[Any]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources
+from findspot.core.files import check_exhausted
 from findspot.core.platforms import NO_WINDOW, find_program
 
 TIMEOUT_S = 30.0
@@ -252,8 +252,7 @@ def _run(root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str
     except subprocess.TimeoutExpired:
         raise InvalidArgumentError(f"git did not answer within {TIMEOUT_S:g} seconds.") from None
     except OSError as error:
-        if error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(root, error.errno) from error
+        check_exhausted(error, root)
         raise
     return done.returncode, done.stdout.decode("utf-8", "surrogateescape")
 

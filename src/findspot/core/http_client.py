@@ -98,8 +98,6 @@ def _read(response: HTTPResponse, deadline: float, max_bytes: int) -> bytes:
     data = bytearray()
     while piece := response.read1(_READ_BYTES):
         data += piece
-        if time.monotonic() > deadline:
-            raise TimeoutError
         if len(data) > max_bytes:
             raise RequestFailedError("its answer is too large")
     if time.monotonic() > deadline:

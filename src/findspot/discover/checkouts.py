@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
+from findspot.core.files import check_exhausted, read_below
 
 GIT = ".git"
 """A folder; in linked worktrees and submodules, a file that points to one."""
@@ -99,6 +99,5 @@ def _text(folder: Path, name: str) -> str:
     except ValueError:  # a NUL in what a file names as a path
         return ""
     except OSError as error:
-        if error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(folder / name, error.errno) from error
+        check_exhausted(error, folder / name)
         return ""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.config import git_configuration
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason
+from findspot.core.files import State, check_exhausted, read_below, read_named, reason, state_of
 from findspot.core.git import configured, tracked_files
 from findspot.core.paths import GITIGNORE, expanded, stat_of
 from findspot.discover.checkouts import checkout_around, exclude_file, git_folder
@@ -28,9 +28,6 @@ from findspot.discover.ignore import (
     UnusableIgnoreFileError,
 )
 from findspot.discover.root_folder import nfc
-
-Stamp = tuple[str, int, int, int, int]
-"""The state of a file: path, modification and change time, size and inode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +75,13 @@ def tracked_below(root: Path) -> frozenset[str] | None:
     """
     checkout = checkout_around(root)
     git = git_folder(checkout) if checkout else None
-    stamp = stamp_of(git / "index") if git else None
-    return _listed(root, stamp) if stamp else frozenset()
+    state = state_of(git / "index") if git else None
+    return _listed(root, state) if state else frozenset()
 
 
 @lru_cache(maxsize=8)
-def _listed(root: Path, stamp: Stamp) -> frozenset[str] | None:
-    """Return what `tracked_below` does; `stamp` is the state of git's list."""
+def _listed(root: Path, _state: State) -> frozenset[str] | None:
+    """Return what `tracked_below` does, for one state of git's list."""
     listed = tracked_files(root)
     if listed is None:
         return None
@@ -112,8 +109,8 @@ def state_above(root: Path) -> tuple[object, ...]:
     """Return a value that changes whenever one of those files changes, appears or disappears, and whenever
     git tracks other files.
     """
-    files = (stamp_of(file.path) for file in _outer_files(root, checkout_around(root)))
-    return *files, hash(tracked_below(root))
+    files = (file.path for file in _outer_files(root, checkout_around(root)))
+    return *((str(path), state_of(path)) for path in files), hash(tracked_below(root))
 
 
 def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
@@ -153,8 +150,7 @@ def _text_of(file: _OuterFile, root: Path) -> str | None:
 
 
 def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
-    if error.errno in TOO_MANY_OPEN:
-        raise out_of_resources(Path(shown), error.errno) from error
+    check_exhausted(error, shown)
     return UnusableIgnoreFileError(shown, f"it cannot be read ({reason(error)})")
 
 
@@ -169,21 +165,14 @@ def _shown(path: Path, root: Path) -> str:
 def global_excludes() -> Path | None:
     """Return where the user's global ignore file is, whether or not it exists."""
     files, default = git_configuration()
-    stamps = filter(None, map(stamp_of, files))
-    named = [value for value in map(_excludes_in, stamps) if value is not None]
+    named = [_excludes_in(file, state) for file in files if (state := state_of(file))]
+    named = [value for value in named if value is not None]
     if not named:
         return default
     return expanded(named[-1]) if named[-1] else None
 
 
-def stamp_of(path: Path) -> Stamp | None:
-    info = stat_of(path)
-    if info is None:
-        return None
-    return str(path), info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
-
-
 @lru_cache(maxsize=32)
-def _excludes_in(stamp: Stamp) -> str | None:
+def _excludes_in(file: Path, _state: State) -> str | None:
     """Return what a file of the user's configuration, in this state, names as global ignore file."""
-    return configured(Path(stamp[0]), "core.excludesFile")
+    return configured(file, "core.excludesFile")

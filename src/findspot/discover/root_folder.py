@@ -13,7 +13,6 @@ from pathlib import Path
 
 from findspot.core.files import BY_HANDLE, Folder, NotRegularError, TooLargeError
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.paths import Roots
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, zero-width and direction marks, undecodable bytes, and line separators."""
@@ -65,12 +64,12 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def open_root(root: Path | Roots, *, by_handle: bool = BY_HANDLE) -> Folder:
+def open_root(root: Path, *, by_handle: bool = BY_HANDLE) -> Folder:
     """Open the root itself; the one place where a link is followed, as the user named it."""
-    return Folder.open(Roots.of(root).project, by_handle=by_handle)
+    return Folder.open(root, by_handle=by_handle)
 
 
-def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:
+def read_file(root: Path, file: SourceFile, max_bytes: int) -> bytes | Skip:
     """Return a file's bytes, or the Skip that says why not; nothing outside the root is ever opened."""
     try:
         with open_root(root) as top:

@@ -122,12 +122,11 @@ def _matches(text: str) -> Iterator[Secret]:
 
 def _rules_of_keywords(text: str, near: str) -> list[Rule]:
     """Return the rules of which a keyword stands in a text or near its runs, in the order of the table."""
-    anywhere, near_runs = _keywords_of_rules()
-    found = anywhere.found_in(text)
+    found = _finder_of_rules(anywhere=True)(text)
     if near:
-        found += near_runs.found_in(near)
+        found |= _finder_of_rules(anywhere=False)(near)
     table = rules()
-    return [table[place] for place in sorted(set[int]().union(*found))]
+    return [table[place] for place in sorted(found)]
 
 
 def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]:
@@ -430,26 +429,15 @@ keyword_finder: Callable[[tuple[str, ...]], Finder] = (
 )
 
 
-class _Keywords:
-    """The keywords of some rules, each with the places of the rules in the table."""
-
-    def __init__(self, rules_of: dict[str, set[int]]) -> None:
-        self._rules = list(rules_of.values())
-        self._find = keyword_finder(tuple(rules_of))
-
-    def found_in(self, text: str) -> list[set[int]]:
-        return [self._rules[place] for place in self._find(text)]
-
-
 @cache
-def _keywords_of_rules() -> tuple[_Keywords, _Keywords]:
-    """Return the keywords of the rules that are tried anywhere, and of those that are tried near runs."""
-    anywhere: dict[str, set[int]] = {}
-    near_runs: dict[str, set[int]] = {}
+def _finder_of_rules(*, anywhere: bool) -> Callable[[str], set[int]]:
+    """Return a function that tells which rules have a keyword in a text, by their places in the table."""
+    rules_of: dict[str, set[int]] = {}
     for place, rule in enumerate(rules()):
-        for keyword in rule.keywords:
-            (anywhere if rule.anywhere else near_runs).setdefault(keyword, set()).add(place)
-    return _Keywords(anywhere), _Keywords(near_runs)
+        for keyword in rule.keywords if rule.anywhere == anywhere else ():
+            rules_of.setdefault(keyword, set()).add(place)
+    find, places = keyword_finder(tuple(rules_of)), list(rules_of.values())
+    return lambda text: set[int]().union(*(places[at] for at in find(text)))
 
 
 REMOVED = "[removed]"

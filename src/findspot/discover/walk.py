@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
-from findspot.core.files import TOO_MANY_OPEN, Folder, out_of_resources
+from findspot.core.files import Folder, check_exhausted
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.paths import GITIGNORE, home_folder, own_paths
 from findspot.core.platforms import IGNORES_CASE
@@ -79,10 +79,10 @@ class _Walker:
         self, top: Folder, root: Path, settings: DiscoverSettings, check: Callable[[], None] | None
     ) -> None:
         self.found = Discovery()
-        self.no_rules = Rules(Ignores(), Ignores(), _is_untracked)
+        self.no_rules = Rules(Ignores(), Ignores(), lambda _: False)
         self._root = root
         self._top_names = settings.top_names
-        self._check = check or _go_on
+        self._check = check or (lambda: None)
         self._respect_gitignore = settings.respect_gitignore
         self._own = set(own_paths(home_folder(), self._root))
         self._judge = Judge(settings, self._own, ignore_case=IGNORES_CASE, owner=top.owner).judge
@@ -212,14 +212,6 @@ class _Walker:
         return rules
 
 
-def _go_on() -> None:
-    """Never stop a walk."""
-
-
-def _is_untracked(path: str) -> bool:
-    return False
-
-
 def _rules_text(folder: Folder, prefix: str, name: str) -> str:
     try:
         return folder.read(name, MAX_IGNORE_BYTES).decode("utf-8", "surrogateescape")
@@ -267,8 +259,7 @@ def _vanished(path: str, parts: list[str]) -> Skip:
 
 def _failure(path: str, error: OSError) -> Skip:
     shown = path if is_plain(path) else spelled_out(path)
-    if error.errno in TOO_MANY_OPEN:  # says nothing about the file: the index must not lose it
-        raise out_of_resources(Path(shown), error.errno) from error
+    check_exhausted(error, shown)  # the index must not lose the file
     if isinstance(error, FileNotFoundError):
         return Skip(shown or "./", SkipReason.VANISHED)
     return Skip(shown or "./", SkipReason.UNREADABLE, os.strerror(error.errno or 0))

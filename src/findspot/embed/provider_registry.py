@@ -11,7 +11,7 @@ from findspot.core.config import hub_settings, secret
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.paths import home_folder
-from findspot.core.settings import DTYPES, EmbedSettings
+from findspot.core.settings import DTYPES, PROVIDERS_WITH_DTYPE, EmbedSettings
 from findspot.embed.embedder import Embedder
 
 _log = get_logger("embed")
@@ -35,7 +35,6 @@ class Provider:
     """Whether each worker process opens its own model, which must be cheap; others are opened once."""
     remote: bool = False
     """Whether texts leave this machine, or may do so."""
-    dtypes: tuple[str, ...] = ()
 
 
 def _static(_settings: EmbedSettings) -> Embedder:
@@ -73,8 +72,8 @@ def _api(settings: EmbedSettings) -> Embedder:
 
 PROVIDERS: dict[str, Provider] = {
     "local:static": Provider(_static, in_workers=True),
-    "local:minilm": Provider(_transformer, dtypes=DTYPES),
-    "local:mdbr-leaf": Provider(_transformer, dtypes=DTYPES),
+    "local:minilm": Provider(_transformer),
+    "local:mdbr-leaf": Provider(_transformer),
     "http": Provider(_http, remote=True),
     "api:openai": Provider(_api, remote=True),
     "api:voyage": Provider(_api, remote=True),
@@ -111,7 +110,9 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
     if settings is None or settings.provider == provider:
         return settings or EmbedSettings(provider)
     chosen = provider_named(settings.provider)
-    if row.dtypes and not chosen.dtypes:  # the hashes are of a transformer's weights
+    if (
+        provider in PROVIDERS_WITH_DTYPE and settings.provider not in PROVIDERS_WITH_DTYPE
+    ):  # the hashes are of a transformer's weights
         return EmbedSettings(provider, sha256=settings.sha256)
     if not row.remote or settings.endpoint is None:
         return EmbedSettings(provider)
@@ -127,9 +128,10 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
 def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
     row = provider_named(provider)
     settings = settings_of(provider, settings)
-    if settings.dtype is not None and settings.dtype not in row.dtypes:
-        known = f"Choose one of: {', '.join(row.dtypes)}." if row.dtypes else "Leave `embedding.dtype` unset."
-        raise InvalidArgumentError(f"'{settings.dtype}' is not a dtype of {provider}.", hint=known)
+    known = DTYPES if provider in PROVIDERS_WITH_DTYPE else ()
+    if settings.dtype is not None and settings.dtype not in known:
+        hint = f"Choose one of: {', '.join(DTYPES)}." if known else "Leave `embedding.dtype` unset."
+        raise InvalidArgumentError(f"'{settings.dtype}' is not a dtype of {provider}.", hint=hint)
     return row.open(settings)
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import ModelUnavailableError
-from findspot.core.files import TOO_MANY_OPEN, load_array, out_of_resources
+from findspot.core.files import check_exhausted
 from findspot.core.platforms import native
+from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors
 from findspot.text.tokens import REMEMBERED_WORDS, run_parts, runs, word_parts
 
@@ -42,12 +43,11 @@ class StaticEmbedder:
         try:
             about = json.loads((folder / "model.json").read_text("utf-8"))
             vocabulary = (folder / "vocabulary.txt").read_bytes()
-            table = load_array(folder / "vectors.npy")
+            table = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
             vectors = word_vectors(vocabulary, table.view(np.ndarray))
             revision = str(about["revision"])
         except (OSError, ValueError, KeyError) as error:
-            if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
-                raise out_of_resources(folder, error.errno) from error
+            check_exhausted(error, folder)
             raise ModelUnavailableError(f"{folder.name}: {error}", hint=_REINSTALL) from error
         return cls(vectors, int(table.dtype["vector"].shape[0]), revision)
 
@@ -55,9 +55,7 @@ class StaticEmbedder:
         del mode
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         self._vectors.sum([(text,) for text in texts], rows)
-        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        np.divide(rows, lengths, out=rows, where=lengths > 0)
-        return rows
+        return unit(rows)
 
     def close(self) -> None:
         """Do nothing: the memory map is released with the object."""

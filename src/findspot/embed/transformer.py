@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,6 @@ from findspot.core.settings import DTYPES
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors
 from findspot.embed.weights import ModelFiles, Tell, get_weights, read_config
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 GRAPH_REVISION = "1"
 """Raise it when the same weights give other vectors."""

@@ -75,7 +75,7 @@ class Disk:
         if is_secret_path(file.path):  # an index that somebody else built may name any file
             return Skip(file.path, SkipReason.DENIED)
         wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-        return read_file(self.roots, wanted, self._max_bytes)
+        return read_file(self.roots.project, wanted, self._max_bytes)
 
     def _lines(self, file: Listed, data: bytes) -> list[str] | Skip:
         text = readable_text(file.path, data, self._secret_scan)

@@ -155,7 +155,7 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
             return file.language, IndexedText(index.roots, snapshot).lines(file)
     settings = index.settings.discover
     source = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-    data = read_file(index.roots, source, settings.max_file_bytes)
+    data = read_file(index.root, source, settings.max_file_bytes)
     text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
     if isinstance(text, Skip):
         raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")

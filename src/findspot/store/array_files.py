@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, file_checksum, out_of_resources, replacing
+from findspot.core.files import check_exhausted, file_checksum, replacing
 from findspot.store.records import DerivedDamagedError
 
 HEADER_BYTES = 64
@@ -58,8 +58,7 @@ def map_arrays(
             if found != checksum:
                 raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
-            raise out_of_resources(path, error.errno) from error
+        check_exhausted(error, path)
         raise DerivedDamagedError(f"{path.name}: {error}") from error
     checked.add(path.name)
     return [data[begin:end] for begin, end in pairwise(ends)]
