@@ -121,12 +121,6 @@ def test_sums_are_alike_bit_for_bit(shipped: Both, count: int) -> None:
     assert _sums(shipped[1], texts, 256).tobytes() == _sums(shipped[0], texts, 256).tobytes()
 
 
-def test_the_vocabularies_are_alike(shipped: Both) -> None:
-    entries = (MODEL_FOLDER / "vocabulary.txt").read_text("utf-8").split()
-    asked = [*entries, *(entry[:-1] for entry in entries), "", "zzzzq", "\ud800", "x" * 10_000]
-    assert list(map(shipped[1].knows, asked)) == list(map(shipped[0].knows, asked))
-
-
 def test_it_forgets_words_when_there_are_too_many() -> None:
     texts = compiled.TokenTexts(lambda run: token_text_in_python((run,)), (), 3)
     for _ in range(2):

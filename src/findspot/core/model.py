@@ -272,7 +272,7 @@ class Query:
     only: frozenset[str] | None = None
     """The paths that may answer, where they are known by name."""
     related: bool = False
-    """Whether the best hits come with the constants that they use and the places that call them."""
+    """Whether the best hits come with the constants that they use, their callers and what they call."""
     group_by: GroupBy = GroupBy.PASSAGE
     """What each result is; of documentation, always a passage."""
     dependency: str | None = None
@@ -392,6 +392,8 @@ class Hit:
     """Constants that its lines use, where they are defined."""
     callers: tuple[CodeReference, ...] = ()
     """Some of the places that call what it defines."""
+    callees: tuple[CodeReference, ...] = ()
+    """Functions that it calls, where they are defined."""
     last_change: str = ""
     """The newest commit that changed what it defines: date, number and subject."""
     via: str = ""

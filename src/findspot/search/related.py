@@ -1,4 +1,4 @@
-"""What a reader of the best hits looks up next: constants, callers, and files that change with them."""
+"""What a reader of the best hits looks up next: constants, calls, and files that change with them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from findspot.store.records import StoredFile, SymbolPlace, last_name
 from findspot.store.snapshot import Snapshot
 
 HITS = 2
-"""The hits whose constants are looked up: those that an answer shows with their code."""
+"""The hits that are read on from: those that an answer shows with their code."""
 
 MAX_CONSTANTS = 4
 MAX_CALLERS = 3
+MAX_CALLEES = 5
 MAX_FILES = 12
 """Files that are read for callers, at most: of a name that more files use, three callers say little."""
 
@@ -74,11 +75,14 @@ class Related:
     commits: CommitStore | None = None
 
     def add(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits, the best with constants, and the first with callers and its last change."""
-        first = [replace(hit, constants=self._constants(hit)) for hit in hits[:HITS]]
-        first[:1] = (
-            replace(h, callers=self._callers(h), last_change=self._last_change(h)) for h in first[:1]
-        )
+        """Return the hits, the best with constants and calls, and the first with its last change."""
+        first = [
+            replace(
+                hit, constants=self._constants(hit), callers=self._callers(hit), callees=self._callees(hit)
+            )
+            for hit in hits[:HITS]
+        ]
+        first[:1] = (replace(hit, last_change=self._last_change(hit)) for hit in first[:1])
         return (*first, *hits[HITS:])
 
     def _last_change(self, hit: Hit) -> str:
@@ -177,6 +181,37 @@ class Related:
                 text = self.snapshot.chunks.line(file.id, line)
                 if text:
                     yield CodeReference(file.path, line, _clipped(text))
+
+    def _callees(self, hit: Hit) -> tuple[CodeReference, ...]:
+        """Return the functions that a hit calls and does not show, as certain as its callers.
+
+        Each has one definition in the file, or the file imports its name and the project defines it once.
+        """
+        file = (
+            self._unchanged(hit.path) if hit.kind in _CALLED and hit.breadcrumb and hit.definition else None
+        )
+        facts = self.snapshot.facts.of_file(file.id) if file else None
+        if file is None or facts is None or not hit.breadcrumb:
+            return ()
+        inside = _definition_lines(facts, last_name(hit.breadcrumb.rpartition(" > ")[2]), hit)
+        imported = {item.original for item in facts.imports}
+        relations, names, on, lines = facts.columns[:4]
+        called = dict.fromkeys(
+            (name, receiver in _NO_RECEIVER)
+            for relation, name, receiver, line in zip(relations, names, on, lines, strict=True)
+            if relation == Relation.CALL and line in inside and receiver in _OWN_RECEIVERS
+        )
+        found: dict[tuple[int, int], CodeReference] = {}
+        for name, is_bare in called:
+            named = [place for place in self.snapshot.symbols.places(name.lower()) if place.name == name]
+            own = [place for place in named if place.file_id == file.id]
+            places = own or (named if is_bare and name in imported else [])
+            if len(places) != 1 or places[0].kind not in _CALLED:
+                continue
+            home = self.snapshot.files.by_id.get(places[0].file_id)
+            if home is not None and not (home is file and places[0].line in inside):
+                found[home.id, places[0].line] = CodeReference(home.path, places[0].line, name, name)
+        return tuple(found.values())[:MAX_CALLEES]
 
     def _unchanged(self, path: str) -> StoredFile | None:
         """Return a file of code that is as indexed."""

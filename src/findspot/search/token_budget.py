@@ -290,6 +290,7 @@ def as_line(hit: Hit) -> Hit:
         why=None,
         constants=(),
         callers=(),
+        callees=(),
         more=(),
     )
 

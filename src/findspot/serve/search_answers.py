@@ -90,6 +90,7 @@ def _related(hit: Hit) -> dict[str, Any]:
     return known(
         constants=[reference_line(place) for place in hit.constants],
         callers=[reference_line(place) for place in hit.callers],
+        callees=[reference_line(place) for place in hit.callees],
         more=list(hit.more),
         lastChange=hit.last_change,
         via=hit.via,
@@ -195,6 +196,7 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
         return f"{head}  {one_line(hit.text)}"
     related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
     related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
+    related += [f"{_ASIDE}calls {', '.join(map(reference_line, hit.callees))}"] if hit.callees else []
     related += [f"{_ASIDE}also {one_line(place)}" for place in hit.more]
     related += [f"{_ASIDE}last changed {one_line(hit.last_change)}"] if hit.last_change else []
     related += [f"{_ASIDE}via {one_line(hit.via)}"] if hit.via else []

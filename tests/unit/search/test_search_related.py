@@ -1,4 +1,4 @@
-"""Constants and callers that come with the best hits."""
+"""Constants, callers and callees that come with the best hits."""
 
 from __future__ import annotations
 
@@ -48,9 +48,44 @@ def test_the_best_hit_has_constants_and_callers(project: Project) -> None:
     )
 
 
+def test_the_best_hits_name_what_they_call(project: Project) -> None:
+    called = (CodeReference("src/pool.py", 7, "wait_for_worker", "wait_for_worker"),)
+    for caller in ("run_all", "main"):
+        best = project.search(Query(caller, related=True)).hits[0]
+        assert (best.symbol, best.callees) == (caller, called)
+
+
+def test_callees_are_those_of_the_definition_that_no_other_shares(make_project: MakeProject) -> None:
+    project = make_project(
+        {
+            "src/mail.py": (
+                "from smtp import deliver, sign\n\n\n"
+                "class Box:\n"
+                "    def send_mail(self, text):\n"
+                "        self.check(text)\n"
+                "        other.check(text)\n"
+                "        deliver(sign(text))\n"
+                "        len(text)\n\n"
+                "    def check(self, text):\n"
+                "        return seal(text)\n"
+            ),
+            "src/smtp.py": "".join(
+                f"def {name}(text):\n    pass\n\n\n" for name in ("deliver", "sign", "seal")
+            ),
+            "src/other.py": "def sign(text):\n    pass\n",
+        }
+    )
+    project.update()
+    best = project.search(Query("send_mail", related=True)).hits[0]
+    assert [(each.text, each.path) for each in best.callees] == [
+        ("check", "src/mail.py"),
+        ("deliver", "src/smtp.py"),
+    ]
+
+
 def test_nothing_is_looked_up_unasked(project: Project) -> None:
     best = project.search(Query("wait_for_worker")).hits[0]
-    assert (best.constants, best.callers) == ((), ())
+    assert (best.constants, best.callers, best.callees) == ((), (), ())
 
 
 def test_files_that_changed_since_are_left_out(project: Project) -> None:

@@ -79,8 +79,12 @@ def _show_rest(count: int, indent: str) -> None:
 
 
 def _show_context(hit: Hit) -> None:
-    """Print what a hit says of itself: constants, callers, further places in its file, why it was found."""
-    for label, references in (("constant", hit.constants), ("called by", hit.callers)):
+    """Print what a hit says of itself: constants, calls, further places in its file, why it was found."""
+    for label, references in (
+        ("constant", hit.constants),
+        ("called by", hit.callers),
+        ("calls", hit.callees),
+    ):
         for reference in references:
             place = output.clean(f"{reference.path}:{reference.line}")
             text = output.cut(output.clean(reference.text.strip()), output.room(len(label) + 4))

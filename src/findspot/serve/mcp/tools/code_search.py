@@ -47,7 +47,7 @@ _HIT: dict[str, Any] = {
 }
 _CODE_HIT: dict[str, Any] = {
     **fields(str, "signature", "docComment", "language", "lastChange", "via"),
-    **fields([str], "symbols", "constants", "callers", "more"),
+    **fields([str], "symbols", "constants", "callers", "callees", "more"),
 }
 _COMMIT: dict[str, Any] = {
     **fields(str, "commit", "date", "author", "subject", "sentence"),
