@@ -19,24 +19,8 @@ class Section(StrEnum):
     CHECKS = "checks"
     ENVIRONMENT = "environment"
     LOGS = "logs"
-    EXPECTED = "expected"
     DESCRIPTION = "description"
-    STEPS = "steps"
-    SOLUTION = "solution"
-    CONTEXT = "context"
 
-
-SECTION_WEIGHT = {
-    Section.DESCRIPTION: 1.0,
-    Section.EXPECTED: 0.9,
-    Section.SOLUTION: 0.9,
-    Section.STEPS: 0.7,
-    Section.CONTEXT: 0.6,
-    Section.LOGS: 0.5,
-    Section.ENVIRONMENT: 0.3,
-    Section.CHECKS: 0.2,
-}
-"""How much the sentences of a section say about the problem."""
 
 _SECTION_WORDS = {
     Section.CHECKS: """
@@ -49,19 +33,13 @@ _SECTION_WORDS = {
     Section.LOGS: """
         log logs output outputs trace stacktrace traceback tracebacks backtrace stack console screenshot
         screenshots""",
-    Section.EXPECTED: "expected expect expectation desired",
     Section.DESCRIPTION: """
-        actual observed current happened happens instead description describe summary problem bug issue
-        overview defect behavior behaviour result results error""",
-    Section.STEPS: """
-        reproduce reproduction reproducible reproducing reproducer repro steps step example examples
-        sample mcve mwe minimal case""",
-    Section.SOLUTION: """
-        solution solutions proposal proposed suggestion suggested fix feature request implementation
-        enhancement""",
-    Section.CONTEXT: """
-        context additional else motivation background notes note comments related workaround workarounds
-        alternatives alternative information use references reference links""",
+        expected expect expectation desired actual observed current happened happens instead description
+        describe summary problem bug issue overview defect behavior behaviour result results error reproduce
+        reproduction reproducible reproducing reproducer repro steps step example examples sample mcve mwe
+        minimal case solution solutions proposal proposed suggestion suggested fix feature request
+        implementation enhancement context additional else motivation background notes note comments related
+        workaround workarounds alternatives alternative information use references reference links""",
 }
 """Of a heading's words the one that is listed first decides: `System info and logs` is the environment."""
 _OTHER_LABEL_WORDS = """

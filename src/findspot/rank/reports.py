@@ -23,7 +23,6 @@ from findspot.rank.report_lines import (
     OTHER_FENCES,
     PROMPT,
     QUOTE,
-    SECTION_WEIGHT,
     SIGNATURE,
     TAG,
     TITLE_TAG,
@@ -46,12 +45,6 @@ from findspot.rank.traces import MAX_LINE_CHARS, Frame, TraceReader
 MAX_CHARS = 20_000
 MAX_TITLE_CHARS = 200
 
-QUOTED_WEIGHT = 0.5
-"""A quoted message or manual: somebody else's words on a wider subject."""
-
-POLITE_WEIGHT = 0.5
-"""Among thanks and excuses a paragraph may still describe something."""
-
 MAX_SIGNATURE = 8
 """Lines after `Regards,` that are a signature."""
 
@@ -60,19 +53,11 @@ SHORT_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Some sentences, and how much they say about the problem, from 0 to 1."""
-
-    text: str
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """A report in its parts, each in the order of the text."""
 
     title: str
-    prose: tuple[Paragraph, ...] = ()
+    prose: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     """Examples; of interactive sessions only what was typed."""
     errors: tuple[str, ...] = ()
@@ -104,13 +89,12 @@ class _ReportReader:
         self.at = 0
         self.section = Section.DESCRIPTION
         self.traces = TraceReader()
-        self.prose: list[Paragraph] = []
+        self.prose: list[str] = []
         self.code: list[str] = []
         self.links: list[str] = []
         self.printed: list[str] = []
         """Output, logs and check lists: they may name files."""
         self.open: list[str] = []
-        self.open_weight = 1.0
         self.in_checklist = -1
         """After the last line of a check list."""
         self.sentences_until = 0
@@ -125,15 +109,14 @@ class _ReportReader:
         self.traces.close()
         errors = tuple(self.traces.errors)
         title = title or (errors[0][:MAX_TITLE_CHARS] if errors else "")
-        sentences = [paragraph.text for paragraph in self.prose]
         return Report(
             title=title,
             prose=tuple(self.prose),
             code=tuple(self.code),
             errors=errors,
             frames=tuple(self.traces.frames),
-            places=all_places(self.links, [title, *sentences, *self.code, *errors, *self.printed]),
-            names=all_names(title, sentences, self.code, self.traces.frames, errors),
+            places=all_places(self.links, [title, *self.prose, *self.code, *errors, *self.printed]),
+            names=all_names(title, self.prose, self.code, self.traces.frames, errors),
         )
 
     def _title(self) -> str:
@@ -203,7 +186,7 @@ class _ReportReader:
             return True
         if self.at < self.sentences_until:
             return False
-        literal = not self.open and bool(self.prose) and self.prose[-1].text.endswith("::")
+        literal = not self.open and bool(self.prose) and self.prose[-1].endswith("::")
         if line.startswith("    ") and (not self.open or self.open[-1].rstrip().endswith(":")):
             return self._indented(is_code=literal)
         return (
@@ -285,7 +268,7 @@ class _ReportReader:
         self.at += 1
         self.section = section_of(text) or Section.DESCRIPTION
         if not is_label(text):
-            self.open, self.open_weight = [text], 1.0
+            self.open = [text]
             self._end_paragraph()
         return True
 
@@ -330,14 +313,11 @@ class _ReportReader:
             if item := LIST_ITEM.match(text):
                 self._end_paragraph()
                 text = text[item.end() :]
-            if not self.open:
-                self.open_weight = QUOTED_WEIGHT if quote else 1.0
             self.open.append(text)
 
     def _end_paragraph(self) -> None:
         """Sort the lines of a paragraph that ends here into prose or noise."""
         text, self.open = "\n".join(self.open), []
-        weight = self.open_weight * SECTION_WEIGHT[self.section]
         text = TAG.sub(" ", text) if "<" in text else text
         if "://" in text:
             self.links += [found[2] for found in URL.finditer(text)]
@@ -346,17 +326,15 @@ class _ReportReader:
         if text.lower() == text.upper():  # no letters
             return
         short = len(text) < SHORT_CHARS
-        polite = len(text) < MAX_LINE_CHARS and "`" not in text and is_polite(text)
-        template = is_template(text)
-        if short and (polite or template or (text[-1] != "." and is_label(text))):
+        if short and (
+            ("`" not in text and is_polite(text)) or is_template(text) or (text[-1] != "." and is_label(text))
+        ):
             return
         if short and self.section is Section.CHECKS:
             self.printed.append(text)
         elif not (short and self.section is Section.ENVIRONMENT):
             self.traces.message_in(text)
-            self.prose.append(
-                Paragraph(text, round(weight * (POLITE_WEIGHT if polite or template else 1.0), 3))
-            )
+            self.prose.append(text)
 
     def _sort_block(self, language: str, block: list[str]) -> None:
         """Sort a block into traces, examples, sessions, tables of versions, logs and output."""

@@ -195,11 +195,10 @@ def _find(
 
 def _texts(report: Report, text: str) -> dict[str, str]:
     """Return the questions that a report is searched as."""
-    prose = [paragraph.text for paragraph in report.prose if paragraph.weight > 0]
     return {
         "all": text,
         "title": report.title,
-        "prose": "\n".join([report.title, *prose])[:MAX_PROSE_CHARS],
+        "prose": "\n".join([report.title, *report.prose])[:MAX_PROSE_CHARS],
         "code": "\n".join((*report.code, *report.errors)),
     }
 
@@ -391,10 +390,9 @@ def _scaled(signals: Signals) -> Signals:
 def _path_signals(files: Sequence[StoredFile], found: _Found) -> dict[str, list[float]]:
     """Return how much of each path the report repeats."""
     report = found.report
-    prose = " ".join(paragraph.text for paragraph in report.prose)
     in_text = {word.lower() for word in words(found.text)}
     topic = tuple(dict.fromkeys(word for word in parts(report.title) if word not in STOP_WORDS))
-    about = set(parts(f"{report.title}\n{prose}")) - STOP_WORDS
+    about = set(parts("\n".join((report.title, *report.prose)))) - STOP_WORDS
     modules = qualifiers(report.names)
     columns: dict[str, list[float]] = defaultdict(list)
     for file in files:
