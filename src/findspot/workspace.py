@@ -477,9 +477,9 @@ def _outside(name: str, results: Results) -> Results:
 
     def outside(hit: Hit) -> Hit:
         path = hit.path if hit.path.startswith(SCHEME) else f"{name}/{hit.path}"
-        names = "constants", "callers", "callees"
-        related = {each: _prefixed(name, getattr(hit, each)) for each in names}
-        return replace(hit, path=path, project=name, **related)
+        constants, callers = _prefixed(name, hit.constants), _prefixed(name, hit.callers)
+        callees = _prefixed(name, hit.callees)
+        return replace(hit, path=path, project=name, constants=constants, callers=callers, callees=callees)
 
     hits, said = tuple(map(outside, results.hits)), results.synthesis
     said = said and replace(said, code_references=_prefixed(name, said.code_references))
