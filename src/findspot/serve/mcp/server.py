@@ -118,16 +118,15 @@ class _ToolHandlers:
         check_cursor(params)
         serve = settings_here().serve
         self._toolsets = self._terms.toolsets or serve.toolsets
-        tools = self._offered(context, self._toolsets)
         enhanced = serve.enhanced_tool_descriptions
+        tools = self._offered(context, self._toolsets)
         return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> Any:
         tool = self._registry.find(params.name, self._toolsets)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        if (refusal := self._refusal(context, tool)) is not None:
-            raise MCPError(types.INVALID_PARAMS, refusal)
+        refusal = self._refusal(context, tool) if tool else f"Unknown tool: {params.name}"
+        if tool is None or refusal is not None:
+            raise MCPError(types.INVALID_PARAMS, str(refusal))
         return await self._calls.answer(context, tool, params)
 
     async def complete_results(self, ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -149,7 +148,7 @@ class _ToolHandlers:
         return frozenset(tool.name for tool in self._offered(context, toolsets))
 
     def _offered(self, context: Context, toolsets: Sequence[str]) -> Sequence[Tool]:
-        tools = self._registry.offered(toolsets)
+        tools = (tool for tool in self._registry if tool.toolset in toolsets)
         return [tool for tool in tools if self._refusal(context, tool) is None]
 
     def _refusal(self, context: Context, tool: Tool) -> str | None:
@@ -169,31 +168,21 @@ async def log_requests(ctx: Context, call_next: CallNext) -> HandlerResult:
     The log never says what was asked.
     """
     started = time.monotonic()
+    asked = ctx.params if isinstance(ctx.params, dict) else {}
+    if ctx.method == "initialize":
+        client = asked.get("clientInfo")
+        parts = (client.get("name"), client.get("version")) if isinstance(client, dict) else ()
+        parts = (*parts, "protocol", asked.get("protocolVersion"))
+        _log.info("connected: %s", " ".join(str(part)[:_MAX_NAME_CHARS] for part in parts if part))
+    tool = str(asked.get("name"))[:_MAX_NAME_CHARS] if ctx.method == "tools/call" else ""
     outcome = "failed"
     try:
         result = await call_next(ctx)
         outcome = "answered"
         return result
     finally:
-        if ctx.method == "initialize":
-            _log.info("connected: %s", _client_name(ctx.params))
         took_ms = (time.monotonic() - started) * 1000
-        _log.debug("%s %s %s in %.0f ms", ctx.method, _tool_name(ctx), outcome, took_ms)
-
-
-def _client_name(params: Any) -> str:
-    """Return a client's name and version, and its version of the protocol."""
-    fields = params if isinstance(params, dict) else {}
-    info = fields.get("clientInfo")
-    named = info if isinstance(info, dict) else {}
-    parts = (named.get("name"), named.get("version"), "protocol", fields.get("protocolVersion"))
-    return " ".join(str(part)[:_MAX_NAME_CHARS] for part in parts if part)
-
-
-def _tool_name(ctx: Context) -> str:
-    if ctx.method != "tools/call" or not isinstance(ctx.params, dict):
-        return ""
-    return str(ctx.params.get("name"))[:_MAX_NAME_CHARS]
+        _log.debug("%s %s %s in %.0f ms", ctx.method, tool, outcome, took_ms)
 
 
 async def give_errors_a_code(ctx: Context, call_next: CallNext) -> HandlerResult:

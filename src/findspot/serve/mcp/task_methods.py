@@ -41,10 +41,13 @@ def owner_of(context: Context, tasks: Tasks) -> str | None:
     return owner
 
 
+def is_modern(context: Context) -> bool:
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
 def declares_extension(context: Context) -> bool:
     capabilities = context.session.client_capabilities
-    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    return modern and capabilities is not None and EXTENSION in (capabilities.extensions or {})
+    return is_modern(context) and capabilities is not None and EXTENSION in (capabilities.extensions or {})
 
 
 def missing_extension() -> MCPError:
@@ -80,7 +83,7 @@ def described(task: Task, *, modern: bool = False) -> dict[str, Any]:
 
 def created(task: Task, context: Context) -> Any:
     """Return the answer to a call that goes on as a task."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+    if is_modern(context):
         return {"resultType": "task", **described(task, modern=True)}
     return types.CallToolResult(content=[], _meta={_CREATED: described(task)})
 
@@ -116,7 +119,7 @@ class TaskMethods:
 
     async def _get(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
-        return _detailed(task) if context.protocol_version in MODERN_PROTOCOL_VERSIONS else described(task)
+        return _detailed(task) if is_modern(context) else described(task)
 
     async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         """Wait for the end, and meanwhile ask the client the task's questions."""
@@ -134,11 +137,13 @@ class TaskMethods:
 
     async def _cancel(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
-        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if task.finished and not modern:
+        if is_modern(context):
+            await task.cancel()
+            return {}
+        if task.finished:
             raise MCPError(types.INVALID_PARAMS, f"Cannot cancel task: already {task.status}")
         await task.cancel()
-        return {} if modern else described(task)
+        return described(task)
 
     async def _update(self, context: Context, params: _UpdateParams) -> dict[str, Any]:
         _only_in(context, *MODERN_PROTOCOL_VERSIONS)
@@ -149,21 +154,16 @@ class TaskMethods:
 
     def _find(self, context: Context, params: _TaskParams) -> Task:
         _only_in(context, TASKS_VERSION, *MODERN_PROTOCOL_VERSIONS)
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS and not declares_extension(context):
-            raise missing_extension()
-        _check_header(context, params)
+        if is_modern(context):
+            if not declares_extension(context):
+                raise missing_extension()
+            headers = getattr(context.request, "headers", None)  # over HTTP one names the task, for routing
+            if headers is not None and headers.get("mcp-name") != params.task_id:
+                raise MCPError(types.HEADER_MISMATCH, "The header Mcp-Name must be the task's id")
         task = self._tasks.find(params.task_id, owner_of(context, self._tasks))
         if task is None:
             raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown or has expired")
         return task
-
-
-def _check_header(context: Context, params: _TaskParams) -> None:
-    """Check the header that names the task: the newest version has one over HTTP, for routing."""
-    headers = getattr(context.request, "headers", None)
-    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    if modern and headers is not None and headers.get("mcp-name") != params.task_id:
-        raise MCPError(types.HEADER_MISMATCH, "The header Mcp-Name must be the task's id")
 
 
 def _only_in(context: Context, *versions: str) -> None:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -40,9 +40,6 @@ class Status(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
 @dataclass(slots=True, eq=False)
@@ -81,12 +78,11 @@ class Task:
 
     @property
     def finished(self) -> bool:
-        return self.status in TERMINAL
+        return self.status not in (Status.WORKING, Status.INPUT_REQUIRED)
 
     @property
     def expired(self) -> bool:
-        age = datetime.now(UTC) - self.created
-        return age.total_seconds() * 1000 > self.ttl_ms
+        return datetime.now(UTC) - self.created > timedelta(milliseconds=self.ttl_ms)
 
     async def change(self) -> None:
         """Wait until something about the task is different."""
@@ -104,26 +100,20 @@ class Task:
             await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")
             await question.answered.wait()
         finally:
-            self._withdraw(key, question)
+            if self.questions.get(key) is question:  # nobody waits for the answer any more
+                del self.questions[key]
+                if not self.questions and not self.finished:
+                    self._set(Status.WORKING, "Working")
         return question.answer
-
-    def _withdraw(self, key: str, question: Question) -> None:
-        """Take back a question that nobody waits for any more; the client reads so when it next asks."""
-        if self.questions.get(key) is question:
-            del self.questions[key]
-            if not self.questions and self.status is Status.INPUT_REQUIRED:
-                self.status, self.message, self.updated = Status.WORKING, "Working", datetime.now(UTC)
-                self.announce()
 
     async def answer(self, key: str, answer: Any) -> None:
         """Pass an answer on to the work; one that nobody waits for is ignored."""
         question = self.questions.pop(key, None)
-        if question is None or self.finished:
-            return
-        question.answer = answer
-        question.answered.set()
-        if not self.questions:
-            await self._become(Status.WORKING, "Working")
+        if question is not None:
+            question.answer = answer
+            question.answered.set()
+            if not self.questions:
+                await self._become(Status.WORKING, "Working")
 
     async def end(
         self, status: Status, message: str, result: Any = None, error: Exception | None = None
@@ -143,9 +133,12 @@ class Task:
         woken, self._changed = self._changed, anyio.Event()
         woken.set()
 
-    async def _become(self, status: Status, message: str) -> None:
+    def _set(self, status: Status, message: str) -> None:
         self.status, self.message, self.updated = status, message, datetime.now(UTC)
         self.announce()
+
+    async def _become(self, status: Status, message: str) -> None:
+        self._set(status, message)
         if self.kept and self._tell is not None:
             await self._tell(self)
 
@@ -174,24 +167,31 @@ class Tasks:
 
     def keep(self, task: Task) -> None:
         """Remember a task until its time is over, or its client leaves."""
-        self._make_room(task.owner)
+        own = self.of(task.owner)
+        if len(own) >= MAX_PER_CLIENT:
+            oldest = next((other for other in own if other.finished), None)
+            if oldest is None:
+                message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
+                raise MCPError(types.INTERNAL_ERROR, message)
+            del self._tasks[oldest.id]
         task.kept = True
         self._tasks[task.id] = task
         task.announce()
 
     def forget(self, owner: str | None) -> None:
         """Forget the tasks of a client that has left; those under way go on."""
-        for task in [task for task in self._tasks.values() if task.owner == owner]:
-            del self._tasks[task.id]
+        self._tasks = {key: task for key, task in self._tasks.items() if task.owner != owner}
 
     def find(self, identity: str, owner: str | None) -> Task | None:
-        self._forget_expired()
-        task = self._tasks.get(identity)
-        return task if task and task.owner == owner else None
+        return next((task for task in self.of(owner) if task.id == identity), None)
 
     def of(self, owner: str | None) -> list[Task]:
-        """Return the tasks of one client, oldest first."""
-        self._forget_expired()
+        """Return the tasks of one client, oldest first, without those whose time is over."""
+        for task in [task for task in self._tasks.values() if task.expired]:
+            if task.status is Status.INPUT_REQUIRED:
+                task.scope.cancel()
+            if task.status is not Status.WORKING:  # work under way is removed when it is done
+                del self._tasks[task.id]
         return [task for task in self._tasks.values() if task.owner == owner]
 
     async def _run(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
@@ -203,19 +203,3 @@ class Tasks:
                 await task.end(Status.FAILED, "Failed unexpectedly", error=error)
         if not task.finished:
             await task.end(Status.CANCELLED, "Cancelled")
-
-    def _make_room(self, owner: str | None) -> None:
-        own = self.of(owner)
-        if len(own) >= MAX_PER_CLIENT:
-            oldest = next((task for task in own if task.finished), None)
-            if oldest is None:
-                message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
-                raise MCPError(types.INTERNAL_ERROR, message)
-            del self._tasks[oldest.id]
-
-    def _forget_expired(self) -> None:
-        for task in [task for task in self._tasks.values() if task.expired]:
-            if task.status is Status.INPUT_REQUIRED:
-                task.scope.cancel()
-            if task.status is not Status.WORKING:  # work under way is removed when it is done
-                del self._tasks[task.id]

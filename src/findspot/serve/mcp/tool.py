@@ -81,21 +81,11 @@ def status_of(*values: str) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-_SVG = (
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' "
-    "stroke='#2563eb' stroke-width='2'><path d='{}'/></svg>"
+ICON = "data:image/svg+xml," + quote(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#2563eb' "
+    "stroke-width='2'><path d='M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6'/></svg>",
+    safe="/:='(),",
 )
-
-
-def _icon(path: str) -> str:
-    return "data:image/svg+xml," + quote(_SVG.format(path), safe="/:='(),")
-
-
-SEARCH_ICON = _icon("M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6")
-INDEX_ICON = _icon("M4 5h16M4 12h16M4 19h10")
-STATUS_ICON = _icon("M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 8v5M12 16v1")
-REMOVE_ICON = _icon("M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14")
-
 
 _SHOWN_CHARS = 60
 
@@ -112,29 +102,60 @@ class Arguments:
         return self.values.get(name)
 
 
-def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
-    try:
-        if isinstance(value, bool) and "yes" in schema.get("enum", ()):
-            value = "yes" if value else "no"
-        value = _READERS[schema["type"]](value)
-    except ValidationError:
-        raise _refusal(name, value, schema) from None
-    if isinstance(value, str) and schema.get("minLength") and not value.strip():
-        raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
-    if isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
-        raise _refusal(name, value, schema)
-    if schema["type"] in ("integer", "number"):
-        return _within_bounds(name, value, schema, clamp, warnings)
+def _no_flag(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a flag is no number")
     return value
 
 
-def _within_bounds(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
+_KINDS: dict[str, tuple[str, Any]] = {
+    "string": ("a string", str),
+    "boolean": ("true or false", bool),
+    "number": ("a number", Annotated[FiniteFloat, BeforeValidator(_no_flag)]),
+    "integer": ("a whole number", Annotated[int, BeforeValidator(_no_flag)]),
+    "array": (
+        "a list of strings",
+        Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)],
+    ),
+    "object": ("an object", dict[str, Any] | Json[dict[str, Any]]),
+}
+"""What clients send for each kind: a number may come as text, one text for a list, an object as its JSON."""
+
+_READERS = {name: TypeAdapter(kind).validate_python for name, (_, kind) in _KINDS.items()}
+
+
+def _checked(name: str, value: Any, schema: Schema, clamp: bool, warnings: list[str]) -> Any:
+    choices = schema.get("enum", ())
+    if "yes" in choices and isinstance(value, bool):
+        value = "yes" if value else "no"
+    try:
+        read = _READERS[schema["type"]](value)
+    except ValidationError:
+        raise _refusal(name, value, schema) from None
+    if isinstance(read, str) and schema.get("minLength") and not read.strip():
+        raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
+    if choices and read not in choices:
+        raise _refusal(name, read, schema)
+    return _bounded(name, read, schema, clamp, warnings) if schema["type"] in ("integer", "number") else read
+
+
+def _bounded(name: str, value: Any, schema: Schema, clamp: bool, warnings: list[str]) -> Any:
     most = schema.get("maximum", math.inf)
     if value < schema.get("minimum", -math.inf) or (value > most and not clamp):
         raise _refusal(name, value, schema)
     if value > most:
         warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
     return min(value, most)
+
+
+def _refusal(name: str, value: Any, schema: Schema) -> InvalidArgumentError:
+    wanted = _KINDS[schema["type"]][0]
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if "enum" in schema:
+        wanted = "one of " + ", ".join(f"'{choice}'" for choice in schema["enum"])
+    elif low is not None:
+        wanted += f" of at least {low}" if high is None else f" from {low} to {high}"
+    return InvalidArgumentError(f"'{name}' must be {wanted}, not {_short(repr(value))}.")
 
 
 def _unknown(names: Sequence[str], known: Iterable[str]) -> InvalidArgumentError:
@@ -144,61 +165,8 @@ def _unknown(names: Sequence[str], known: Iterable[str]) -> InvalidArgumentError
     return InvalidArgumentError(f"Unknown argument{several}: {named}. Known arguments: {takes}.")
 
 
-def _no_flag(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("a flag is no number")
-    return value
-
-
-_KINDS: dict[str, Any] = {
-    "string": str,
-    "boolean": bool,
-    "number": Annotated[FiniteFloat, BeforeValidator(_no_flag)],
-    "integer": Annotated[int, BeforeValidator(_no_flag)],
-    "array": Annotated[
-        list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ],
-    "object": dict[str, Any] | Json[dict[str, Any]],
-}
-"""What clients send for each kind: a number may come as text, one text for a list, an object as its JSON."""
-
-_READERS = {name: TypeAdapter(kind).validate_python for name, kind in _KINDS.items()}
-
-
-def _refusal(name: str, value: Any, schema: Mapping[str, Any]) -> InvalidArgumentError:
-    return InvalidArgumentError(f"'{name}' must be {_wanted(schema)}, not {_short(repr(value))}.")
-
-
-def _wanted(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return "one of " + ", ".join(f"'{choice}'" for choice in schema["enum"])
-    kind = {
-        "string": "a string",
-        "boolean": "true or false",
-        "number": "a number",
-        "integer": "a whole number",
-        "array": "a list of strings",
-        "object": "an object",
-    }[schema["type"]]
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None and high is not None:
-        return f"{kind} from {low} to {high}"
-    return kind if low is None else f"{kind} of at least {low}"
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A place that an answer points to: a file, or lines of one."""
-
-    uri: str
-    name: str
-    description: str
-    mime_type: str | None = None
-    priority: float | None = None
 
 
 class TaskSupport(StrEnum):
@@ -218,8 +186,8 @@ class Answer:
     hint: str | None = None
     """What to do next, for the reader of an error."""
     is_error: bool = False
-    links: tuple[Link, ...] = ()
-    """What follows the text."""
+    links: tuple[dict[str, Any], ...] = ()
+    """What follows the text: places for people to open."""
     passed_on: dict[str, Any] | None = None
     """The result of another server, which replaces all of the above."""
 
@@ -245,7 +213,6 @@ class Tool:
     output: dict[str, Any] | None = None
     """The shape of its values; None for a tool whose structured content is another server's."""
     annotations: dict[str, bool] = field(default_factory=lambda: READ_ONLY)
-    icon: str = SEARCH_ICON
     enhanced_description: str = ""
     """Replaces the description if `enhancedToolDescriptions` is set."""
     always_loaded: bool = False
@@ -257,8 +224,8 @@ class Tool:
     """Arguments whose values above the maximum are lowered to it, with a warning."""
     instead: dict[str, str] = field(default_factory=dict)
     """Required argument → the argument that may be given instead."""
-    failure: Callable[[FindspotError], Answer] | None = None
-    """How this tool shows errors, if its specification has a form of its own."""
+    failure: Callable[[FindspotError], Answer | None] = lambda _: None
+    """How this tool shows errors of which its specification has a form of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN
 
     @property
@@ -296,21 +263,13 @@ class Tool:
 class Registry:
     """Tools by name; registering a name again replaces the definition and keeps its position."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
-        for tool in tools:
-            self.register(tool)
-
-    def register(self, tool: Tool) -> None:
-        self._tools[tool.name] = tool
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
 
     def find(self, name: str, toolsets: Sequence[str]) -> Tool | None:
         """Return the tool of that name, unless its toolset is not offered."""
         tool = self._tools.get(name)
         return tool if tool and tool.toolset in toolsets else None
-
-    def offered(self, toolsets: Sequence[str]) -> list[Tool]:
-        return [tool for tool in self if tool.toolset in toolsets]
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())

@@ -38,7 +38,7 @@ from findspot.serve.mcp.task_methods import (
 )
 from findspot.serve.mcp.tasks import Status, Task, Tasks
 from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
-from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
+from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, wire_result
 
 if TYPE_CHECKING:
     from findspot.core.model import Hit
@@ -152,18 +152,15 @@ class ToolCalls:
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
         client = Client(context, params.input_responses, params.request_state)
-        given = params.arguments or {}
         as_task = params.task is not None and context.protocol_version == TASKS_VERSION
         check_task_support(context, tool, as_task)
-        if as_task:
-            return await self._start_task(context, tool, client, given, params.task)
-        if tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context):
-            return await self._answer_or_task(context, tool, client, given)
         try:
-            answer = await answer_of(tool, self.new_call(client), given)
+            if as_task or (tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context)):
+                return await self._answer_or_task(context, tool, client, params, at_once=as_task)
+            answer = await answer_of(tool, self.new_call(client), params.arguments or {})
+            return wire_result(answer, client.version)
         except InputNeededError as needed:
             return needed.result
-        return wire_result(answer, client.version)
 
     def new_call(self, client: Client) -> Call:
         """Return a call of this client; refused where a token is required and there is none."""
@@ -172,34 +169,30 @@ class ToolCalls:
         read_only = self._terms.read_only
         return Call(self._library, client, read_only, self._threads, self._tasks, self._ending)
 
-    async def _start_task(
+    async def _answer_or_task(
         self,
         context: Context,
         tool: Tool,
         client: Client,
-        given: dict[str, Any],
-        metadata: types.TaskMetadata | None,
+        params: types.CallToolRequestParams,
+        *,
+        at_once: bool,
     ) -> Any:
-        """Answer with a task before anything is done: in 2025-11-25 the client asks for one."""
-        await client.folders()  # while the request is there to ask over
-        ttl_ms = metadata.ttl if metadata else None
+        """Answer with a task: in 2025-11-25 at once, with the extension once the long part begins."""
+        ttl_ms = params.task.ttl if params.task and at_once else None
         if ttl_ms is not None and ttl_ms <= 0:
             raise MCPError(types.INVALID_PARAMS, "'ttl' must be a positive number of milliseconds")
 
         async def notify_client(task: Task) -> None:
-            await notify(context.session, "notifications/tasks/status", described(task))
+            if at_once:
+                await notify(context.session, "notifications/tasks/status", described(task))
 
         task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
-        self._tasks.keep(task)
-        self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=True))
-        return created(task, context)
-
-    async def _answer_or_task(
-        self, context: Context, tool: Tool, client: Client, given: dict[str, Any]
-    ) -> Any:
-        """Answer, or with the extension answer with a task once the long part begins."""
-        task = client.task = Task(owner_of(context, self._tasks))
-        self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
+        if at_once:
+            await client.folders()  # while the request is there to ask over
+            self._tasks.keep(task)
+        given = params.arguments or {}
+        self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=at_once))
         try:
             while not (task.kept or task.finished):
                 await task.change()
@@ -208,8 +201,6 @@ class ToolCalls:
             raise
         if task.kept:
             return created(task, context)
-        if isinstance(task.error, InputNeededError):
-            return task.error.result
         if task.error is not None:
             raise task.error
         return task.result
@@ -239,8 +230,7 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except AnsweredError as early:
         answer = early.answer
     except FindspotError as error:
-        answer = (tool.failure or failed)(error)
-        answer = failed_read_only(error, answer) if call.read_only else answer
+        answer = tool.failure(error) or failed(error, read_only=call.read_only)
     except (MCPError, InputNeededError):
         raise
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server

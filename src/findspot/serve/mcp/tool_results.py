@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
-from findspot.serve.mcp.tool import Answer, Link, TaskSupport, Tool, sent_schema
+from findspot.serve.mcp.tool import ICON, Answer, TaskSupport, Tool, sent_schema
 from findspot.serve.shapes import error_object
 
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
@@ -45,6 +44,9 @@ def check_cursor(params: types.PaginatedRequestParams | None) -> None:
 
 def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
     runs_long = tool.task_support is not TaskSupport.FORBIDDEN
+    loading: dict[str, Any] = {"anthropic/searchHint": tool.search_hint} if tool.search_hint else {}
+    if tool.always_loaded:
+        loading = {"anthropic/alwaysLoad": True}
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -52,17 +54,10 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
         input_schema=sent_schema(tool.input_schema),
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations.model_validate(tool.annotations),
-        icons=[types.Icon(src=tool.icon, mime_type="image/svg+xml", sizes=["any"])],
+        icons=[types.Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
         execution=types.ToolExecution(task_support=tool.task_support.value) if runs_long else None,
-        _meta=_loading(tool) or None,
+        _meta=loading or None,
     )
-
-
-def _loading(tool: Tool) -> dict[str, Any]:
-    """Return when a client that defers tools loads this one, in the keys of Claude Code."""
-    if tool.always_loaded:
-        return {"anthropic/alwaysLoad": True}
-    return {"anthropic/searchHint": tool.search_hint} if tool.search_hint else {}
 
 
 def wire_result(answer: Answer, version: str) -> dict[str, Any]:
@@ -72,56 +67,31 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
 
     Plain values: making models of them only to dump them again would double the cost of a call.
     """
+    hints = [_text(answer.hint, _FOR_ASSISTANT)] if answer.hint is not None else []
     if answer.passed_on is not None:
-        return _passed_on(answer.passed_on, answer.hint)
-    content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
-    if answer.hint is not None:
-        content.append(_text(answer.hint, _FOR_ASSISTANT))
-    if version >= _LINKS_SINCE:
-        content += map(link_content, answer.links)
-    return {
-        "resultType": "complete",
-        "content": content,
-        "structuredContent": encodable_values(answer.values),
-        "isError": answer.is_error,
-    }
-
-
-def _passed_on(result: dict[str, Any], hint: str | None) -> dict[str, Any]:
-    """Return another server's result."""
-    content = result["content"] + ([_text(hint, _FOR_ASSISTANT)] if hint is not None else [])
-    return dict(encodable_values(result | {"resultType": "complete", "content": content}))
+        result = answer.passed_on | {"content": answer.passed_on["content"] + hints}
+    else:
+        shown = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
+        links = answer.links if version >= _LINKS_SINCE else ()
+        result = {
+            "content": [*shown, *hints, *links],
+            "structuredContent": answer.values,
+            "isError": answer.is_error,
+        }
+    return {"resultType": "complete", **encodable(result)}
 
 
 def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "text", "text": encodable(text), "annotations": annotations}
+    return {"type": "text", "text": text, "annotations": annotations}
 
 
-def link_content(link: Link) -> dict[str, Any]:
-    """Return a link for people to open; assistants have it in the structured content."""
-    annotations = {"audience": ["user"], "priority": link.priority}
-    described = {
-        "type": "resource_link",
-        "uri": link.uri,
-        "name": encodable(link.name),
-        "description": encodable(link.description),
-        "mimeType": link.mime_type,
-        "annotations": {name: value for name, value in annotations.items() if value is not None},
-    }
-    return {name: value for name, value in described.items() if value is not None}
-
-
-def encodable(text: str) -> str:
-    """Return a text with what cannot be encoded replaced: file names may hold bytes that are not text."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def encodable_values(value: Any) -> Any:
+def encodable(value: Any) -> Any:
+    """Return a value with what cannot be encoded replaced: file names may hold bytes that are not text."""
     if isinstance(value, str):
-        return encodable(value)
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
-        return {name: encodable_values(part) for name, part in value.items()}
-    return [encodable_values(part) for part in value] if isinstance(value, list) else value
+        return {name: encodable(part) for name, part in value.items()}
+    return list(map(encodable, value)) if isinstance(value, list) else value
 
 
 class PathNotIndexedError(IndexNotFoundError):
@@ -141,19 +111,17 @@ class AnsweredError(Exception):
         self.answer = answer
 
 
-def failed(error: FindspotError) -> Answer:
-    """Return the answer for an error raised on purpose."""
-    text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
-    hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
+def failed(error: FindspotError, *, read_only: bool = False) -> Answer:
+    """Return the answer for an error raised on purpose.
+
+    A read-only server recommends no tool that it does not offer.
+    """
+    text, hint = error.user_message, _HINTS.get(error.code) or error.hint or None
+    if read_only and error.code in _FIXED_BY_INDEXING:
+        hint = _READ_ONLY_HINT
+    elif isinstance(error, PathNotIndexedError):
+        text, hint = error.text, None
     return Answer(error_object(error), text, hint, is_error=True)
-
-
-def failed_read_only(error: FindspotError, answer: Answer) -> Answer:
-    """Return the answer of a read-only server, which recommends no tool that it does not offer."""
-    if error.code not in _FIXED_BY_INDEXING:
-        return answer
-    text = error.user_message if isinstance(error, PathNotIndexedError) else answer.text
-    return replace(answer, text=text, hint=_READ_ONLY_HINT)
 
 
 def broken(error: Exception) -> Answer:

@@ -16,7 +16,7 @@ from findspot.serve.mcp.client import Reply, key_of
 from findspot.serve.mcp.other_servers import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import STATUS_ICON, Answer, Arguments, Tool, fields, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
@@ -108,7 +108,6 @@ GET_TOOL = Tool(
         "instructions": str,
         "access": fields(str, "state", "transport", "configuration", "use", "reason"),
     },
-    icon=STATUS_ICON,
     handler=_get_tool,
     toolset="catalogue",
     failure=catalogue_failure,

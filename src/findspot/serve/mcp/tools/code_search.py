@@ -15,9 +15,8 @@ from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, c
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
-from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Link, Tool, fields, undescribed
+from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Tool, fields, undescribed
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
 from findspot.serve.query_options import DEFAULT_LIMIT, query_of
 from findspot.serve.search_answers import (
@@ -133,21 +132,23 @@ def _rendered(
     if shape == "only":
         return Answer(values, single_line(results, len(values["results"])))
     link = _link(roots, values["results"][0]) if values["results"] else None
-    room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
+    room = limit - (token_count(json.dumps(link)) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
     return Answer(values, text, links=(link,) if link else ())
 
 
-def _link(roots: Roots, result: dict[str, Any]) -> Link:
+def _link(roots: Roots, result: dict[str, Any]) -> dict[str, Any]:
     """Return the lines of the best result, for a client whose user can open them."""
     path, lines = result["path"], f"{result['startLine']}-{result['endLine']}"
     address = path if path.startswith(SCHEME) else (roots / path).as_uri()
-    return Link(
-        uri=f"{address}#L{result['startLine']}-L{result['endLine']}",
-        name=f"{path}:{lines}",
-        description=result.get("symbol") or result.get("breadcrumb") or "",
-        mime_type=guess_type(path)[0] or "text/plain",
-    )
+    return {
+        "type": "resource_link",
+        "uri": f"{address}#L{result['startLine']}-L{result['endLine']}",
+        "name": f"{path}:{lines}",
+        "description": result.get("symbol") or result.get("breadcrumb") or "",
+        "mimeType": guess_type(path)[0] or "text/plain",
+        "annotations": {"audience": ["user"]},
+    }
 
 
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:

@@ -32,7 +32,7 @@ from findspot.serve.chunk_answers import (
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
-from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, sent_schema
+from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, fields, sent_schema
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT
@@ -108,12 +108,12 @@ def answer_from(
     return Answer(values)
 
 
-def _failed(error: FindspotError) -> Answer:
+def _failed(error: FindspotError) -> None:
     """Raise errors as this tool's specification has them: those of the protocol, by number."""
+    if isinstance(error, IndexNotFoundError | ProjectNotDetectedError):
+        return
     if isinstance(error, InvalidArgumentError):
         raise MCPError(types.INVALID_PARAMS, error.user_message) from error
-    if isinstance(error, IndexNotFoundError | ProjectNotDetectedError):
-        return failed(error)
     _log.error("cortex_search failed: %s", error.developer_message)
     raise MCPError(types.INTERNAL_ERROR, error.with_hint()) from error
 
@@ -173,7 +173,8 @@ def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) ->
             arguments = CORTEX_SEARCH.read(given)
             answer = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
         except FindspotError as error:
-            answer = _failed(error)
+            _failed(error)
+            answer = failed(error)
         return types.CallToolResult(
             content=[types.TextContent(text=answer.shown)],
             structured_content=answer.values,
@@ -198,5 +199,5 @@ def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) ->
         title=CORTEX_SEARCH.title,
         description=CORTEX_SEARCH.description,
         annotations=types.ToolAnnotations.model_validate(CORTEX_SEARCH.annotations),
-        icons=[types.Icon(src=CORTEX_SEARCH.icon, mime_type="image/svg+xml", sizes=["any"])],
+        icons=[types.Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
     )

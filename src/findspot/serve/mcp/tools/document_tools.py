@@ -8,7 +8,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document
 from findspot.documents.document_record import BLANK_CONTENT
 from findspot.serve.arguments import argument, count
-from findspot.serve.mcp.tool import IDEMPOTENT, INDEX_ICON, Answer, Arguments, Tool, fields, status_of
+from findspot.serve.mcp.tool import IDEMPOTENT, Answer, Arguments, Tool, fields, status_of
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.shapes import added_document_object, created_index_object, document_results_object, warned
 
@@ -93,7 +93,6 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     required=("doc_id", "content"),
     output={"status": status_of("indexed", "re-indexed"), "doc_id": str, "token_count": int},
     annotations=IDEMPOTENT,
-    icon=INDEX_ICON,
     handler=_add_document,
     toolset="documents",
     failure=_failed,
@@ -128,7 +127,6 @@ SEARCH_CREATE_INDEX = Tool(
     required=("index_name",),
     output={"status": status_of("created"), "index_name": str, "backend": str},
     annotations=IDEMPOTENT | {"idempotentHint": False},
-    icon=INDEX_ICON,
     handler=_create_index,
     toolset="documents",
     failure=_failed,

@@ -20,10 +20,7 @@ from findspot.serve.mcp.tool import (
     COUNTS,
     DESTRUCTIVE,
     IDEMPOTENT,
-    INDEX_ICON,
     QUESTION,
-    REMOVE_ICON,
-    STATUS_ICON,
     Answer,
     Arguments,
     TaskSupport,
@@ -94,7 +91,6 @@ CREATE_INDEX = Tool(
     arguments={"project": PROJECT, "confirm": CONFIRM},
     output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
-    icon=INDEX_ICON,
     handler=_create_index,
 )
 
@@ -113,7 +109,6 @@ INDEX_CODEBASE = Tool(
     required=("path",),
     output={"status": RAN, "path": str, "forced": bool, **RUN_COUNTS, **QUESTION},
     annotations=IDEMPOTENT,
-    icon=INDEX_ICON,
     handler=_index_codebase,
     task_support=TaskSupport.OPTIONAL,
 )
@@ -161,7 +156,6 @@ REINDEX_PROJECT = Tool(
     arguments={"project": PROJECT, "confirm": CONFIRM},
     output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
     annotations=DESTRUCTIVE,
-    icon=INDEX_ICON,
     handler=_reindex_project,
     task_support=TaskSupport.OPTIONAL,
 )
@@ -178,7 +172,6 @@ REINDEX_FILE = Tool(
     required=("path",),
     output={"status": status_of("success"), "path": str, "chunksCreated": int, "message": str},
     annotations=IDEMPOTENT,
-    icon=INDEX_ICON,
     handler=_reindex_file,
 )
 
@@ -194,7 +187,6 @@ DELETE_INDEX = Tool(
         **QUESTION,
     },
     annotations=DESTRUCTIVE,
-    icon=REMOVE_ICON,
     handler=_delete_index,
 )
 
@@ -231,7 +223,6 @@ GET_INDEX_STATUS = Tool(
         "dependencies": dict,
         "members": [{"name": str, "status": STATES, "projectPath": str}],
     },
-    icon=STATUS_ICON,
     handler=_get_index_status,
 )
 
@@ -251,6 +242,5 @@ LIST_PROJECTS = Tool(
         ],
         "total": int,
     },
-    icon=STATUS_ICON,
     handler=_list_projects,
 )
