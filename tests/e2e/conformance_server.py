@@ -21,7 +21,7 @@ from findspot.core.errors import FindspotError
 from findspot.llm import Prompt as Question
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import sample
-from findspot.serve.mcp.http_server import PATH, _listening, make_app
+from findspot.serve.mcp.http_server import PATH, Gate, _listening
 from findspot.serve.mcp.resources import RESOURCE_NOT_FOUND
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tool import Answer, Arguments, Registry, TaskSupport, Tool
@@ -402,7 +402,7 @@ async def complete(_context: Context, _params: Any) -> types.CompleteResult:
 
 
 def main() -> None:
-    app = make_app(Registry(TOOLS), Library())
+    app = Gate(Registry(TOOLS), Library())
     add = app.server.add_request_handler
     add("resources/list", types.PaginatedRequestParams, list_resources)
     add("resources/templates/list", types.PaginatedRequestParams, list_templates)

@@ -20,7 +20,7 @@ from findspot.serve.cli.failure import USAGE, exit_code
 from findspot.serve.cli.server_commands import gateway, serve
 from findspot.serve.library import Library
 from findspot.serve.mcp.access import Terms
-from findspot.serve.mcp.client_stream import Connection
+from findspot.serve.mcp.client_stream import MAX_LINE_BYTES, Connection
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
@@ -66,7 +66,7 @@ class Sessions:
         self._loop.close()
 
     async def _serve(self, opened: socket.socket, terms: Terms, caller: Caller | None) -> None:
-        reader, writer = await asyncio.open_connection(sock=opened)
+        reader, writer = await asyncio.open_connection(sock=opened, limit=MAX_LINE_BYTES)
         ending = threading.Event()
         connection = Connection(reader, writer, ending.set)
         self._connections.add(connection)

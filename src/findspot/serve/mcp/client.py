@@ -43,13 +43,10 @@ _ROOTS_TIMEOUT_S = 5.0
 FORWARD_BOTH = frozenset({"github-copilot-developer"})
 """Clients that give their model both forms of an answer, by the name that they connect with."""
 
-_ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
-_DECLINED = "findspot.declined"
-_LOG_LEVEL = "findspot.log_level"
+_ROOTS, _DECLINED, _LOG_LEVEL = "findspot.roots", "findspot.declined", "findspot.log_level"
 _LEVELS = get_args(types.LoggingLevel)
 """The least important first."""
 _REPORT_EVERY_S = 0.2
-_NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 _RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
 
 
@@ -89,8 +86,7 @@ class Client:
         state: str | None = None,
     ) -> None:
         """Take the answers that came with the request, and in `state` those of its earlier rounds."""
-        self._context = context
-        self._session = context.session
+        self._context, self._session = context, context.session
         earlier = _RESPONSES.validate_json(state) if state else {}
         self._answers: dict[str, types.InputResponse] = {**earlier, **(answers or {})}
         self.memory = connection_memory(context)
@@ -109,15 +105,10 @@ class Client:
         return grant_of(self._context)
 
     @property
-    def owner(self) -> str | None:
-        """Whose stored results a request may read: its connection's; without one its token's, or nobody's."""
-        if not self.modern:
-            return session_of(self._context)
-        return None if self.grant is None else self.grant.name
-
-    @property
     def connection(self) -> str:
-        """Whose started servers a request uses: its connection's; without one, its pipe's or its token's."""
+        """Whose tasks, stored results and started servers a request uses: its connection's; without one, its
+        pipe's or its token's.
+        """
         if not self.modern:
             return session_of(self._context)
         if self._context.request is None:
@@ -174,12 +165,10 @@ class Client:
             await self._session.report_progress(done, total, message)
         elif not self.task.finished:
             self.task.note(message or self.task.message)
-            token = _progress_token(self._context)
-            if token is not None:
-                params: dict[str, Any] = {"progressToken": token, "progress": done}
-                params |= {"total": total, "message": message}
-                params = {name: value for name, value in params.items() if value is not None}
-                params |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
+            if (token := _progress_token(self._context)) is not None:
+                about = {"progress": done, "total": total, "message": message}
+                params: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
+                params |= {"progressToken": token, "_meta": {RELATED_TASK: {"taskId": self.task.id}}}
                 await notify(self._session, "notifications/progress", params)
 
     async def log(self, level: types.LoggingLevel, data: Any, logger: str) -> None:
@@ -215,8 +204,10 @@ class Client:
 
     async def agrees(self, question: str, always: str = "") -> Reply:
         """Ask a question that is answered by yes or no; `always` is the title of a box beside the yes."""
-        box = {"always": {"type": "boolean", "title": always, "default": False}}
-        result = await self._ask(question, {"type": "object", "properties": box} if always else _NO_FIELDS)
+        box = {"always": {"type": "boolean", "title": always, "default": False}} if always else {}
+        form = {"type": "object", "properties": box}
+        params = types.ElicitRequestFormParams(message=question, requested_schema=form)
+        result = await self.elicit(params, key_of(question))
         if result is None:
             return Reply.UNASKED
         if result.action != "accept":
@@ -238,14 +229,9 @@ class Client:
     ) -> dict[str, Any]:
         """Ask for the values of fields; empty if the question was not asked or not answered."""
         form = {"type": "object", "properties": fields, "required": required}
-        result = await self._ask(question, form, key)
-        return dict(result.content or {}) if result and result.action == "accept" else {}
-
-    async def _ask(
-        self, question: str, form: dict[str, Any], key: str | None = None
-    ) -> types.ElicitResult | None:
         params = types.ElicitRequestFormParams(message=question, requested_schema=form)
-        return await self.elicit(params, key or key_of(question))
+        result = await self.elicit(params, key or key_of(question))
+        return dict(result.content or {}) if result and result.action == "accept" else {}
 
     async def elicit(self, params: types.ElicitRequestParams, key: str) -> types.ElicitResult | None:
         """Ask a question of any kind; None if the client cannot ask it."""
@@ -272,30 +258,18 @@ class Client:
         return self._folders
 
     async def _list_roots(self) -> types.ListRootsResult | None:
-        session, memory = self._session, self.memory
         declared = self.capabilities.roots
-        if declared is None or self.in_task:
+        if declared is None or self.in_task or not self.can_be_asked:
             return None
-        if self.modern:
-            answer = self.answer_to("client_roots", types.ListRootsRequest())
-            return answer if isinstance(answer, types.ListRootsResult) else None
-        if not session.can_send_request:
-            return None
-        age = memory.get(_ROOTS_AGE, 0)
+        is_final = bool(declared.list_changed)
         try:
-            listed = await session.send_request(
-                types.ListRootsRequest(),
-                types.ListRootsResult,
-                request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
-                metadata=ServerMessageMetadata(related_request_id=self._context.request_id),
-            )
-        except (MCPError, ValidationError) as error:
-            _log.warning("the client declares roots but did not list them: %s", error)
-            if memory.get(_ROOTS_AGE, 0) == age:  # else they have changed, and may be listed
-                memory[_ROOTS] = types.ListRootsResult(roots=[])
-            return None
-        if declared.list_changed and memory.get(_ROOTS_AGE, 0) == age:
-            memory[_ROOTS] = listed
+            with anyio.fail_after(_ROOTS_TIMEOUT_S):
+                listed = await self.request("client_roots", types.ListRootsRequest(), types.ListRootsResult)
+        except (MCPError, ValidationError, TimeoutError) as error:
+            _log.warning("the client declares roots but did not list them: %r", error)
+            listed, is_final = types.ListRootsResult(roots=[]), True
+        if is_final and not self.modern:
+            self.memory[_ROOTS] = listed
         return listed
 
     def sampler(self) -> Sample | None:
@@ -381,9 +355,7 @@ async def set_log_level(context: Context, params: types.SetLevelRequestParams) -
 
 async def forget_roots(context: Context, _: types.NotificationParams) -> None:
     """Forget a client's folders, which have changed; they are asked for when next needed."""
-    memory = connection_memory(context)
-    memory.pop(_ROOTS, None)
-    memory[_ROOTS_AGE] = memory.get(_ROOTS_AGE, 0) + 1
+    connection_memory(context).pop(_ROOTS, None)
 
 
 def _folder(uri: str) -> Path | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -30,10 +30,6 @@ FINISH_S = 30.0
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Of a message; the connection of a client that sends more is closed."""
-
-_CHUNK_BYTES = 1 << 16
-
-RequestId = str | int
 
 _LEFT_LINE = json.dumps({"findspot": LEFT}).encode()
 
@@ -61,99 +57,89 @@ class Connection:
     async def leave(self) -> None:
         """Have the pipe at the other end turn to another process; what it asked so far is answered."""
         with contextlib.suppress(anyio.BrokenResourceError):
-            await self._outgoing.tell_pipe(LEAVING)
+            await self._outgoing.write(json.dumps({"findspot": LEAVING}))
 
 
 class Incoming(ObjectReceiveStream[SessionMessage | Exception]):
     """What the client sends; a line that is not a message is answered here."""
 
     def __init__(self, reader: asyncio.StreamReader, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
-        self._closed = False
-        self._lines = _lines(reader)
+        self._reader = reader
         self._at_end = at_end
         self._outgoing = outgoing
-        self._end = reader.feed_eof
 
     async def aclose(self) -> None:
-        self._closed = True
+        """Leave the closing to the connection."""
 
     async def receive(self) -> SessionMessage | Exception:
-        while not self._closed:
-            line = await anext(self._lines, None)
-            if line is None:
-                self._at_end()
-                idle = anyio.Event()
-                self._outgoing.call_when_idle(idle.set)
-                with anyio.move_on_after(FINISH_S):
-                    await idle.wait()
-                break
-            if line == _LEFT_LINE:
-                self._outgoing.call_when_idle(self._end)
+        while line := await self._line():
+            if line.rstrip() == _LEFT_LINE:
+                self._outgoing.call_when_idle(self._reader.feed_eof)
                 continue
             try:
                 message = read_message(line)
             except NoMessageError as error:
                 _log.warning("a message could not be read: %s", error)
                 with contextlib.suppress(anyio.BrokenResourceError):  # the client is gone
-                    await self._outgoing.write(error.answer)
+                    await self._outgoing.write_message(error.answer)
                 continue
+            if isinstance(message, types.JSONRPCRequest):
+                return SessionMessage(message, self._outgoing.expect_answer(message.id))
             if message is not None:
-                return self._received(message)
+                return SessionMessage(message)
+        self._at_end()
+        idle = anyio.Event()
+        self._outgoing.call_when_idle(idle.set)
+        with anyio.move_on_after(FINISH_S):
+            await idle.wait()
         raise anyio.EndOfStream
 
-    def _received(self, message: types.JSONRPCMessage) -> SessionMessage:
-        if isinstance(message, types.JSONRPCRequest):
-            return SessionMessage(message, self._outgoing.expect_answer(message.id))
-        return SessionMessage(message)
+    async def _line(self) -> bytes:
+        try:
+            return await self._reader.readline()
+        except (OSError, ValueError):  # the other end broke off, or its line is too long
+            return b""
 
 
 class Outgoing(ObjectSendStream[SessionMessage]):
-    """What the server sends."""
+    """What the server sends, and which requests of the client are not answered yet."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._closed = False
         self._writer = writer
-        self.running: set[str] = set()
-        """Requests of the client that are not answered yet."""
+        self._running: set[str] = set()
         self._when_idle: Callable[[], None] | None = None
 
     async def aclose(self) -> None:
-        self._closed = True
+        """Leave the closing to the connection."""
 
     async def send(self, item: SessionMessage, /) -> None:
-        if self._closed:
-            raise anyio.ClosedResourceError
         message = item.message
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            self.running.discard(key_of(message.id))
-        await self.write(message)
+            self._running.discard(key_of(message.id))
+        await self.write_message(message)
         self._look_whether_idle()
 
-    def expect_answer(self, identity: RequestId) -> ServerMessageMetadata:
+    def expect_answer(self, identity: str | int) -> ServerMessageMetadata:
         """Count a request as running until it is answered, or settled without an answer."""
-        self.running.add(key_of(identity))
+        self._running.add(key_of(identity))
 
         async def unanswered() -> None:
-            self.running.discard(key_of(identity))
+            self._running.discard(key_of(identity))
             self._look_whether_idle()
 
         return ServerMessageMetadata(on_request_unanswered=unanswered)
 
-    async def write(self, message: types.JSONRPCMessage) -> None:
-        await self._write(message.model_dump_json(by_alias=True, exclude_unset=True))
+    async def write_message(self, message: types.JSONRPCMessage) -> None:
+        await self.write(message.model_dump_json(by_alias=True, exclude_unset=True))
 
-    async def _write(self, line: str) -> None:
+    async def write(self, line: str) -> None:
         try:
             self._writer.write(line.encode() + b"\n")
             await self._writer.drain()
         except OSError:
-            self.running.clear()  # whoever is gone waits for nothing
+            self._running.clear()  # whoever is gone waits for nothing
             self._look_whether_idle()
             raise anyio.BrokenResourceError from None
-
-    async def tell_pipe(self, word: str) -> None:
-        """Say something that is for the pipe alone."""
-        await self._write(json.dumps({"findspot": word}))
 
     def call_when_idle(self, action: Callable[[], None]) -> None:
         """Call an action once no request waits for an answer."""
@@ -161,29 +147,5 @@ class Outgoing(ObjectSendStream[SessionMessage]):
         self._look_whether_idle()
 
     def _look_whether_idle(self) -> None:
-        if self._when_idle is not None and not self.running:
+        if self._when_idle is not None and not self._running:
             self._when_idle()
-
-
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    begun: list[bytes] = []
-    size = 0
-    while data := await _read(reader):
-        size += len(data)
-        begun.append(data)
-        if b"\n" in data:
-            *whole, rest = b"".join(begun).split(b"\n")
-            begun, size = [rest], len(rest)
-            for line in whole:
-                yield line
-        elif size > MAX_LINE_BYTES:
-            return
-    if size:
-        yield b"".join(begun)
-
-
-async def _read(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.read(_CHUNK_BYTES)
-    except OSError:  # the other end broke off
-        return b""

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from http import HTTPStatus
@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import RequestBodyLimitMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
@@ -90,36 +91,41 @@ class Bodies:
             return
         first = await receive()  # the whole body, or that the client left before its end
         body = b"" if first.get("more_body", True) else with_whole_characters(first["body"])
-        first = {**first, "body": body} if body else first
-        message: object = None
-        if body and scope["path"] == PATH:
-            try:
-                message = read_message(body)
-            except NoMessageError as error:
-                await _answer(error)(scope, receive, send)
-                return
+        remaining = iter(({**first, "body": body} if body else first,))
+
+        async def receive_again() -> Message:
+            return next(remaining, None) or await receive()
+
+        try:
+            message = read_message(body) if scope["path"] == PATH else None
+        except NoMessageError as error:
+            await _bad(error)(scope, receive, send)
+            return
         session = next((value for name, value in scope["headers"] if name == _SESSION), None)
-        identity = message.id if isinstance(message, JSONRPCRequest) else None
-        if session is None or identity is None:
-            await self._app(scope, _replayed(first, receive), send)
+        if session is None or not isinstance(message, JSONRPCRequest):
+            await self._app(scope, receive_again, send)
             return
         grant = scope.get(IN_SCOPE)  # an id that somebody else uses is nobody's business
-        key = (grant.name if grant else "", session, str(identity))
+        key = grant.name if grant else "", session, str(message.id)
         if key in self._busy:
-            busy = NoMessageError(identity, INVALID_REQUEST, "A request with this id is still being answered")
-            await _answer(busy)(scope, receive, send)
-        else:
-            self._busy.add(key)
+            busy = "A request with this id is still being answered"
+            await _bad(NoMessageError(message.id, INVALID_REQUEST, busy))(scope, receive, send)
+            return
+        self._busy.add(key)
 
-            async def send_answer(message: Message) -> None:
-                if message["type"] == "http.response.body" and not message.get("more_body", False):
-                    self._busy.discard(key)  # before the client can know, and use the id again
-                await send(message)
+        async def send_answer(message: Message) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._busy.discard(key)  # before the client can know, and use the id again
+            await send(message)
 
-            try:
-                await self._app(scope, _replayed(first, receive), send_answer)
-            finally:
-                self._busy.discard(key)
+        try:
+            await self._app(scope, receive_again, send_answer)
+        finally:
+            self._busy.discard(key)
+
+
+def _bad(error: NoMessageError) -> JSONResponse:
+    return JSONResponse(error.answer.model_dump(by_alias=True, exclude_unset=True), 400)
 
 
 def _from_the_start(scope: Scope) -> Scope:
@@ -127,33 +133,21 @@ def _from_the_start(scope: Scope) -> Scope:
     return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
-def _replayed(first: Message, receive: Receive) -> Receive:
-    """Return a `receive` that returns this message first, then those that follow."""
-    remaining = iter((first,))
+class Names:
+    """The hosts and origins that are ours: no page of another may reach the server through a browser."""
 
-    async def receive_again() -> Message:
-        return next(remaining, None) or await receive()
+    def __init__(self, hosts: Iterable[str]) -> None:
+        address = f"(?:{'|'.join(map(re.escape, (*_LOOPBACK_NAMES, *hosts)))})(?::[0-9]+)?"
+        self._host = re.compile(address)
+        self._origin = re.compile(f"https?://{address}")
 
-    return receive_again
-
-
-def _answer(error: NoMessageError) -> JSONResponse:
-    return JSONResponse(error.answer.model_dump(by_alias=True, exclude_unset=True), 400)
-
-
-_ADDRESS = re.compile(r"(?:[a-z-]+://)?(?:\[[0-9a-f:.]+\]|[^\[\]:@/?#\\]+)(?::[0-9]+)?", re.IGNORECASE)
-
-
-def _forged(scope: Scope) -> Response | None:
-    """Return the refusal of a Host or Origin that is more than a name and a port.
-
-    The SDK compares no more than their beginning, up to the port.
-    """
-    headers = Headers(scope=scope)
-    for name, status in (("Host", 421), ("Origin", 403)):
-        if not all(_ADDRESS.fullmatch(value) for value in headers.getlist(name)):
-            return Response(f"Invalid {name} header", status)
-    return None
+    def refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if not self._host.fullmatch(headers.get("Host", "")):
+            return Response("Invalid Host header", 421)
+        if not all(map(self._origin.fullmatch, headers.getlist("Origin"))):
+            return Response("Invalid Origin header", 403)
+        return None
 
 
 def _card(scope: Scope, *, guarded: bool) -> JSONResponse:
@@ -224,13 +218,15 @@ class Gate:
         self,
         registry: Registry,
         library: Library,
-        security: TransportSecuritySettings,
-        terms: Terms = OPEN,
-        *,
+        hosts: Iterable[str] = (),
         grants: Grants | None = None,
+        *,
         limits: Limits | None = None,
+        terms: Terms = OPEN,
     ) -> None:
+        """Take the names of the server beyond those of this machine."""
         self._library = library
+        self._names = Names(hosts)
         self._grants = grants
         self._limits = limits
         self._app = RequestBodyLimitMiddleware(Bodies(self._answer), MAX_BODY_BYTES)
@@ -238,27 +234,24 @@ class Gate:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
         """By the name of their token; without tokens, by an empty name."""
-        self.server = make_server(registry, library, terms)
+        self.server = make_server(registry, library, replace(terms, guarded=grants is not None))
         self.server.middleware.append(self._count_sessions)
-        self._sessions = StreamableHTTPSessionManager(
-            self.server,
-            security_settings=security,
-            max_sessions=MAX_SESSIONS,
-        )
+        self._sessions = StreamableHTTPSessionManager(self.server, max_sessions=MAX_SESSIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        issuer = self._grants.issuer if self._grants else None
         if scope["type"] != "http":
             await self._live(receive, send)
-        elif (forged := _forged(scope)) is not None:
-            await forged(scope, receive, send)
         elif scope["path"] == HEALTH:
             await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
         elif scope["path"] == CARD and scope["method"] == "GET":
             await _card(scope, guarded=self._grants is not None)(scope, receive, send)
+        elif issuer is not None and is_metadata_path(scope["path"]):
+            await JSONResponse(issuer.settings.metadata)(scope, receive, send)
+        elif (refusal := self._names.refusal(scope)) is not None:
+            await refusal(scope, receive, send)
         elif self._grants is None:
             await self._pass(scope, receive, send, None)
-        elif is_metadata_path(scope["path"]) and (issuer := self._grants.issuer) is not None:
-            await JSONResponse(issuer.settings.metadata)(scope, receive, send)
         else:
             await self._identify(self._grants, scope, receive, send)
 
@@ -300,17 +293,13 @@ class Gate:
         limits = self._limits if grant is not None and scope["method"] == "POST" else None
         try:
             with limits.request(grant.name) if limits and grant else contextlib.nullcontext():
-                if limits and grant and _opens_session(scope):
-                    self._check_sessions(grant)
+                if limits and grant and self._open_sessions[grant.name] >= TOKEN_SESSIONS:
+                    _refuse_session(scope)
                 await self._app(scope, receive, send)
         except LimitReachedError as error:
             wait = {"Retry-After": str(error.wait_s)}
             refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
             await refusal(scope, receive, send)
-
-    def _check_sessions(self, grant: Grant) -> None:
-        if self._open_sessions[grant.name] >= TOKEN_SESSIONS:
-            raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (grant := scope.get(IN_SCOPE)) is not None:
@@ -331,22 +320,17 @@ class Gate:
             self._loop.call_soon_threadsafe(self._ending.set)
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a stream; when the server ends, it is as if the client had left."""
-        is_ended = False
+        """Answer with a stream, which ends when the server does."""
 
-        async def receive_or_end() -> Message:
-            nonlocal is_ended
-            coming, ending = asyncio.ensure_future(receive()), asyncio.ensure_future(self._ending.wait())
-            try:
-                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
-                is_ended = not coming.done()
-                return {"type": "http.disconnect"} if is_ended else coming.result()
-            finally:
-                coming.cancel()
-                ending.cancel()
+        async def stop_at_end() -> None:
+            await self._ending.wait()
+            group.cancel_scope.cancel()
 
-        await self._sessions.handle_request(scope, receive_or_end, send)
-        if is_ended:
+        async with anyio.create_task_group() as group:
+            group.start_soon(stop_at_end)
+            await self._sessions.handle_request(scope, receive, send)
+            group.cancel_scope.cancel()
+        if self._ending.is_set():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -375,12 +359,13 @@ def _user(name: str) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
 
 
-def _opens_session(scope: Scope) -> bool:
-    """Return whether the protocol's library takes a request for the first of a session."""
+def _refuse_session(scope: Scope) -> None:
+    """Raise for a request that the protocol's library takes for the first of a session."""
     headers = Headers(scope=scope)
     version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
-    of_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
-    return of_sessions and MCP_SESSION_ID_HEADER not in headers
+    is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+    if not is_modern and MCP_SESSION_ID_HEADER not in headers:
+        raise LimitReachedError("sessions", _SESSION_WAIT_S)
 
 
 def _token(scope: Scope) -> bytes:
@@ -425,19 +410,18 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
             f"Serving on {host} needs a token: other machines could read your code.",
             hint="Leave out --no-token, or serve on 127.0.0.1.",
         )
-    token, is_new = _single_token(settings, choice)
-    grants = _grants(settings, token, choice)
+    grants, new_token = _grants(settings, choice)
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
     library = Library()
     with _listening(host, port) as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
-        if is_new:
-            sys.stderr.write(_NEW_TOKEN.format(token=token))
+        if new_token:
+            sys.stderr.write(_NEW_TOKEN.format(token=new_token))
         sys.stderr.flush()
-        hosts = (host, *settings.allowed_hosts)
-        app = make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms)
+        hosts = (shown, *settings.allowed_hosts)
+        app = Gate(all_tools(), library, hosts, grants, limits=limits, terms=terms)
         AppStatus.enable_automatic_graceful_drain = False  # it would end the streams of running calls, too
 
         def end() -> None:
@@ -451,44 +435,21 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
             library.close()
 
 
-def make_app(
-    registry: Registry,
-    library: Library,
-    hosts: tuple[str, ...] = (),
-    grants: Grants | None = None,
-    *,
-    limits: Limits | None = None,
-    terms: Terms = OPEN,
-) -> Gate:
-    """Return a server as an ASGI application; `hosts` are its names beyond those of this machine."""
-    terms = replace(terms, guarded=grants is not None)
-    return Gate(registry, library, _security(hosts), terms, grants=grants, limits=limits)
+def _grants(settings: HttpSettings, choice: TokenChoice) -> tuple[Grants | None, str | None]:
+    """Return who is let in, and the token that was made for this run.
 
-
-def _security(hosts: tuple[str, ...]) -> TransportSecuritySettings:
-    """Return the hosts and origins that are accepted."""
-    names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
-    return TransportSecuritySettings(
-        allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
-        allowed_origins=[
-            entry
-            for scheme, served in (("http", names), ("https", hosts))  # behind a proxy that ends TLS
-            for name in served
-            for entry in (f"{scheme}://{name}", f"{scheme}://{name}:*")
-        ],
-    )
-
-
-def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:
-    """Return the one token for everything, if there is one, and whether it was made here."""
+    Without grants nobody has to show a token.
+    """
     if choice.without:
-        return None, False
+        return None, None
+    token, new = choice.token or settings.token, None
     if choice.token_file:
-        return _read_token(expanded(choice.token_file)), False
-    known = choice.token or settings.token
-    if known or choice.tokens_file or settings.tokens_file:
-        return known, False
-    return secrets.token_urlsafe(_TOKEN_BYTES), True
+        token = _read_token(expanded(choice.token_file))
+    listed = choice.tokens_file or settings.tokens_file
+    if not token and not listed:
+        token = new = secrets.token_urlsafe(_TOKEN_BYTES)
+    fixed = [granted_all("token", token)] if token else []
+    return Grants(fixed, expanded(listed) if listed else None), new
 
 
 def _read_token(file: Path) -> str:
@@ -503,15 +464,6 @@ def _read_token(file: Path) -> str:
             hint="Write one line of letters and digits into it.",
         )
     return token
-
-
-def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> Grants | None:
-    """Return who is let in: the one token, those of a file, or both; None where nobody has to show one."""
-    listed = None if choice.without else choice.tokens_file or settings.tokens_file
-    if not token and not listed:
-        return None
-    fixed = [granted_all("token", token)] if token else []
-    return Grants(fixed, expanded(listed) if listed else None)
 
 
 def parse_address(address: str) -> tuple[str, int]:

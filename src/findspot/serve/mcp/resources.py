@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
 
-MakeCall = Callable[[Client], Call]
-
-OfferedTools = Callable[[Context], frozenset[str]]
-
 Contents = types.TextResourceContents | types.BlobResourceContents
 
 RESOURCE_NOT_FOUND = -32002
@@ -45,31 +42,29 @@ _FILE = "file:///"
 _PLAIN = "text/plain"
 _LINES = re.compile(r"L([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
 
-TEMPLATES = {
-    "search_code": (
-        types.ResourceTemplate(
-            uri_template=_FILE + "{+path}",
-            name="file",
-            title="Indexed file",
-            description="An indexed file by its full path, or with #L6-L8 some of its lines: what search "
-            "answers link to",
-            mime_type=_PLAIN,
-        ),
-        types.ResourceTemplate(
-            uri_template=SCHEME + "{+path}",
-            name="dependency",
-            title="File of a dependency",
-            description="A file of an installed package, or with #L6-L8 some of its lines",
-            mime_type=_PLAIN,
-        ),
+_TEMPLATES = (
+    types.ResourceTemplate(
+        uri_template=_FILE + "{+path}",
+        name="file",
+        title="Indexed file",
+        description="An indexed file by its full path, or with #L6-L8 some of its lines: what search "
+        "answers link to",
+        mime_type=_PLAIN,
     ),
-}
-"""Families of resources by the tool that they are offered with."""
+    types.ResourceTemplate(
+        uri_template=SCHEME + "{+path}",
+        name="dependency",
+        title="File of a dependency",
+        description="A file of an installed package, or with #L6-L8 some of its lines",
+        mime_type=_PLAIN,
+    ),
+)
 
 SKILLS = "io.modelcontextprotocol/skills"
 """https://modelcontextprotocol.io/seps/2640-skills-extension"""
 _SKILL = "skill://findspot-search/SKILL.md"
-_TOOL_OF_SKILL = "search_code"
+_SEARCH = "search_code"
+"""Files and the skill are for those who are offered this tool."""
 
 
 class _SkillParams(types.RequestParams):
@@ -79,7 +74,9 @@ class _SkillParams(types.RequestParams):
 class Offering:
     """Answers the requests about resources and prompts."""
 
-    def __init__(self, make_call: MakeCall, offered: OfferedTools) -> None:
+    def __init__(
+        self, make_call: Callable[[Client], Call], offered: Callable[[Context], frozenset[str]]
+    ) -> None:
         self._make_call = make_call
         self._offered = offered
 
@@ -94,22 +91,15 @@ class Offering:
         server.add_request_handler("skills/get", _SkillParams, self._skill)
         server.extensions[SKILLS] = {}
 
-    async def _resources(
-        self, context: Context, params: types.PaginatedRequestParams
-    ) -> types.ListResourcesResult:
+    async def _resources(self, context: Context, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await self._others(context, params, RESOURCES))
 
-    async def _templates(
-        self, context: Context, params: types.PaginatedRequestParams
-    ) -> types.ListResourceTemplatesResult:
+    async def _templates(self, context: Context, params: Any) -> types.ListResourceTemplatesResult:
+        own = _TEMPLATES if _SEARCH in self._offered(context) else ()
         others = await self._others(context, params, OTHER_TEMPLATES)
-        tools = self._offered(context)
-        own = [template for tool, listed in TEMPLATES.items() if tool in tools for template in listed]
         return types.ListResourceTemplatesResult(resource_templates=[*own, *others])
 
-    async def _prompts(
-        self, context: Context, params: types.PaginatedRequestParams
-    ) -> types.ListPromptsResult:
+    async def _prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=await self._others(context, params, PROMPTS))
 
     async def _others(
@@ -117,10 +107,8 @@ class Offering:
     ) -> list[Any]:
         """Return what other servers list, to a client that may use them."""
         check_cursor(params)
-        return await listed(self._call(context), listing) if self._calls_others(context) else []
-
-    def _call(self, context: Context) -> Call:
-        return self._make_call(Client(context))
+        call = self._make_call(Client(context))
+        return await listed(call, listing) if self._calls_others(context) else []
 
     def _calls_others(self, context: Context) -> bool:
         """Return whether a client may use other servers."""
@@ -128,7 +116,7 @@ class Offering:
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
-        if uri == _SKILL and _TOOL_OF_SKILL in self._offered(context):
+        if uri == _SKILL and _SEARCH in self._offered(context):
             text = _text(uri, skill().decode(), "text/markdown")
             return types.ReadResourceResult(contents=[text])
         client = Client(context, params.input_responses, params.request_state)
@@ -146,7 +134,7 @@ class Offering:
 
     async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if self._calls_others(context):
-            call = self._call(context)
+            call = self._make_call(Client(context))
             passed_on = await prompt(call, params.name, params.arguments or {})
             if passed_on is not None:
                 return passed_on
@@ -154,10 +142,10 @@ class Offering:
 
     async def _skills(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params)
-        return _cached(skills=[_skill_entry()] if _TOOL_OF_SKILL in self._offered(context) else [])
+        return _cached(skills=[_skill_entry()] if _SEARCH in self._offered(context) else [])
 
     async def _skill(self, context: Context, params: _SkillParams) -> dict[str, Any]:
-        if params.uri != _SKILL or _TOOL_OF_SKILL not in self._offered(context):
+        if params.uri != _SKILL or _SEARCH not in self._offered(context):
             raise MCPError(types.INVALID_PARAMS, "Skill not found", {"uri": params.uri})
         return _cached(skill=_skill_entry())
 
@@ -180,51 +168,45 @@ def _cached(**found: Any) -> dict[str, Any]:
 
 
 async def read_resource(call: Call, uri: str) -> list[Contents] | None:
-    """Return the contents of an address, or None where nothing has it; only a known address asks for
-    roots.
+    """Return the contents of an address, or None where nothing has it.
+
+    A file is looked for in the index around it, and then, as one of a root outside the project's folder, in
+    the call's project; only for that is a client asked for its roots.
     """
     address, _, fragment = uri.partition("#")
     lines = _LINES.fullmatch(fragment)
-    if fragment and lines is None:
+    if (fragment and lines is None) or not uri.startswith((_FILE, SCHEME)):
         return None
+    path = os.path.normpath(url2pathname(urlsplit(address).path))
+
+    def read(engine: Engine) -> list[Contents]:
+        root = engine.indexed_root(Path(path).parent)
+        if root is None:
+            raise PathNotFoundError(path)
+        return _file(engine.project(root), uri, path, lines)
+
     try:
         if uri.startswith(_FILE):
-            path = Path(os.path.normpath(url2pathname(urlsplit(address).path)))
-            return await _file(call, uri, path, lines) if path.is_absolute() else None
-        if uri.startswith(SCHEME):
-            project = (await find_project(call, None)).project
-            return await call.quick(lambda _: _source(project, uri, unquote(address), lines))
+            with contextlib.suppress(PathNotFoundError, ProjectNotDetectedError):
+                return await call.quick(read)
+        project = (await find_project(call, None)).project
+        if uri.startswith(_FILE):
+            return await call.quick(lambda _: _file(project, uri, path, lines))
+        return await call.quick(lambda _: _source(project, uri, unquote(address), lines))
     except ProjectNotDetectedError:
         raise
     except FindspotError:
         return None
-    return None
 
 
 def _text(uri: str, text: str, mime_type: str | None = None) -> Contents:
     return types.TextResourceContents(uri=uri, mime_type=mime_type or _PLAIN, text=encodable(text))
 
 
-async def _file(call: Call, uri: str, path: Path, lines: re.Match[str] | None) -> list[Contents]:
-    """Return a file of an index on this machine: of the one around it, else of the call's project."""
-
-    def read(project: Project) -> list[Contents]:
-        if project.roots.spelled(path) is None:
-            raise PathNotFoundError(str(path))
-        return _source(project, uri, project.roots.relative(str(path)), lines)
-
-    try:
-        return await call.quick(lambda engine: read(_around(engine, path)))
-    except (PathNotFoundError, ProjectNotDetectedError):  # it may lie in a root outside the project's folder
-        project = (await find_project(call, None)).project
-        return await call.quick(lambda _: read(project))
-
-
-def _around(engine: Engine, path: Path) -> Project:
-    root = engine.indexed_root(path.parent)
-    if root is None:
-        raise PathNotFoundError(str(path))
-    return engine.project(root)
+def _file(project: Project, uri: str, path: str, lines: re.Match[str] | None) -> list[Contents]:
+    if project.roots.spelled(Path(path)) is None:
+        raise PathNotFoundError(path)
+    return _source(project, uri, project.roots.relative(path), lines)
 
 
 def _source(project: Project, uri: str, path: str, lines: re.Match[str] | None) -> list[Contents]:

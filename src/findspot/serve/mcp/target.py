@@ -96,30 +96,6 @@ async def find_to_index(call: Call, given: str | None) -> Target:
     return target
 
 
-async def is_outside(call: Call, folder: Path) -> bool:
-    """Return whether a folder lies neither in the server's working folder nor in one of the client's.
-
-    A token that names projects has settled what its client may index.
-    """
-    grant = call.client.grant
-    if grant is not None and not grant.everything:
-        return False
-    if any(map(folder.is_relative_to, await call.quick(lambda _: _working_folders()))):
-        return False
-    roots = [root.resolve() for root in await call.client.folders()]
-    return not any(map(folder.is_relative_to, roots))
-
-
-def _working_folders() -> list[Path]:
-    """Return the folder and project that the server was started in, unless it holds the user's home."""
-    try:
-        here = working_folder()
-        home = Path.home()
-    except (ProjectNotDetectedError, RuntimeError):
-        return []
-    return [folder for folder in (here, find_root(here)) if folder and not home.is_relative_to(folder)]
-
-
 async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Target:
     given = None if given == "." else given
     is_whole = given is not None and (given.startswith("~") or Path(given).is_absolute())
@@ -195,8 +171,11 @@ def _around(engine: Engine, folder: Path, named: str, worked_in: Workspace | Non
     if workspace is not None and workspace.here is None:
         return Target(workspace, named)
     project = engine.project(engine.indexed_root(folder) or folder)
-    asked = workspace if workspace is not None and workspace.root == project.root else project
-    return Target(asked, named, folder_in(project, folder))
+    return Target(_with_members(workspace, project), named, folder_in(project, folder))
+
+
+def _with_members(workspace: Workspace | None, project: Project) -> Asked:
+    return workspace if workspace is not None and workspace.root == project.root else project
 
 
 def _of_roots(engine: Engine, roots: list[Path], *, read_only: bool) -> Target:
@@ -223,39 +202,34 @@ def _several(engine: Engine, folders: list[Path]) -> Workspace | None:
 
 
 def _detected(engine: Engine, exact: bool) -> Target:
-    """Return the workspace or project around the working directory; one nested in an index is a folder of
-    it.
-    """
+    """Return what is around the working directory; a project nested in an index is a folder of it."""
     here = working_folder()
     workspace = engine.workspace(here)
     if workspace is not None and workspace.here is None:
         return Target(workspace, str(workspace.folder))
     project = engine.detect(here)
     under = None if exact or here == project.root else package_around(project, here)
-    asked = workspace if workspace is not None and workspace.root == project.root else project
-    return Target(asked, str(project.roots / under if under else project.root), under)
+    shown = project.roots / under if under else project.root
+    return Target(_with_members(workspace, project), str(shown), under)
 
 
 async def _ask_for_folder(call: Call) -> str:
     """Ask the user for the project's folder where none was detected; once per connection."""
-    here = str(working_folder())
-    if _CHOSEN in call.client.memory:
-        if not (chosen := str(call.client.memory[_CHOSEN])):
-            raise ProjectNotDetectedError(here)
-        return chosen
-    answer = await call.client.fill_in(
-        f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
-        {
-            "choice": {"type": "string", "title": "Choice", "enum": [_HERE, _ELSEWHERE]},
-            "path": {"type": "string", "title": "Path", "description": "For a custom path"},
-        },
-        ["choice"],
-    )
-    folder = here if answer.get("choice") == _HERE else str(answer.get("path") or "").strip()
-    call.client.memory[_CHOSEN] = folder
-    if not folder:
+    here, memory = str(working_folder()), call.client.memory
+    if _CHOSEN not in memory:
+        answer = await call.client.fill_in(
+            f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
+            {
+                "choice": {"type": "string", "title": "Choice", "enum": [_HERE, _ELSEWHERE]},
+                "path": {"type": "string", "title": "Path", "description": "For a custom path"},
+            },
+            ["choice"],
+        )
+        chosen = here if answer.get("choice") == _HERE else answer.get("path")
+        memory[_CHOSEN] = str(chosen or "").strip()
+    if not memory[_CHOSEN]:
         raise ProjectNotDetectedError(here)
-    return folder
+    return str(memory[_CHOSEN])
 
 
 async def agree(
@@ -285,33 +259,49 @@ async def agree(
 
 
 async def agree_to_folder(call: Call, asked: Asked, about: dict[str, Any], *, confirmed: bool) -> bool:
-    """Ask before indexing a folder outside the client's; return whether the user had to be asked."""
-    known = await call.quick(lambda _: asked.indexed)
-    if known or not await is_outside(call, asked.root):
+    """Ask before indexing a folder outside the client's; return whether the user had to be asked.
+
+    A token that names projects has settled what its client may index.
+    """
+    grant = call.client.grant
+    is_settled = grant is not None and not grant.everything
+    if is_settled or await call.quick(lambda _: asked.indexed or _is_here(asked.root)):
+        return False
+    if any(asked.root.is_relative_to(root.resolve()) for root in await call.client.folders()):
         return False
     await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
     return True
+
+
+def _is_here(folder: Path) -> bool:
+    """Return whether a folder is in that of the server, or its project, unless it holds the user's home."""
+    try:
+        here, home = working_folder(), Path.home()
+    except (ProjectNotDetectedError, RuntimeError):
+        return False
+    known = [around for around in (here, find_root(here)) if around and not home.is_relative_to(around)]
+    return any(map(folder.is_relative_to, known))
 
 
 async def index(
     call: Call, asked: Asked, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
 ) -> IndexReport:
     """Bring an index up to date; a project over `maxFiles` is asked about first."""
+
+    async def update(*, allow_large: bool) -> IndexReport:
+        return await call.long(
+            lambda progress, cancel: asked.update(
+                force=force, allow_large=allow_large, progress=progress, cancel=cancel
+            )
+        )
+
     try:
-        report = await _update(call, asked, force=force, allow_large=False)
+        report = await update(allow_large=False)
     except FileLimitError as large:
         await agree(call, large.user_message, about, confirmed=confirmed, needed=True, code=large.code)
-        report = await _update(call, asked, force=force, allow_large=True)
+        report = await update(allow_large=True)
     await call.quick(lambda _: refuse_empty(asked, report))
     return report
-
-
-async def _update(call: Call, asked: Asked, *, force: bool, allow_large: bool) -> IndexReport:
-    return await call.long(
-        lambda progress, cancel: asked.update(
-            force=force, allow_large=allow_large, progress=progress, cancel=cancel
-        )
-    )
 
 
 async def from_index(

@@ -33,10 +33,10 @@ class _UpdateParams(_TaskParams):
     input_responses: dict[str, Any]
 
 
-def owner_of(context: Context, tasks: Tasks) -> str | None:
+def owner_of(context: Context, tasks: Tasks) -> str:
     """Return whose tasks a request may see; they are forgotten with the connection."""
     client = Client(context)
-    owner = client.owner
+    owner = client.connection
     client.when_gone(_FORGETS, lambda: tasks.forget(owner))
     return owner
 

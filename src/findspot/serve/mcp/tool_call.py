@@ -52,8 +52,7 @@ _log = get_logger("mcp")
 QUICK_THREADS = 3
 """Searches at once. More take the interpreter from each other and from the loop that answers: asked more
 than it can answer, a server with eight spends a quarter more on each question, and all wait the longer."""
-_LONG_THREADS = 4
-_PATIENT_THREADS = 8
+_LONG_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
 
@@ -63,7 +62,6 @@ class Threads:
     def __init__(self) -> None:
         self.quick = anyio.CapacityLimiter(QUICK_THREADS)
         self.long = anyio.CapacityLimiter(_LONG_THREADS)
-        self.patient = anyio.CapacityLimiter(_PATIENT_THREADS)
 
 
 @dataclass(eq=False, slots=True)
@@ -90,7 +88,7 @@ class Call:
 
     async def patient(self, work: Callable[[Engine], T]) -> T:
         """Run what may have to wait for a language model; no search waits with it."""
-        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.patient)
+        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.long)
 
     async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
         """Run what takes long, with progress for the client; when the call is cancelled it is asked to stop.

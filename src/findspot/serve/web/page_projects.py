@@ -81,9 +81,7 @@ class PageProjects:
 
     def project(self, identity: str) -> Project:
         """Return the project of an id: an indexed one, or the one the page was started in."""
-        with self._guard:
-            root = self._roots.get(identity)
-        if root is not None:
+        if root := self._roots.get(identity):
             return self.engine.project(root)
         here = (each for each in self._started_in() if each.store.folder.name == identity)
         project = next(here, None) or self.engine.with_id(identity)
@@ -91,8 +89,7 @@ class PageProjects:
             raise InvalidArgumentError(
                 "This project no longer exists.", identity, hint="Choose one from the list."
             )
-        with self._guard:
-            self._roots[identity] = project.root
+        self._roots[identity] = project.root
         return project
 
     def project_at(self, given: str) -> Project:
@@ -106,8 +103,7 @@ class PageProjects:
                 f"{folder} holds your whole home folder.", hint="Choose the folder of one project."
             )
         project = self.engine.project(self.engine.indexed_root(folder) or folder)
-        with self._guard:
-            self._roots[project.store.folder.name] = project.root
+        self._roots[project.store.folder.name] = project.root
         return project
 
     def start_run(self, project: Project, *, force: bool, allow_large: bool) -> None:
@@ -132,10 +128,9 @@ class PageProjects:
             raise InvalidArgumentError("This project is being indexed.", hint="Stop that first.")
         project.unwatch()
         project.delete()
-        with self._guard:
-            self.runs.pop(project.root, None)
-            self._roots.pop(identity, None)
-            self._searchable = []
+        self.runs.pop(project.root, None)
+        self._roots.pop(identity, None)
+        self._searchable = []
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Return every project with its status; those of the folder that the page was started in come
@@ -143,9 +138,7 @@ class PageProjects:
         """
         listed = dict(self.engine.projects())
         self._note_searchable(listed.items())
-        with self._guard:
-            known = dict(self._roots)
-        for identity, root in known.items():  # an index that is not on disk yet, or could not be made
+        for identity, root in list(self._roots.items()):  # one that is not on disk yet
             if identity not in listed and root in self.runs:
                 listed[identity] = self.engine.project(root).status(check_disk=False)
         first: dict[str, IndexStatus] = {}

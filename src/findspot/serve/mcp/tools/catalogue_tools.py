@@ -139,7 +139,7 @@ async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
 
     if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
         return outcome.result
-    owner, results = call.client.owner, call.library.results
+    owner, results = call.client.connection, call.library.results
     call.client.when_gone(_FORGETS, lambda: results.forget(owner))
 
     def fit(_: Engine) -> dict[str, Any]:
@@ -150,7 +150,7 @@ async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
 
 
 def _stored_page(call: Call, address: str) -> Answer:
-    page = call.library.results.read(address, call.client.owner)
+    page = call.library.results.read(address, call.client.connection)
     if page is None:
         raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
     content = [{"type": "text", "text": text} for text in page]

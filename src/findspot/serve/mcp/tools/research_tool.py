@@ -6,7 +6,7 @@ from anyio import from_thread
 
 from findspot.core.model import Progress
 from findspot.core.progress import ProgressSink, ignore_progress
-from findspot.research.findings import Aim, Findings, Inquiry
+from findspot.research.findings import Aim, Inquiry
 from findspot.research.task_signals import WORKTREE, Request
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.arguments import (
@@ -31,10 +31,6 @@ from findspot.serve.search_answers import COMPACT
 
 _JSON = "json"
 _RELATIONS = [aim for aim in Aim if aim not in (Aim.SUPERTYPES, Aim.IMPORTS)]
-_DESCRIPTION = (
-    "Find where a function is used, who calls it, implementations, importers, how A reaches B, instead of "
-    "grep: multi-hop search over the reference graph"
-)
 
 
 async def _code_research(call: Call, arguments: Arguments) -> Answer:
@@ -46,8 +42,11 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
     )
     serve = project.settings.serve
     limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
-    form = arguments["format"] or (_JSON if serve.default_format == _JSON else COMPACT)
-    return _rendered(findings, limit, form, structured_results(call.client.name, serve))
+    form = arguments["format"] or serve.default_format
+    values = fitted_findings(findings, limit, full=form == _JSON)
+    if structured_results(call.client.name, serve) == "only":
+        return Answer(values, report_line(findings))
+    return Answer(values) if form == _JSON else Answer(values, fitted_report(findings, limit))
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
@@ -65,14 +64,6 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
     )
 
 
-def _rendered(findings: Findings, limit: int, form: str, shape: str) -> Answer:
-    """Return the two forms of the answer, each within the limit on its own."""
-    values = fitted_findings(findings, limit, full=form == _JSON)
-    if shape == "only":
-        return Answer(values, report_line(findings))
-    return Answer(values) if form == _JSON else Answer(values, fitted_report(findings, limit))
-
-
 def _each_hop(client: Client) -> ProgressSink:
     """Return what reports every hop to the client, however quick: there are five at most."""
     if not client.wants_progress:
@@ -88,11 +79,8 @@ def _each_hop(client: Client) -> ProgressSink:
 CODE_RESEARCH = Tool(
     name="code_research",
     title="Trace callers and relations",
-    description=_DESCRIPTION,
-    enhanced_description=(
-        f"{_DESCRIPTION}. **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, "
-        "`how does A reach B`, `what imports PATH`, or a question in plain words."
-    ),
+    description="Find where a function is used, who calls it, implementations, importers, how A reaches B, "
+    "instead of grep: multi-hop search over the reference graph",
     search_hint="callers, implementations, importers, impact, tests, architecture",
     arguments={
         "query": text("A question, such as `what calls NAME`. Not needed with `relation` and `symbol`"),
@@ -137,12 +125,6 @@ CODE_RESEARCH = Tool(
 )
 
 
-_ABOUT_CONTEXT = (
-    "What a task needs next, from an issue, test output, stack trace, diff or line: code to change, who "
-    "relies on it, tests"
-)
-
-
 async def _code_context(call: Call, arguments: Arguments) -> Answer:
     target = await indexed_project(call, arguments["project"])
     request = Request(
@@ -159,8 +141,8 @@ async def _code_context(call: Call, arguments: Arguments) -> Answer:
 CODE_CONTEXT = Tool(
     name="code_context",
     title="Get context for a task",
-    description=_ABOUT_CONTEXT,
-    enhanced_description=f"{_ABOUT_CONTEXT}. **TIP:** `diff: worktree` is for your uncommitted changes.",
+    description="What a task needs next, from an issue, test output, stack trace, diff or line: code to "
+    "change, who relies on it, tests",
     always_loaded=True,
     arguments={
         "signal": text("An issue, an intent, a review comment, a stack trace or the output of tests"),
