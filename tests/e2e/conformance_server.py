@@ -20,8 +20,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from findspot.core.errors import FindspotError
 from findspot.llm import Prompt as Question
 from findspot.serve.library import Library
+from findspot.serve.listening import listen
 from findspot.serve.mcp.client import sample
-from findspot.serve.mcp.http_server import PATH, Gate, _listening
+from findspot.serve.mcp.http_server import PATH, Gate
 from findspot.serve.mcp.resources import RESOURCE_NOT_FOUND
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tool import Answer, Arguments, Registry, TaskSupport, Tool
@@ -410,7 +411,7 @@ def main() -> None:
     add("prompts/list", types.PaginatedRequestParams, list_prompts)
     add("prompts/get", types.GetPromptRequestParams, get_prompt)
     add("completion/complete", types.CompleteRequestParams, complete)
-    with _listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0, "none") as listener:
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()
         config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)

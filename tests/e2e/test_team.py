@@ -85,19 +85,6 @@ def join(
     return connected(portal, streamable_http_client(address, http_client=carrier), mode, **callbacks)
 
 
-def session_of(address: str, token: str) -> dict[str, str]:
-    """The headers of a new session."""
-    bearer = {"Authorization": f"Bearer {token}"}
-    return {**bearer, "Mcp_Session_Id": post(address, **bearer).headers["Mcp-Session-Id"]}
-
-
-def search(address: str, headers: dict[str, str], number: int) -> int:
-    """The status of a search on a connection of its own."""
-    called = {"name": "search_code", "arguments": {"query": f"login {number}"}}
-    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": called}
-    return post(address, message, **headers).status
-
-
 class TestRights:
     @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
     def test_what_is_granted_is_answered(
@@ -264,17 +251,6 @@ class TestLimits:
             assert refused
             assert int(refused[0].headers["Retry-After"]) >= 1
             assert post(address, Authorization=f"Bearer {BOTH}").status == 200
-
-    def test_one_that_floods_is_refused_and_others_are_not(
-        self, team_home: Path, projects: dict[str, Path], tokens: Path
-    ) -> None:
-        limits = {"FINDSPOT_HTTP_REQUESTS_PER_SECOND": "500", "FINDSPOT_HTTP_CONCURRENT_REQUESTS": "4"}
-        with serving(team_home, projects["shop"], "--tokens", str(tokens), **limits) as address:
-            flood, polite = session_of(address, BOTH), session_of(address, SHOP)
-            with ThreadPoolExecutor(16) as pool:
-                flooding = [pool.submit(search, address, flood, number) for number in range(80)]
-                assert [search(address, polite, number) for number in range(8)] == [200] * 8
-            assert {call.result() for call in flooding} == {200, 429}
 
     def test_no_token_takes_every_session(self, team: tuple[str, Join]) -> None:
         statuses = [post(team[0], Authorization=f"Bearer {GREEDY}").status for _ in range(TOKEN_SESSIONS + 1)]

@@ -55,27 +55,25 @@ _OTHER_DESCRIPTORS = 256
 _LOG_EVERY_S = 60.0
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, way_out: str) -> socket.socket:
     """Return a listening socket whose connections send at once what is written to them.
 
     The event loop sets that only where a socket names its protocol, which `create_server` leaves out: an
     answer's body then waits, after its head, for an acknowledgement that the other side holds back for 40 ms.
+    `way_out` names another address in the error for one that cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        message, hint = f"Cannot listen on {host}:{port}: {why}.", f"Choose another: {way_out}."
+        if error.errno == errno.EADDRINUSE:
+            message = f"Another program uses port {port} of {host}, perhaps another Findspot."
+            hint = f"End that program, or choose another port: {way_out}."
+        raise InvalidArgumentError(message, hint=hint) from None
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Listener(listener)
-
-
-def cannot_listen(host: str, port: int, error: OSError, way_out: str) -> InvalidArgumentError:
-    """Return the error for an address that cannot be listened on; `way_out` names another."""
-    if error.errno == errno.EADDRINUSE:
-        return InvalidArgumentError(
-            f"Another program uses port {port} of {host}, perhaps another Findspot.",
-            hint=f"End that program, or choose another port: {way_out}.",
-        )
-    why = os.strerror(error.errno) if error.errno else str(error)
-    return InvalidArgumentError(f"Cannot listen on {host}:{port}: {why}.", hint=f"Choose another: {way_out}.")
 
 
 def serve(

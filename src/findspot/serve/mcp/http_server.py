@@ -7,7 +7,6 @@ import contextlib
 import math
 import re
 import secrets
-import socket
 import sys
 import time
 from collections import Counter
@@ -43,10 +42,10 @@ from findspot.core.log import get_logger, keep_log
 from findspot.core.paths import expanded, home_folder
 from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
-from findspot.serve.listening import cannot_listen, listen, serve
+from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
 from findspot.serve.mcp.framing import NoMessageError, read_message
-from findspot.serve.mcp.oidc import IssuerUnavailableError, TokenRefusedError, is_metadata_path
+from findspot.serve.mcp.oidc import TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry
@@ -257,35 +256,25 @@ class Gate:
 
     async def _identify(self, grants: Grants, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in whoever has a token of the file, or one that the issuer has signed."""
-        token = _token(scope)
-        grant, issuer = grants.of(token), grants.issuer
-        refusal: Response | None = None
+        token, issuer = _token(scope), grants.issuer
+        grant, why, status = grants.of(token), "a valid bearer token is required", HTTPStatus.UNAUTHORIZED
+        challenge = [f'resource_metadata="{issuer.settings.metadata_address}"'] if issuer else []
         if grant is None and issuer is not None and token.count(b".") == _DOTS_OF_JWT:
             try:
                 grant = grants.of_identity(await issuer.identity(token))
-                refusal = None if grant else self._refusal("group", 403, "your groups have no project here")
+                if grant is None:
+                    raise TokenRefusedError("group", "your groups have no project here", HTTPStatus.FORBIDDEN)
             except TokenRefusedError as error:
-                refusal = self._refusal(error.code, 401, str(error), issuer.settings.metadata_address)
-            except IssuerUnavailableError as error:
-                refusal = self._refusal("issuer_unavailable", 503, f"tokens cannot be checked: {error}")
+                _log.info("a token was refused: %s", error.code)
+                why, status = str(error), error.status
+                challenge[:0] = ['error="invalid_token"', f'error_description="{why}"']
         if grant is not None:
             await self._pass(scope, receive, send, grant)
             return
-        if refusal is None:
-            address = f' resource_metadata="{issuer.settings.metadata_address}"' if issuer else ""
-            challenge = {"WWW-Authenticate": f"Bearer{address}"}
-            refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
-        await refusal(scope, receive, send)
-
-    def _refusal(self, code: str, status: int, why: str, metadata: str = "") -> Response:
-        """Return why a token of the issuer does not let its holder in."""
-        _log.info("a token was refused: %s", code)
         headers = {"Retry-After": "10"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
-        if metadata:
-            headers["WWW-Authenticate"] = (
-                f'Bearer error="invalid_token", error_description="{why}", resource_metadata="{metadata}"'
-            )
-        return JSONResponse({"error": why}, status, headers)
+        if status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = f"Bearer {', '.join(challenge)}".strip()
+        await JSONResponse({"error": why}, status, headers)(scope, receive, send)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
         if grant is not None:
@@ -414,7 +403,7 @@ def run(address: str, choice: TokenChoice, terms: Terms, beside: Beside | None =
     several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
     library = Library()
-    with _listening(host, port) as listener:
+    with listen(host, port, "`findspot serve --http HOST:PORT`") as listener:
         shown = host if ":" not in host else f"[{host}]"
         sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
         if new_token:
@@ -478,10 +467,3 @@ def parse_address(address: str) -> tuple[str, int]:
     except ValueError:
         raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.") from None
     return host, DEFAULT_PORT if port is None else port
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        return listen(host, port)
-    except OSError as error:
-        raise cannot_listen(host, port, error, "`findspot serve --http HOST:PORT`") from None

@@ -48,13 +48,18 @@ _MAX_SUBJECT_CHARS = 255
 class TokenRefusedError(Exception):
     """A token that is not accepted; `code` is for the log, the message for its holder."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, status: HTTPStatus = HTTPStatus.UNAUTHORIZED) -> None:
         super().__init__(message)
         self.code = code
+        self.status = status
 
 
-class IssuerUnavailableError(Exception):
+class IssuerUnavailableError(TokenRefusedError):
     """No token can be checked now, because the issuer's keys are not known."""
+
+    def __init__(self, why: str) -> None:
+        message = f"tokens cannot be checked: {why}"
+        super().__init__("issuer_unavailable", message, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _require_safe(address: str) -> str:

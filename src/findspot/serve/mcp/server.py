@@ -148,7 +148,7 @@ class _ToolHandlers:
         return frozenset(tool.name for tool in self._offered(context, toolsets))
 
     def _offered(self, context: Context, toolsets: Sequence[str]) -> Sequence[Tool]:
-        tools = (tool for tool in self._registry if tool.toolset in toolsets)
+        tools = self._registry.offered(toolsets)
         return [tool for tool in tools if self._refusal(context, tool) is None]
 
     def _refusal(self, context: Context, tool: Tool) -> str | None:

@@ -271,5 +271,8 @@ class Registry:
         tool = self._tools.get(name)
         return tool if tool and tool.toolset in toolsets else None
 
+    def offered(self, toolsets: Sequence[str]) -> list[Tool]:
+        return [tool for tool in self if tool.toolset in toolsets]
+
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())

@@ -31,12 +31,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.paths import home_folder
 from findspot.engine import Engine
-from findspot.serve.listening import cannot_listen, listen, serve
+from findspot.serve.listening import listen, serve
 from findspot.serve.web.page_projects import PageProjects
 from findspot.serve.web.routes import routes
 
@@ -214,9 +214,8 @@ def make_app(projects: PageProjects, token: str, port: int, below: str) -> ASGIA
 
 
 def _listening(port: int | None) -> socket.socket:
-    try:
-        return listen(HOST, DEFAULT_PORT if port is None else port)
-    except OSError as error:
-        if port is None:
-            return listen(HOST, 0)
-        raise cannot_listen(HOST, port, error, "without --port `findspot ui` takes a free one") from None
+    way_out = "without --port `findspot ui` takes a free one"
+    if port is None:
+        with contextlib.suppress(InvalidArgumentError):
+            return listen(HOST, DEFAULT_PORT, way_out)
+    return listen(HOST, port or 0, way_out)
