@@ -12,7 +12,7 @@ from itertools import islice
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import Facts, Relation
 from findspot.core.git import History
-from findspot.core.model import CodeReference, Corpus, Hit, Suggestion
+from findspot.core.model import CodeReference, Corpus, Hit, Strength, Suggestion
 from findspot.core.utc_time import day_of
 from findspot.history.commit_store import CommitStore
 from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
@@ -75,13 +75,15 @@ class Related:
     commits: CommitStore | None = None
 
     def add(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits, the best with constants and calls, and the first with its last change."""
-        first = [
-            replace(
-                hit, constants=self._constants(hit), callers=self._callers(hit), callees=self._callees(hit)
-            )
-            for hit in hits[:HITS]
-        ]
+        """Return the hits, the best with constants and calls, and the first with its last change.
+
+        What a weak hit calls would take the room of other places.
+        """
+        first = [replace(hit, constants=self._constants(hit)) for hit in hits[:HITS]]
+        for place, hit in enumerate(first):
+            is_weak = hit.strength is Strength.WEAK
+            callers = self._callers(hit) if place == 0 or not is_weak else ()
+            first[place] = replace(hit, callers=callers, callees=() if is_weak else self._callees(hit))
         first[:1] = (replace(hit, last_change=self._last_change(hit)) for hit in first[:1])
         return (*first, *hits[HITS:])
 
