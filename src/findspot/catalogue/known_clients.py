@@ -102,6 +102,8 @@ class Client:
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
+    plugin: str = ""
+    """How its plugin is installed from `{source}`."""
 
     def entry(self, command: list[str]) -> dict[str, Any]:
         """Return the entry that runs a command with its arguments."""

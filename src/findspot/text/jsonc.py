@@ -30,8 +30,6 @@ class Node:
     end: int
     value: Any
     members: dict[str, Member] = field(default_factory=dict)
-    trailing_comma: int | None = None
-    """Where the comma after the last member or element is, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def _object(text: str, at: int, depth: int) -> Node:
         key = _scalar(name[0], text, position)
         node.members[key] = Member(position, inner)
         node.value[key] = inner.value
-        position, node.trailing_comma = _separator(text, inner.end, "}")
+        position = _separator(text, inner.end, "}")
     node.end = position + 1
     return node
 
@@ -108,19 +106,19 @@ def _array(text: str, at: int, depth: int) -> Node:
     while text[position : position + 1] != "]":
         inner = _value(text, position, depth + 1)
         node.value.append(inner.value)
-        position, node.trailing_comma = _separator(text, inner.end, "]")
+        position = _separator(text, inner.end, "]")
     node.end = position + 1
     return node
 
 
-def _separator(text: str, at: int, closing: str) -> tuple[int, int | None]:
-    """Return the position of what follows an element, and of the comma before it, if any."""
+def _separator(text: str, at: int, closing: str) -> int:
+    """Return the position of what follows an element and its comma."""
     comma = after_blank(text, at)
     if text[comma : comma + 1] == ",":
-        return after_blank(text, comma + 1), comma
+        return after_blank(text, comma + 1)
     if text[comma : comma + 1] != closing:
         raise MalformedError(f"a `,` or a `{closing}` is missing", line_of(text, comma))
-    return comma, None
+    return comma
 
 
 def line_of(text: str, at: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -15,25 +15,18 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import home_folder
 from findspot.core.settings import PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output, reminder
-from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import (
+    Backups,
     Change,
     ConfigUnreadableError,
-    Journal,
     Python,
+    command_in,
     serve_command,
+    server_in,
+    with_server,
 )
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
 from findspot.serve.cli.options import ALL_TOOLSETS, Reply, common, toolsets_option, yes_option
-
-PLUGINS = {
-    "claude-code": "claude plugin marketplace add {source} && claude plugin install findspot@findspot",
-    "codex": "codex plugin marketplace add {source} && codex plugin add findspot@findspot",
-    "copilot": "copilot plugin marketplace add {source} && copilot plugin install findspot@findspot",
-    "cursor": "copy plugins/findspot of {source} to ~/.cursor/plugins/local/findspot",
-    "gemini": "gemini extensions install ./plugins/gemini, in a clone of {source}",
-}
-"""How the plugin of a client is installed."""
 
 _TAB = 4
 _MOST_CHARS = 300
@@ -65,26 +58,51 @@ def setup(
     touched, and each is kept as it was for --undo.
     """
     offered = ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
-    run = _Run(reply, dry_run, yes, Journal(home_folder()))
+    backups = Backups(home_folder())
     if undo:
-        run.restore(names)
+        steps = [step for step in _steps(names, backups.without_server) if step.change.needed or step.problem]
     else:
-        run.connect(own_steps(names, offered))
+        steps = _steps(names, lambda client, path: _connected(client, path, offered), create=True)
+        if not steps:
+            hint = "Name one with `findspot setup --client NAME`."
+            raise InvalidArgumentError("No assistant was found on this machine.", hint=hint)
+
+    done = _agreed(steps, "Restore" if undo else "Write", reply, dry_run=dry_run, yes=yes)
+    for step in done:
+        if not undo:
+            backups.keep(step.change)
+        step.change.write()
+        if undo:
+            backups.of(step.path).unlink(missing_ok=True)
+
+    failed = [step.client.title for step in steps if step.problem]
+    told = [step for step in steps if dry_run or step in done or not step.change.needed]
+    value = {"status": "dry_run" if dry_run else "success", "steps": [step.as_object() for step in told]}
+    reply.answer_program(value, int(bool(failed)))
+    for step in steps:
+        if not step.change.needed:
+            step.report()
+        elif step in done and not undo:
+            output.line(f"{step.client.title}: done. {step.client.then}", fg="green")
+    if undo:
+        restored = f"Restored {output.count(len(done), 'file')}."
+        output.line(restored if steps else "There is nothing to undo.")
+    elif done:
+        output.note(f"Backups are in {backups.folder}; `findspot setup --undo` restores the files.", dim=True)
+        _tell_more(done, offered)
+    if failed:
+        output.warn(f"Left alone: {', '.join(failed)}; the configuration could not be read (see above).")
+        raise click.exceptions.Exit(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One file to write."""
 
-    owner: str
+    client: Client
     path: Path
     change: Change
     problem: ConfigUnreadableError | None = None
-    toolsets: str = ""
-
-    @property
-    def title(self) -> str:
-        return BY_NAME[self.owner].title
 
     @property
     def state(self) -> str:
@@ -99,135 +117,81 @@ class Step:
     def as_object(self) -> dict[str, str]:
         diff = {"diff": "\n".join(self.change.diff())}
         about = {"error": self.problem.user_message} if self.problem else diff
-        return {"client": self.owner, "path": str(self.path), "action": self.state} | about
+        return {"client": self.client.name, "path": str(self.path), "action": self.state} | about
+
+    def report(self) -> None:
+        """Say why nothing is changed."""
+        if self.problem is None:
+            output.line(f"{self.client.title} is already set up: {self.path}", bold=True)
+        else:
+            output.warn(f"{self.client.title}: {self.problem.user_message}")
+            output.note(f"hint: {self.problem.hint}")
 
     def show(self) -> None:
         """Print the lines that would change."""
-        output.line(f"{self.title} would {self.state}: {self.path}", bold=True)
+        output.line(f"{self.client.title} would {self.state}: {self.path}", bold=True)
         for text in self.change.diff()[2:]:
             shown = output.cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file
             output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One run: the steps are shown, asked about, and carried out; with `yes` the first output comes last."""
-
-    reply: Reply
-    dry_run: bool
-    yes: bool
-    journal: Journal
-
-    def connect(self, steps: list[Step]) -> None:
-        """Write the configurations of the clients on this machine."""
-        if not steps:
-            raise InvalidArgumentError(
-                "No assistant was found on this machine.",
-                hint="Name one with `findspot setup --client NAME`.",
-            )
-        needed = [step for step in steps if step.change.needed]
-        done = self._agreed(needed, "Write")
-        with self.journal.locked() if done else contextlib.nullcontext():
-            for step in done:
-                self.journal.apply(step.change, step.owner)
-        failed = [step.title for step in steps if step.problem]
-        told = [step for step in steps if self.dry_run or step in done or not step.change.needed]
-        self._answer_program(told, exit_code=int(bool(failed)))
-        for step in steps:
-            if step in done:
-                output.line(f"{step.title}: done. {BY_NAME[step.owner].then}".rstrip(), fg="green")
-            elif step.problem:
-                output.warn(f"{step.title}: {step.problem.user_message}")
-                output.note(f"hint: {step.problem.hint}")
-            elif not step.change.needed:
-                output.line(f"{step.title} is already set up: {step.path}", bold=True)
-        if done:
-            kept = f"Backups are in {self.journal.backups}; `findspot setup --undo` restores the files."
-            output.note(kept, dim=True)
-            _tell_more(done)
-        if failed:
-            output.warn(f"Not set up: {', '.join(failed)}; the configuration could not be read (see above).")
-            raise click.exceptions.Exit(1)
-
-    def restore(self, names: tuple[str, ...]) -> None:
-        """Restore the files that were written, or those of some clients."""
-        records = {
-            path: record
-            for path, record in self.journal.records().items()
-            if not names or record.owner in names
-        }
-        undone = {path: config_files.undone(path, record, self.journal) for path, record in records.items()}
-        steps = [Step(records[path].owner, path, change) for path, change in undone.items()]
-        done = self._agreed(steps, "Restore")
-        with self.journal.locked() if done else contextlib.nullcontext():
-            for step in done:
-                step.change.write()
-                self.journal.forget(step.path)
-        self._answer_program(steps)
-        if not steps:
-            output.line("There is nothing to undo.")
-        elif done:
-            output.line(f"Restored {output.count(len(done), 'file')}.")
-
-    def _agreed(self, steps: list[Step], verb: str) -> list[Step]:
-        """Show the steps, and return those that the user agrees to; of several, some can be chosen."""
-        if not self.reply.json and (self.dry_run or not self.yes):
-            for step in steps:
-                step.show()
-        if self.dry_run or not steps:
-            return []
-        question = f"{verb} {output.count(len(steps), 'file')}?"
-        if self.yes or len(steps) == 1 or not can_ask():
-            confirm(question, self.yes, self.reply)
-            return steps
-        answer = prompt(f"{question} [y/N, c to choose]").lower()
-        if answer in ("c", "choose"):
-            steps = [step for step in steps if agreed(f"{step.title}: {verb.lower()} {step.path}?")]
-        elif answer not in ("y", "yes"):
-            steps = []
-        return steps or cancel(self.reply)
-
-    def _answer_program(self, steps: list[Step], exit_code: int = 0) -> None:
-        value = {"status": "dry_run" if self.dry_run else "success", "steps": [s.as_object() for s in steps]}
-        self.reply.answer_program(value, exit_code)
-
-
-def own_steps(names: tuple[str, ...], toolsets: str) -> list[Step]:
+def _steps(
+    names: tuple[str, ...], change: Callable[[Client, Path], Change], *, create: bool = False
+) -> list[Step]:
     """Return a step per configuration file of the clients that are installed, or that were named."""
     machine = Machine()
     steps = []
     for client in [BY_NAME[name] for name in names] or CLIENTS:
-        for path in client.configs(machine) or (client.locations(machine)[:1] if names else []):
+        for path in client.configs(machine) or (client.locations(machine)[:1] if names and create else []):
             try:
-                steps.append(_step(client, path, toolsets))
+                steps.append(Step(client, path, change(client, path)))
             except ConfigUnreadableError as problem:
-                steps.append(Step(client.name, path, Change(path, None, None), problem))
+                steps.append(Step(client, path, Change(path, None, None), problem))
     return steps
 
 
-def _step(client: Client, path: Path, toolsets: str) -> Step:
-    """Return the step that connects a client; the toolsets that its entry names are kept.
+def _agreed(steps: list[Step], verb: str, reply: Reply, *, dry_run: bool, yes: bool) -> list[Step]:
+    """Show what would change, and return the steps that the user agrees to: all, or those that are chosen."""
+    steps = [step for step in steps if step.change.needed]
+    if not reply.json and (dry_run or not yes):
+        for step in steps:
+            step.show()
+    if dry_run or not steps:
+        return []
+    question = f"{verb} {output.count(len(steps), 'file')}?"
+    if yes or len(steps) == 1 or not can_ask():
+        confirm(question, yes, reply)
+        return steps
+    answer = prompt(f"{question} [y/N, c to choose]").lower()
+    if answer in ("c", "choose"):
+        steps = [step for step in steps if agreed(f"{step.client.title}: {verb.lower()} {step.path}?")]
+    elif answer not in ("y", "yes"):
+        steps = []
+    return steps or cancel(reply)
+
+
+def _connected(client: Client, path: Path, toolsets: str) -> Change:
+    """Return the change that connects a client; the toolsets that its entry names are kept.
 
     A new entry names none if the user's own settings do.
     """
     default = "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
-    arguments = config_files.command_in(config_files.server_in(client, path) or {})
+    arguments = command_in(server_in(client, path) or {})
     named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
     is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
     offered = toolsets or (named[0] if is_known else default)
     command = serve_command(Python()) + ([_TOOLSETS_OPTION, offered] if offered else [])
-    change = config_files.with_server(client, path, command)
-    return Step(client.name, path, change, toolsets=offered)
+    return with_server(client, path, command)
 
 
-def _tell_more(steps: list[Step]) -> None:
+def _tell_more(steps: list[Step], toolsets: str) -> None:
     """Say what can be added to what was written: plugins, and tools beyond those of a project."""
     source = findspot_repository()
-    if plugins := {step.title: PLUGINS[step.owner] for step in steps if step.owner in PLUGINS}:
+    if plugins := {step.client.title: step.client.plugin for step in steps if step.client.plugin}:
         output.note("A plugin makes an assistant prefer Findspot to its own grep:")
         for title, how in plugins.items():
             output.note(f"  {title}: {how.format(source=source)}")
-    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
+    if not toolsets:
         output.note(
             "Assistants now search code and documentation. To let them also search collections of documents "
             "and call the tools of other servers, run `findspot setup --toolsets all`.",

@@ -8,11 +8,10 @@ import pytest
 
 from findspot.catalogue.known_clients import BY_NAME
 from findspot.serve.cli.clients.config_files import (
-    Journal,
+    Backups,
     command_in,
     server_in,
     servers_in,
-    undone,
     with_server,
 )
 
@@ -24,17 +23,18 @@ COMMAND = ["/opt/bin/findspot", "serve", "--toolsets", "project"]
 def test_what_a_user_changes_later_survives_undo(fixture: Path, tmp_path: Path) -> None:
     """first-impression M4: the diff is small, a second run is a no-op, and undo leaves later edits."""
     client, original = BY_NAME[fixture.stem], fixture.read_text("utf-8")
-    path, journal = tmp_path / fixture.name, Journal(tmp_path / "home")
+    path, backups = tmp_path / fixture.name, Backups(tmp_path / "home")
     path.write_text(original, "utf-8")
     change = with_server(client, path, COMMAND)
     assert [line for line in change.diff()[2:] if line[0] == "-" and "}" not in line] == []
-    journal.apply(change, client.name)
+    backups.keep(change)
+    change.write()
     assert command_in(server_in(client, path) or {}) == COMMAND
     assert len(servers_in(client, path)) > 1
     assert not with_server(client, path, COMMAND).needed
     comment = "# mine\n" if client.format != "json" else "// mine\n"
     path.write_text(comment + path.read_text("utf-8"), "utf-8")
-    undone(path, journal.records()[path], journal).write()
+    backups.without_server(client, path).write()
     assert path.read_text("utf-8") == comment + original
 
 

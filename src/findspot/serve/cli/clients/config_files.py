@@ -10,25 +10,22 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.client_configs import named, parse_config, read_entry, value_at
-from findspot.catalogue.known_clients import BY_NAME, SERVER, Client
+from findspot.catalogue.known_clients import SERVER, Client
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
     content_hash,
     make_private_dir,
-    read_json,
     read_named,
     reason,
     translated_os_errors,
     write_atomic,
-    write_json,
 )
-from findspot.core.locks import writer_lock
 from findspot.core.platforms import find_program
 from findspot.discover.secrets import redacted
 from findspot.serve.cli.clients import table_edit
@@ -61,15 +58,6 @@ class ConfigUnreadableError(InvalidArgumentError):
         )
 
 
-class ConfigChangedError(InvalidArgumentError):
-    """The file was changed while the user was asked."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} has changed since it was read. It was not touched.", hint="Run the same command again."
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """The content of a file before and after; None if there is no file."""
@@ -88,15 +76,14 @@ class Change:
         old, new = _masked_lines(self.before), _masked_lines(self.after)
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
 
-    def require_unchanged(self) -> None:
-        """Raise ConfigChangedError if the file has changed: clients write their files often."""
-        if read_config(self.path) != self.before:
-            raise ConfigChangedError(self.path)
-
     def write(self) -> None:
-        """Write the file; a link stays a link, and a file keeps its permissions."""
+        """Write the file, if nobody else did since; a link stays a link, and a file keeps its permissions."""
+        if read_config(self.path) != self.before:
+            raise InvalidArgumentError(
+                f"{self.path} has changed since it was read. It was not touched.",
+                hint="Run the same command again.",
+            )
         target = Path(os.path.realpath(self.path))
-        self.require_unchanged()
         with translated_os_errors(target):
             if self.after is None:
                 target.unlink(missing_ok=True)
@@ -122,84 +109,13 @@ def read_config(path: Path) -> bytes | None:
         raise ConfigUnreadableError(path, reason(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One file that setup wrote: its owner, the hash of what was written, and its backup."""
-
-    owner: str
-    written: str
-    """Empty if others changed the file between two set-ups."""
-    backup: str | None
-    """A file among the backups; None where there was no file before."""
-
-    def is_ours(self, now: bytes | None) -> bool:
-        """Return whether the file is unchanged since."""
-        return now is not None and content_hash(now) == self.written
-
-
-class Journal:
-    """The files that setup wrote and their backups, kept in Findspot's own folder."""
-
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "setup"
-        self._file = self._folder / "written.json"
-        self.backups = self._folder / "backups"
-
-    def locked(self) -> contextlib.AbstractContextManager[object]:
-        """Hold the lock: of two set-ups at once, one would back up the other's work as the original."""
-        return writer_lock(self._folder / "setup.lock")
-
-    def records(self) -> dict[Path, Record]:
-        try:
-            kept = {Path(name): Record(**record) for name, record in read_json(self._file).items()}
-            return {path: record for path, record in kept.items() if record.owner in BY_NAME}
-        except FileNotFoundError:
-            return {}
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ConfigUnreadableError(self._file, error) from None
-
-    def original(self, record: Record) -> bytes | None:
-        return None if record.backup is None else (self.backups / record.backup).read_bytes()
-
-    def apply(self, change: Change, owner: str) -> None:
-        """Back up the file, then write it: a crash in between leaves one backup too many, no loss.
-
-        The first backup stays, since a later one would hold Findspot's entry. If others changed the file
-        since, it is not restored from there, and undo takes out what is Findspot's.
-        """
-        assert change.after is not None
-        change.require_unchanged()
-        known = self.records().get(change.path)
-        written = content_hash(change.after) if known is None or known.is_ours(change.before) else ""
-        known = known or Record(owner, "", self._keep(change))
-        record = replace(known, owner=owner, written=written)
-        self._save(self.records() | {change.path: record})
-        change.write()
-
-    def forget(self, path: Path) -> None:
-        """Forget a restored file and delete its backup."""
-        records = self.records()
-        record = records.pop(path)
-        self._save(records)
-        if record.backup:
-            (self.backups / record.backup).unlink(missing_ok=True)
-
-    def _keep(self, change: Change) -> str | None:
-        if change.before is None:
-            return None
-        make_private_dir(self.backups)
-        name = f"{content_hash(str(change.path).encode())[:8]}-{change.path.name}"
-        write_atomic(self.backups / name, change.before)
-        return name
-
-    def _save(self, records: dict[Path, Record]) -> None:
-        make_private_dir(self._folder)
-        write_json(self._file, {str(path): asdict(record) for path, record in records.items()})
-
-
 def with_server(client: Client, path: Path, command: list[str]) -> Change:
     """Return the client's configuration with Findspot in it."""
+    before = read_config(path)
+    return Change(path, before, _with_server(client, path, before, command))
 
+
+def _with_server(client: Client, path: Path, before: bytes | None, command: list[str]) -> bytes:
     def edit(text: str) -> str:
         text, keys = text or client.template, (*client.keys, SERVER)
         current = value_at(parse_config(text, client.format), keys)
@@ -207,30 +123,47 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
         missing = {key: value for key, value in client.defaults.items() if key not in known}
         return table_edit.put(text, client.format, keys, client.entry(command) | missing)
 
-    return _edited(path, edit)
+    return _edited(path, before, edit)
 
 
-def _edited(path: Path, edit: Callable[[str], str]) -> Change:
-    before = read_config(path)
+def _edited(path: Path, before: bytes | None, edit: Callable[[str], str]) -> bytes:
+    before = before or b""
     try:
-        after = edit(decode(before or b"")).encode()
+        after = edit(decode(before)).encode()
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    is_marked = before is not None and before.startswith(_MARK.encode())
-    return Change(path, before, _MARK.encode() + after if is_marked else after)
+    return _MARK.encode() + after if before.startswith(_MARK.encode()) else after
 
 
-def undone(path: Path, record: Record, journal: Journal) -> Change:
-    """Return the change that restores a file; if others have changed it, only our part is removed."""
-    now, original = read_config(path), journal.original(record)
-    if now is None or record.is_ours(now):
-        return Change(path, now, None if now is None else original)
-    return _edited(path, lambda text: _taken_out(record, text, original))
+class Backups:
+    """The files of clients as they were before setup wrote them, kept in Findspot's own folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "setup" / "backups"
+
+    def of(self, path: Path) -> Path:
+        return self.folder / f"{content_hash(str(path).encode())[:8]}-{path.name}"
+
+    def keep(self, change: Change) -> None:
+        """Keep what a change replaces; the first backup stays, as a later one would hold Findspot's entry."""
+        if change.before is not None and not self.of(change.path).exists():
+            make_private_dir(self.folder)
+            write_atomic(self.of(change.path), change.before)
+
+    def without_server(self, client: Client, path: Path) -> Change:
+        """Return the change that restores a file; one that was changed since loses only Findspot's entry."""
+        now, kept = read_config(path), self.of(path)
+        original = kept.read_bytes() if kept.exists() else None
+        command = command_in(server_in(client, path) or {})
+        if not command:
+            return Change(path, now, now)
+        if _with_server(client, path, original, command) == now:
+            return Change(path, now, original)
+        return Change(path, now, _edited(path, now, lambda text: _taken_out(client, text, original)))
 
 
-def _taken_out(record: Record, text: str, original: bytes | None) -> str:
+def _taken_out(client: Client, text: str, original: bytes | None) -> str:
     """Remove Findspot's entry, and the table of servers if setup made it; what it replaced comes back."""
-    client = BY_NAME[record.owner]
     keys = (*client.keys, SERVER)
     text = table_edit.take_out(text, client.format, keys)
     before = parse_config(decode(original or b""), client.format)
@@ -308,12 +241,10 @@ def installation(python: Python) -> str:
 def serve_command(python: Python) -> list[str]:
     """Return the command, with its arguments, that starts the server."""
     how = installation(python)
-    if how == "uvx":
-        source = ["--from", python.origin] if python.origin else []
-        return [python.find("uvx") or "uvx", *source, "findspot", "serve"]
-    if how == "pipx run":
-        source = ["--spec", python.origin] if python.origin else []
-        return [python.find("pipx") or "pipx", "run", *source, "findspot", "serve"]
+    if how in ("uvx", "pipx run"):
+        program, *verb = how.split()
+        source = ["--spec" if verb else "--from", python.origin] if python.origin else []
+        return [python.find(program) or program, *verb, *source, "findspot", "serve"]
     launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
     # -P: clients start it inside the project, whose own findspot.py must not be what runs.
     return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
