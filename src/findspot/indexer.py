@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import (
-    agreed_address,
     keep_given,
     load_settings,
+    own_address,
     settings_now,
     write_starter,
 )
@@ -172,7 +172,7 @@ class Indexer:
 
             run.workers = RayWorkers(run.settings.chunk.workers)
         published = None
-        if address := self.publishes_to or self.reads_from or agreed_address(run.settings):
+        if address := self.publishes_to or self.reads_from or own_address(run.settings):
             from findspot.publishing.known_vectors import PublishedVectors
 
             published = PublishedVectors(address.replace(PROJECT, self.root.name), self.root, run.model)

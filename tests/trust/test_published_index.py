@@ -15,7 +15,6 @@ from program import Program
 from trust.conftest import MakeFolder, Serve, run_git
 
 FILES = {f"m{n}.py": f"def function_{n}(value):\n    return value + {n}\n" for n in range(25)}
-QUESTION = "Fetch it from there, now and later? [y/N]"
 
 
 @pytest.fixture(scope="module")
@@ -88,23 +87,13 @@ def test_a_committed_address_is_contacted_only_after_consent(
     assert site.requests == []
 
     assert findspot("delete", "--yes", cwd=first).code == 0
-    no = findspot.on_terminal("index", cwd=first, answers={QUESTION: "n\n"})
-    assert site.address in no.err
-    assert "config unset publishedAt" in no.err
-    assert QUESTION not in findspot("index", cwd=first).err
-    assert site.requests == []
-
-    assert findspot("delete", "--yes", cwd=first).code == 0
-    yes = findspot.on_terminal("index", cwd=first, answers={QUESTION: "y\n"})
-    assert "The vectors of 26 files were taken from" in yes.err
+    taken = findspot("index", "--published-at", site.address, cwd=first)
+    assert "The vectors of 26 files were taken from" in taken.err
     assert site.requests
-    agreed = json.loads((findspot.home / "config.json").read_text())["publishedAgreed"]
-    assert agreed == [site.address]
 
     site.requests.clear()
     back = findspot("store", "use", "default", cwd=first)
     assert f"{site.address} is not used here" in back.err
-    assert json.loads((findspot.home / "config.json").read_text())["publishedAgreed"] == []
     assert "26 files indexed" in findspot("index", "--force", cwd=first).out
     assert site.requests == []
 

@@ -320,13 +320,10 @@ def configured_roots(folder: Path, settings: Settings) -> tuple[Path, ...]:
     return find_roots(folder, settings.discover.roots, inside_only=committed)
 
 
-def agreed_address(settings: Settings) -> str | None:
-    """Return where an index of the project may be fetched: the user's own address, or one that they
-    agreed to.
-    """
-    address = settings.publishing.address
+def own_address(settings: Settings) -> str | None:
+    """Return where an index of the project may be fetched: an address of the user, never a committed one."""
     is_own = settings.sources.get("publishedAt") not in COMMITTED_FILES
-    return address if is_own or address in settings.publishing.agreed else None
+    return settings.publishing.address if is_own else None
 
 
 def is_loopback(address: str) -> bool:

@@ -380,11 +380,9 @@ class PublishingSettings:
 
     address: str | None = key("publishedAt", None, optional(_published),
         "Where an index of the project is [published](teams.md): with a slow model, a new index takes "
-        "vectors from it. An address in a committed file is used once you agree. '{project}' is replaced "
-        "by the name of the project's folder.",
+        "vectors from it. One in a committed file is only proposed: set it yourself, or pass --published-at. "
+        "'{project}' is replaced by the name of the project's folder.",
         committed=_NETWORK_ONLY)
-    agreed: tuple[str, ...] = key("publishedAgreed", [], each(_published),
-        "The addresses out of committed files that you agreed to.")
     target: str | None = key("publishTo", None, optional(_published),
         "Where `findspot publish` publishes, if no ADDRESS is given; '{project}' is replaced likewise.")
 

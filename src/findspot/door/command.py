@@ -108,11 +108,10 @@ class _Attendant:
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             return self._attend()
-        except BrokenPipeError:  # the reader has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            return 0
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            if isinstance(error, BrokenPipeError):  # the reader has seen enough
+                return 0
             say(f"error: The answer cannot be written: {error.strerror}.")
             return 1
         finally:
@@ -130,7 +129,7 @@ class _Attendant:
             if "out" in said:
                 self._print(said["out"])
             elif "err" in said:
-                _write_error(said["err"])
+                say(said["err"], end="")
             elif "read" in said:
                 self._send(answer=self._read(said["read"]))
             elif "page" in said:
@@ -188,9 +187,3 @@ def _run(command: list[str]) -> int:
         return subprocess.run(command, check=False).returncode
     except OSError:
         return 127
-
-
-def _write_error(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()

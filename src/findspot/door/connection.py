@@ -80,10 +80,10 @@ def lines_from(connection: socket.socket, rest: bytes = b"") -> Iterator[bytes]:
         rest += data
 
 
-def say(text: str) -> None:
+def say(text: str, end: str = "\n") -> None:
     """Print a line to standard error, if there is one."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{text}{end}")
         sys.stderr.flush()
 
 
@@ -98,9 +98,14 @@ def connect(kind: str, **said: Any) -> Greeted:
             _start(home)
             continue
         greeted = _greet(connection, hello(kind, **said))
-        if greeted is not None and "retired" not in greeted.reply:
-            return _checked(greeted)
+        reply: dict[str, Any] = greeted.reply if greeted is not None else {"retired": True}
+        if greeted is not None and reply.keys().isdisjoint(("retired", "apart", "refused")):
+            return greeted
         connection.close()
+        if "apart" in reply:
+            raise InProcessError(reply["apart"])
+        if "refused" in reply:
+            raise RefusedError(reply["refused"], reply.get("code", 1))
         time.sleep(_PAUSE_S)  # it is leaving: another one takes its place
     raise InProcessError("the resident process could not be reached")
 
@@ -118,18 +123,16 @@ def ask(kind: str) -> dict[str, Any] | None:
 def reach(home: str) -> socket.socket | None:
     """Return a connection to whoever listens for a home; None if nobody does."""
     path = socket_path(home)
-    with contextlib.suppress(OSError, ValueError):
-        if path is not None:
-            connection = socket.socket(socket.AF_UNIX)
-            try:
-                connection.connect(path)
-                if is_own_user(connection):
-                    return connection
-            except OSError:
-                """Nobody listens."""
-            connection.close()
-            return None
-        return socket.create_connection(("127.0.0.1", _port_and_token(home)["port"]), _HELLO_S)
+    if path is None:
+        with contextlib.suppress(OSError, ValueError):
+            return socket.create_connection(("127.0.0.1", _port_and_token(home)["port"]), _HELLO_S)
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    with contextlib.suppress(OSError):
+        connection.connect(path)
+        if is_own_user(connection):
+            return connection
+    connection.close()
     return None
 
 
@@ -200,16 +203,6 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
     return Greeted(connection, reply, rest) if isinstance(reply, dict) else None
 
 
-def _checked(greeted: Greeted) -> Greeted:
-    if "apart" in greeted.reply:
-        greeted.socket.close()
-        raise InProcessError(greeted.reply["apart"])
-    if "refused" in greeted.reply:
-        greeted.socket.close()
-        raise RefusedError(greeted.reply["refused"], greeted.reply.get("code", 1))
-    return greeted
-
-
 def _start(home: str) -> None:
     """Start a resident process that outlives this one, and wait until it is reached."""
     import subprocess
@@ -250,15 +243,9 @@ def _first_line(descriptor: int) -> bytes:
     """Return what a new process says once it can be reached; nothing if it ends or takes too long."""
     import select
 
-    said, deadline = b"", time.monotonic() + _START_S
-    while not said.endswith(b"\n"):
-        if hasattr(select, "poll"):
-            left_ms = int(max(0.0, deadline - time.monotonic()) * 1000)
-            ready = select.poll()
-            ready.register(descriptor, select.POLLIN)
-            if not ready.poll(left_ms):
-                return b""
-        if not (more := os.read(descriptor, 1_000)):
+    if hasattr(select, "poll"):
+        ready = select.poll()
+        ready.register(descriptor, select.POLLIN)
+        if not ready.poll(_START_S * 1000):
             return b""
-        said += more
-    return said
+    return os.read(descriptor, 1_000)  # it is written at once

@@ -122,14 +122,13 @@ class Pipe:
 
     def _open(self, *, is_replaced: bool = False) -> Greeted:
         """Return a session of the resident process or, where there is to be none, of this one."""
-        if "--in-process" not in self._arguments:
-            try:
-                if len(self._deaths) >= _MOST_DEATHS:
-                    raise InProcessError("the resident process ended three times within a minute")
-                return connect("mcp", arguments=self._arguments, revived=is_replaced)
-            except InProcessError as reason:
-                if not reason.is_usual:
-                    say(f"Answering in this process: {reason}.")
+        try:
+            if len(self._deaths) >= _MOST_DEATHS:
+                raise InProcessError("the resident process ended three times within a minute")
+            return connect("mcp", arguments=self._arguments, revived=is_replaced)
+        except InProcessError as reason:
+            if not reason.is_usual:
+                say(f"Answering in this process: {reason}.")
         ours, its = socket.socketpair()
         gc.disable()  # nothing that is imported is garbage
         sessions = import_module("findspot.resident.sessions")

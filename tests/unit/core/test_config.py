@@ -81,7 +81,6 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "store": ("default", "default", ["lancedb", "ftp://host", ["default"]]),
     "storeUri": TEXT,
     "publishedAt": ADDRESS,
-    "publishedAgreed": ([ADDRESS[0]], (ADDRESS[1],), [ADDRESS[0], ["x"], [5]]),
     "publishTo": ADDRESS,
     "integrityIntervalHours": NUMBER,
     "secretScan": ("skip", "skip", ["sometimes"]),

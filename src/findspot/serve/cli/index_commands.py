@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from findspot.core.caller import working_folder
-from findspot.core.config import INDEX_FILE, agreed_address, check_value, load_settings, set_value
+from findspot.core.config import check_value, own_address
 from findspot.core.errors import FileLimitError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
@@ -27,8 +27,8 @@ from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError, LargeProjectError
-from findspot.serve.cli.interaction import agreed, can_ask, confirm, shown_progress, stoppable
-from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
+from findspot.serve.cli.interaction import can_ask, confirm, shown_progress, stoppable
+from findspot.serve.cli.options import Command, Reply, common, path_or_project, together, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
@@ -48,47 +48,38 @@ _AGREE = "Pass --yes to `findspot index`."
 _INDEXING_FIRST = "{} has no index yet: it is indexed first."
 
 
-_FLAGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "include": ("include", {"multiple": True, "metavar": "GLOB"}),
-    "exclude": ("exclude", {"multiple": True, "metavar": "GLOB"}),
-    "max-file-size": ("maxFileSize", {"metavar": "SIZE"}),
-    "max-files": ("maxFiles", {"metavar": "N"}),
-    "docs/--no-docs": ("indexDocs", {"default": None}),
-    "gitignore/--no-gitignore": ("respectGitignore", {"default": None}),
-    "provider": ("embedding.provider", {"metavar": "NAME"}),
-    "published-at": ("publishedAt", {"metavar": "ADDRESS"}),
-    "workers": ("workers", {"metavar": "ray://HOST:PORT|local"}),
-    "chunking": ("chunkingStrategy", {"metavar": "syntax|character"}),
-}
-"""Option → the configuration key that it overrides for this run, and how Click reads it."""
 _LINK = re.compile(r"\[(.+?)\]\(.+?\)")
 
 
-def _flags(command: Command) -> Command:
-    """Add the options that override the configuration, gathered into `flags` by their keys."""
+def _flag(option: str, key: str, **looks: Any) -> Callable[[Command], Command]:
+    """Return an option that overrides a configuration key for this run; it is added to `flags`."""
 
-    @functools.wraps(command)
-    def gathered(*args: Any, **given: Any) -> Any:
-        names = {key: option.partition("/")[0].replace("-", "_") for option, (key, _) in _FLAGS.items()}
-        flags = {key: given.pop(name) for key, name in names.items()}
-        return command(*args, flags={k: v for k, v in flags.items() if v is not None}, **given)
+    def note(ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
+        flags = ctx.params.setdefault("flags", {})
+        if value is None or value == ():
+            return
+        flags[key] = list(value) if isinstance(value, tuple) else value
+        try:
+            check_value(key, value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
 
-    for option, (key, looks) in reversed(_FLAGS.items()):
-        explanation = _LINK.sub(r"\1", BY_NAME[key].meaning)
-        check = functools.partial(_checked, key)
-        gathered = click.option(f"--{option}", callback=check, help=explanation, **looks)(gathered)
-    return gathered
+    meaning = _LINK.sub(r"\1", BY_NAME[key].meaning)
+    return click.option(f"--{option}", expose_value=False, callback=note, help=meaning, **looks)
 
 
-def _checked(key: str, _ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
-    """Refuse a value that its key does not allow."""
-    if value is None or value == ():
-        return None
-    try:
-        check_value(key, value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-    return list(value) if isinstance(value, tuple) else value
+_flags = together(
+    _flag("include", "include", multiple=True, metavar="GLOB"),
+    _flag("exclude", "exclude", multiple=True, metavar="GLOB"),
+    _flag("max-file-size", "maxFileSize", metavar="SIZE"),
+    _flag("max-files", "maxFiles", metavar="N"),
+    _flag("docs/--no-docs", "indexDocs", default=None),
+    _flag("gitignore/--no-gitignore", "respectGitignore", default=None),
+    _flag("provider", "embedding.provider", metavar="NAME"),
+    _flag("published-at", "publishedAt", metavar="ADDRESS"),
+    _flag("workers", "workers", metavar="ray://HOST:PORT|local"),
+    _flag("chunking", "chunkingStrategy", metavar="syntax|character"),
+)
 
 
 @click.command()
@@ -202,15 +193,14 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
 class FirstIndex:
     """An indexing run that goes on after the question that began it was answered."""
 
-    def __init__(self, project: Project, question: str, cancel: CancelToken) -> None:
-        self.progress: ProgressSink = ignore_progress
-        """Where the run shows how far it is; somebody may look at times."""
+    def __init__(self, project: Project, question: str, reply: Reply, cancel: CancelToken) -> None:
         self.run: Future[IndexReport] = Future()
-        self._project, self._question, self._cancel = project, question, cancel
+        self._project, self._question, self._reply, self._cancel = project, question, reply, cancel
+        self._show: ProgressSink = ignore_progress
         self._begun = False
 
-    def begin(self, *, allow_large: bool) -> None:
-        """Begin to index, the files that may answer the question before the others."""
+    def begin(self, allow_large: bool) -> None:
+        """Begin, with the files that may answer the question, and wait until those are indexed."""
         threads = ThreadPoolExecutor(2, "first-index")
         likely = threads.submit(likely_files, self._project.root, self._question)
         self.run = threads.submit(
@@ -223,23 +213,35 @@ class FirstIndex:
             ),
         )
         threads.shutdown(wait=False)
+        self._wait(until_all=False)
 
-    def wait_for_first(self) -> None:
-        """Wait until files that may answer are indexed; an error ends the waiting."""
-        while not self.run.done():
-            if self._begun and int(self._project.store.meta().get("done", "0")) >= _FEWEST:
-                return
-            wait([self.run], _FIRST_LOOK_S)
-        self.run.result()
+    def finish(self) -> None:
+        """Wait for the rest; the resident process goes on by itself."""
+        if not self.run.done() and terminal().is_own:
+            output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
+            self._wait(until_all=True)
 
     def interrupt(self) -> None:
         """Stop, because the process ends; the next question goes on with it."""
         self._cancel.interrupt()
         self.run.exception()
 
+    def _wait(self, *, until_all: bool) -> None:
+        try:
+            with shown_progress(quiet=self._reply.json) as self._show:
+                while not self.run.done() and (until_all or not self._can_answer()):
+                    wait([self.run], _FIRST_LOOK_S)
+        finally:
+            self._show = ignore_progress
+        if self.run.done():
+            self.run.result()
+
+    def _can_answer(self) -> bool:
+        return self._begun and int(self._project.store.meta().get("done", "0")) >= _FEWEST
+
     def _note(self, progress: Progress) -> None:
         self._begun |= progress.phase == "indexing" and progress.done > 0
-        self.progress(progress)
+        self._show(progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +255,10 @@ class OpenIndex:
     first: FirstIndex | None = None
     """The run that makes the index, if there was none."""
 
-    def finish(self, reply: Reply) -> None:
-        """Wait for the rest of the first index; the resident process goes on by itself."""
-        if self.first is not None and not self.first.run.done() and terminal().is_own:
-            output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
-            _watched(self.first, reply, self.first.run.result)
+    def finish(self) -> None:
+        """Wait for the rest of the first index, if there is one."""
+        if self.first is not None:
+            self.first.finish()
 
     @property
     def project(self) -> Project:
@@ -284,32 +285,14 @@ def open_index(
         project = asked.only()
         output.note(_INDEXING_FIRST.format(project.root))
         with stoppable(still_wanted=True) as cancel:
-            first = FirstIndex(project, question, cancel)
-            _begin_first(project, first, reply)
+            first = FirstIndex(project, question, reply, cancel)
+            _agree_to_begin(project, reply, yes=False)
+            _of_any_size(first.begin, reply, yes=False)
             try:
                 yield OpenIndex(asked, folder_inside(asked, given), None, first)
             finally:
                 if terminal().is_own:
                     first.interrupt()
-
-
-def _begin_first(project: Project, first: FirstIndex, reply: Reply) -> None:
-    """Begin to index, after the questions that `findspot index` asks, and wait for what can answer."""
-
-    def begin(allow_large: bool) -> None:
-        first.begin(allow_large=allow_large)
-        _watched(first, reply, first.wait_for_first)
-
-    _agree_to_begin(project, reply, yes=False)
-    _of_any_size(begin, reply, yes=False)
-
-
-def _watched(first: FirstIndex, reply: Reply, wait: Callable[[], object]) -> None:
-    try:
-        with shown_progress(quiet=reply.json) as first.progress:
-            wait()
-    finally:
-        first.progress = ignore_progress
 
 
 def update_project(
@@ -328,7 +311,7 @@ def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = 
         confirm(question, yes, reply, unasked=ConfirmationRequiredError(question, _AGREE))
         output.note(f"Looking through {root}; that may take a while.")
     if not force:
-        offer_published(project)
+        _tell_published(project)
 
 
 def _run(asked: Asked, reply: Reply, *, force: bool, yes: bool, still_wanted: bool = False) -> IndexReport:
@@ -352,38 +335,19 @@ def _of_any_size(work: Callable[[bool], T], reply: Reply, *, yes: bool) -> T:
         return work(True)
 
 
-def offer_published(project: Project) -> None:
-    """Ask whether a new index may take vectors of the one that a committed file names; say how if nobody can.
+def _tell_published(project: Project) -> None:
+    """Say how a new index takes vectors of the one that a committed file names: nothing else contacts it.
 
     A model that each worker opens makes them faster than they are fetched.
     """
     settings = project.settings
     address = settings.publishing.address
-    if address is None or agreed_address(settings) or project.index.publishes_to or project.store.exists:
+    if address is None or own_address(settings) or project.index.publishes_to or project.store.exists:
         return
-    if provider_named(settings.embed.provider).in_workers:
-        return
-    if not can_ask():
+    if not provider_named(settings.embed.provider).in_workers:
         elsewhere = "" if working_folder() == project.root else f" {shlex.quote(str(project.root))}"
         command = f"findspot index --published-at {shlex.quote(address)}{elsewhere}"
         output.note(f"An index is published at {address}. To take its vectors, run `{command}`.")
-        return
-    source = settings.sources["publishedAt"]
-    output.note(f"{source} says that an index of this project is published at {address}.", bold=True)
-    output.note("New indexes would take the vectors of unchanged text from it; nothing of yours is sent.")
-    if agreed("Fetch it from there, now and later?"):
-        every = [*load_settings().publishing.agreed, address]
-        set_value(settings.home / INDEX_FILE, "publishedAgreed", every)
-        output.note("`findspot store use default` takes that back.")
-    else:
-        decline_published(project)
-
-
-def decline_published(project: Project) -> None:
-    """Take nothing from the address that a project's configuration names."""
-    address = project.settings.publishing.address
-    set_value(project.store.folder / INDEX_FILE, "publishedAt", None)
-    output.note(f"{address} is not used here. `findspot config unset publishedAt` lets Findspot ask again.")
 
 
 def summarise(report: IndexReport, status: IndexStatus) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from findspot.core.config import INDEX_FILE, ci_branch, load_settings, set_value, unset_value
+from findspot.core.config import INDEX_FILE, ci_branch, set_value, unset_value
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import Checkout, differing, read_checkout, untracked
 from findspot.core.paths import expanded
@@ -21,7 +21,7 @@ from findspot.publishing.publisher import Publisher
 from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import decline_published, update_project
+from findspot.serve.cli.index_commands import update_project
 from findspot.serve.cli.options import (
     Group,
     Reply,
@@ -262,14 +262,9 @@ def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool)
 
 
 def _detach(project: Project) -> None:
-    """Stop reading a published index, and withdraw the agreement to its address."""
-    config, settings = project.store.folder / INDEX_FILE, project.settings
+    """Stop reading a published index, and take nothing from the address that a committed file names."""
+    config = project.store.folder / INDEX_FILE
     unset_value(config, "store")
-    published = settings.publishing.address
-    if published is None:
-        return
-    own = load_settings().publishing.agreed
-    if published in own:
-        kept = [address for address in own if address != published]
-        set_value(settings.home / INDEX_FILE, "publishedAgreed", kept)
-    decline_published(project)
+    if address := project.settings.publishing.address:
+        set_value(config, "publishedAt", None)
+        output.note(f"{address} is not used here. `findspot config unset publishedAt` takes that back.")

@@ -113,7 +113,7 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
             later(lambda: _record(root, roots, corpus, results))
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
-        index.finish(reply)
+        index.finish()
 
 
 def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options: dict[str, Any]) -> None:

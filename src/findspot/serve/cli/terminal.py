@@ -33,12 +33,13 @@ from findspot.door.connection import lines_from
 if TYPE_CHECKING:
     from findspot.engine import Engine
 
-_COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
-"""Editors that take `path:line`."""
-_GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
-"""Editors of the VS Code family: `--goto path:line`."""
-_LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine", "phpstorm", "kate"})
-"""Editors that take `--line N path`."""
+_LINE_OPTIONS = {
+    ("--goto", "{path}:{line}"): "code code-insiders codium cursor windsurf",
+    ("{path}:{line}",): "subl sublime_text zed hx helix atom mate micro",
+    ("--line", "{line}", "{path}"): "idea pycharm webstorm goland clion rubymine phpstorm kate",
+    ("{path}",): "notepad",
+}
+"""How editors are told a file and a line; others understand `+line path`, as vi, nano and emacs do."""
 _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 
@@ -251,15 +252,9 @@ def editor_command(path: Path, line: int) -> list[str]:
     if not command:
         raise click.ClickException("No editor was found. Set EDITOR, such as EDITOR=vim.")
     name = PurePath(command[0]).stem.lower()
-    if name in _GOTO:
-        return [*command, "--goto", f"{path}:{line}"]
-    if name in _COLON:
-        return [*command, f"{path}:{line}"]
-    if name in _LINE:
-        return [*command, "--line", str(line), str(path)]
-    if name == "notepad":
-        return [*command, str(path)]
-    return [*command, f"+{line}", str(path)]  # vi and its kin, nano, emacs, gedit
+    ways = (way for way, editors in _LINE_OPTIONS.items() if name in editors.split())
+    way = next(ways, ("+{line}", "{path}"))
+    return [*command, *(part.format(path=path, line=line) for part in way)]
 
 
 def open_in_editor(path: Path, line: int) -> None:
