@@ -70,7 +70,7 @@ def get(reply: Reply, key: str, project: str | None) -> None:
     _known(key)
     settings = _settings(project)
     value = settings.values[key]
-    result = {"key": key, "value": value, "source": settings.sources.get(key, "default")}
+    result = {"key": key, **_in_force(key, settings), "value": value}
     reply.give(result, value if isinstance(value, str) else _spelled(value))
 
 
@@ -93,13 +93,12 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
     file = _file(scope, path)
     with _invalid_as_usage():
         set_value(file, key, chosen)
-    shown, (in_force, source) = _shown(key, chosen), _in_force(key, path)
-    reply.answer_program(
-        {"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source}
-    )
-    output.line(f"{key} = {_spelled(shown)} in {file}")
-    if in_force != shown:
-        output.warn(f"{source} overrides it: {key} is {_spelled(in_force)}")
+    shown, now = _shown(key, chosen), _in_force(key, _settings(path))
+    value, source = now["value"], now["source"]
+    result = {"key": key, "value": shown, "file": str(file), "effective": value, "source": source}
+    reply.give(result, f"{key} = {_spelled(shown)} in {file}")
+    if value != shown and not reply.json:
+        output.warn(f"{source} overrides it: {key} is {_spelled(value)}")
 
 
 @config.command("unset")
@@ -115,17 +114,17 @@ def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
     file = _file(scope, path)
     with _invalid_as_usage():
         removed = unset_value(file, key)
-    in_force, source = _in_force(key, path)
-    values = {"key": key, "removed": removed, "file": str(file), "effective": in_force, "source": source}
-    reply.give(values, f"{key} {'is no longer set' if removed else 'was not set'} in {file}")
+    now = _in_force(key, _settings(path))
+    value, source = now["value"], now["source"]
+    result = {"key": key, "removed": removed, "file": str(file), "effective": value, "source": source}
+    reply.give(result, f"{key} {'is no longer set' if removed else 'was not set'} in {file}")
     if not reply.json:
-        output.note(f"{key} is {_spelled(in_force)} ({source})")
+        output.note(f"{key} is {_spelled(value)} ({source})")
 
 
-def _in_force(key: str, path: str | None) -> tuple[Any, str]:
+def _in_force(key: str, settings: Settings) -> dict[str, Any]:
     """Return the value of a key that holds now, and where it comes from."""
-    settings = _settings(path)
-    return _shown(key, settings.values[key]), settings.sources.get(key, "default")
+    return {"value": _shown(key, settings.values[key]), "source": settings.sources.get(key, "default")}
 
 
 def _settings(given: str | None) -> Settings:
@@ -171,13 +170,9 @@ def _invalid_as_usage() -> Iterator[None]:
 
 
 def _show(settings: Settings, reply: Reply) -> None:
-    sources = {key.name: settings.sources.get(key.name, "default") for key in KEYS}
-    values = {
-        name: {"value": _shown(name, settings.values[name]), "source": source}
-        for name, source in sources.items()
-    }
+    values = {key.name: _in_force(key.name, settings) for key in KEYS}
     reply.answer_program({"values": values, "warnings": list(settings.warnings)})
-    rows = [(name, _spelled(_shown(name, settings.values[name])), source) for name, source in sources.items()]
+    rows = [(name, _spelled(each["value"]), each["source"]) for name, each in values.items()]
     output.table(rows, ("key", "value", "source"))
 
 

@@ -21,6 +21,7 @@ from findspot.core.files import folder_bytes
 from findspot.core.model import IndexState, SkipReason
 from findspot.core.paths import home_folder
 from findspot.core.platforms import native, remote_kind
+from findspot.core.settings import EmbedSettings
 from findspot.door.address import reason_for_none
 from findspot.door.connection import ask
 from findspot.embed.survey import survey
@@ -29,8 +30,13 @@ from findspot.index_folders import find_orphans
 from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.clients import config_files
-from findspot.serve.cli.clients.config_files import Python, installation, serve_command
+from findspot.serve.cli.clients.config_files import (
+    Python,
+    command_in,
+    installation,
+    serve_command,
+    server_in,
+)
 from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.server_commands import sentence
@@ -59,56 +65,41 @@ class Check:
 
 def machine_checks(root: Path | None) -> Iterator[Check]:
     """Yield the checks that need no index."""
-    home = home_folder()
+    home, python = home_folder(), Python()
     running = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
     yield Check("python", f"{running}, {platform.system()} {platform.release()}, {platform.machine()}")
-    python = Python()
     started = " ".join(serve_command(python))
     yield Check("findspot", f"findspot {__version__} ({installation(python)}), started by `{started}`")
-    if native():
-        yield Check("compiled part", "in use")
-    else:
-        remedy = "Install a C compiler and then findspot again, or take a released wheel."
-        yield Check("compiled part", "missing: Findspot indexes more slowly", remedy)
-    yield _home(home)
-    yield _disk(home)
+    remedy = "Install a C compiler and then findspot again, or take a released wheel."
+    missing = "missing: Findspot indexes more slowly"
+    yield Check("compiled part", "in use") if native() else Check("compiled part", missing, remedy)
+    nearest = next(each for each in (home, *home.parents) if each.exists())
+    yield _home(home, nearest)
+    free = shutil.disk_usage(nearest).free
+    remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."
+    text = f"{shapes.size(free)} free at {nearest}"
+    yield Check("disk", text, remedy if free < ENOUGH_DISK_BYTES else "")
     yield watching(root)
-    yield _service()
-
-
-def _service() -> Check:
-    """Show the process that answers all clients."""
     if why := reason_for_none():
-        return Check("service", f"not used, as {why}")
-    about = ask("status")
-    return Check("service", sentence(about) if about else "does not run; the next question starts it")
+        yield Check("service", f"not used, as {why}")
+    else:
+        about = ask("status")
+        yield Check("service", sentence(about) if about else "does not run; the next question starts it")
 
 
-def _home(home: Path) -> Check:
+def _home(home: Path, nearest: Path) -> Check:
     text = f"{home}, {shapes.size(folder_bytes(home))}" if home.exists() else f"{home}, not there yet"
     try:
-        tempfile.TemporaryFile(dir=_existing(home)).close()
+        tempfile.TemporaryFile(dir=nearest).close()
     except OSError as problem:
         remedy = "Take ownership of it, or set FINDSPOT_HOME to another folder."
         return Check("store", f"{text}; not writable: {problem.strerror}", remedy, fails=True)
-    if kind := remote_kind(_existing(home)):
+    if kind := remote_kind(nearest):
         remedy = "Set FINDSPOT_HOME to a folder on a local disk: locks may not hold here."
         return Check("store", f"{text}; on a remote file system ({kind})", remedy)
     if os.name == "posix" and home.exists() and stat.S_IMODE(home.stat().st_mode) & 0o077:
         return Check("store", f"{text}; others can read it", f"chmod 700 {home}")
     return Check("store", text)
-
-
-def _existing(path: Path) -> Path:
-    """Return the path, or the nearest around it that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())
-
-
-def _disk(home: Path) -> Check:
-    folder = _existing(home)
-    free = shutil.disk_usage(folder).free
-    remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."
-    return Check("disk", f"{shapes.size(free)} free at {folder}", remedy if free < ENOUGH_DISK_BYTES else "")
 
 
 def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
@@ -129,22 +120,19 @@ def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
     """Yield the checks of configuration, assistants and indexes."""
     settings = project.settings if project else engine.settings
     wrong = "; ".join(settings.warnings)
-    remedy = "Correct it; `findspot config` shows the values in force."
-    yield Check("configuration", wrong or "valid", remedy if wrong else "")
-    yield _model(engine, project)
+    remedy = "Correct it; `findspot config` shows the values in force." if wrong else ""
+    yield Check("configuration", wrong or "valid", remedy)
+    yield _model(settings.embed)
     yield from client_checks(Machine())
     yield from server_checks(engine, project)
     yield _index(project)
     yield _indexes(engine)
 
 
-def _model(engine: Engine, project: Project | None) -> Check:
-    settings = (project.settings if project else engine.settings).embed
-    chosen = next((row for row in survey(settings) if row.chosen), None)
-    remedy = "`findspot models` lists the providers and what each needs."
-    if chosen is None:
-        return Check("model", f"there is no provider {settings.provider}", remedy, fails=True)
+def _model(settings: EmbedSettings) -> Check:
+    chosen = next(row for row in survey(settings) if row.chosen)
     if not chosen.installed:
+        remedy = "`findspot models` lists the providers and what each needs."
         return Check("model", f"{chosen.provider}: {chosen.detail}", remedy, fails=True)
     goes = f"texts go to {chosen.sends_to}" if chosen.leaves_machine else "nothing leaves this machine"
     return Check("model", f"{chosen.provider}, {goes}")
@@ -163,12 +151,12 @@ def client_checks(machine: Machine) -> Iterator[Check]:
 def _client(client: Client, path: Path) -> Check:
     title, remedy = client.title, "Run `findspot setup`."
     try:
-        entry = config_files.server_in(client, path)
+        entry = server_in(client, path)
     except FindspotError as problem:
         return Check("assistants", f"{title}: {problem.user_message}", problem.hint, fails=True)
     if entry is None:
         return Check("assistants", f"{title}: Findspot is not configured ({path})", remedy)
-    command = config_files.command_in(entry) or [""]
+    command = command_in(entry) or [""]
     if Path(command[0]).is_absolute() and not Path(command[0]).exists():
         return Check("assistants", f"{title}: {command[0]} does not exist", remedy, fails=True)
     return Check("assistants", f"{title}: starts `{' '.join(command)}`")
@@ -196,11 +184,11 @@ def _index(project: Project | None) -> Check:
         return Check("index", "no project here")
     status = project.status()
     text = f"{status.project_path}: {status.state.replace('_', ' ')}, {status.total_files:,} files"
+    remedy, failed = "Run `findspot index`.", status.state is IndexState.FAILED
     if status.last_error:
-        failed = status.state is IndexState.FAILED
-        return Check("index", f"{text}; {status.last_error}", "Run `findspot index`.", fails=failed)
-    if status.state in (IndexState.NOT_FOUND, IndexState.INCOMPLETE, IndexState.FAILED):
-        return Check("index", text, "Run `findspot index`.", fails=status.state is IndexState.FAILED)
+        return Check("index", f"{text}; {status.last_error}", remedy, fails=failed)
+    if failed or status.state in (IndexState.NOT_FOUND, IndexState.INCOMPLETE):
+        return Check("index", text, remedy, fails=failed)
     if status.pending_changes and not status.watcher_active:
         behind = f"{text}; {status.pending_changes:,} changes wait"
         return Check("index", behind, "Run `findspot index`, or let a server watch.")

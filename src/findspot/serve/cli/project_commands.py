@@ -291,9 +291,8 @@ def remove(reply: Reply, members: tuple[str, ...], path: str | None) -> None:
         for member in members:
             root = known.get(member) or absolute(member).resolve()
             if root not in named:
-                found = "lies in the workspace's folder" if root in known.values() else "is no member"
-                hint = "`findspot workspace` lists the members; `remove` takes those that were added."
-                raise InvalidArgumentError(f"'{member}' {found}.", hint=hint)
+                hint = "`findspot workspace` lists the members; those in its own folder stay."
+                raise InvalidArgumentError(f"'{member}' is no member that was added.", hint=hint)
             named.remove(root)
         _keep(engine, folder, named)
         if engine.workspace(folder) is not None:

@@ -75,17 +75,16 @@ def publish(
     commit, or a checkout that differs from its commit; 4 ADDRESS does not answer.
     """
     if listing and address:
-        _list(PublishedIndex(address), reply)
+        _list(address, reply)
         return
     with open_project(project, {"workers": ray} if ray else None, exact=True) as opened:
         target = _target(opened, address)
-        published = PublishedIndex(target)
         if listing:
-            _list(published, reply)
+            _list(target, reply)
         else:
-            checkout = _checkout(opened, target, branch, commit, allow_dirty=allow_dirty)
+            checkout = _checkout(opened, branch, commit, allow_dirty=allow_dirty)
             opened.index.publishes_to = target
-            _publish(opened, published, checkout, reply, keep_days, keep)
+            _publish(opened, PublishedIndex(target), checkout, reply, keep_days, keep)
 
 
 def _target(project: Project, address: str | None) -> str:
@@ -95,22 +94,16 @@ def _target(project: Project, address: str | None) -> str:
             "There is no address to publish to.",
             hint="Run `findspot publish ADDRESS`, or `findspot config set publishTo ADDRESS`.",
         )
-    return target.replace(PROJECT, project.root.name)
-
-
-def _require_outside(project: Project, target: str) -> None:
-    """Refuse a target among the files that are indexed."""
+    target = target.replace(PROJECT, project.root.name)
     if "://" not in target and expanded(target).resolve().is_relative_to(project.root.resolve()):
         raise InvalidArgumentError(
             f"{target} is inside the project, whose files are indexed.", hint="Name a place outside of it."
         )
+    return target
 
 
-def _checkout(
-    project: Project, target: str, branch: str | None, commit: str | None, *, allow_dirty: bool
-) -> Checkout:
+def _checkout(project: Project, branch: str | None, commit: str | None, *, allow_dirty: bool) -> Checkout:
     """Return what is published: the commit of HEAD and its branch, or what options say."""
-    _require_outside(project, target)
     found = read_checkout(project.root)
     if commit and found.commit and not found.commit.startswith(commit.lower()):
         raise InvalidArgumentError(
@@ -119,18 +112,14 @@ def _checkout(
         )
     named = branch or found.branch or ci_branch()
     ancestors = found.ancestors or ((commit.lower(),) if commit else ())
+    hint = "Name it with --commit or --branch."
     if not ancestors or not named:
-        missing = "--commit and --branch" if not ancestors else "--branch"
-        raise InvalidArgumentError(
-            f"The {'commit' if not ancestors else 'branch'} of {project.root} is not known.",
-            hint=f"Name it with {missing}.",
-        )
+        what = "branch" if ancestors else "commit"
+        raise InvalidArgumentError(f"The {what} of {project.root} is not known.", hint=hint)
     try:
         Version(ancestors[0], named, utc_now(), 0, 0, "", "").check()
     except ValueError as error:
-        raise InvalidArgumentError(
-            f"This cannot be published: {error}.", hint="Name it with --commit or --branch."
-        ) from error
+        raise InvalidArgumentError(f"This cannot be published: {error}.", hint=hint) from error
     checkout = Checkout(ancestors, named, found.default_branch)
     if not allow_dirty:
         _require_clean(project, checkout)
@@ -155,11 +144,7 @@ def _require_clean(project: Project, checkout: Checkout) -> None:
 
 
 def _publish(
-    project: Project,
-    published: PublishedIndex,
-    checkout: Checkout,
-    reply: Reply,
-    *keep: int,
+    project: Project, published: PublishedIndex, checkout: Checkout, reply: Reply, *keep: int
 ) -> None:
     update_project(project, reply, force=False, yes=True)
     project.history.close()  # commits are read for the publisher, and only those that are not published
@@ -209,7 +194,8 @@ def _as_object(version: Version) -> dict[str, Any]:
     return value | {"publishedAt": value.pop("published_at")}
 
 
-def _list(published: PublishedIndex, reply: Reply) -> None:
+def _list(address: str, reply: Reply) -> None:
+    published = PublishedIndex(address)
     value = {"address": published.address, "versions": list(map(_as_object, published.versions()))}
     columns = "commit branch published=publishedAt files chunks model"
     reply.table(value, "versions", columns, f"{published.address}: nothing is published yet.")
@@ -237,12 +223,7 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
             _detach(opened)
         else:
             set_value(opened.store.folder / INDEX_FILE, "store", published_address(opened.root, address))
-    _show_reading(reply, address, project, yes=yes)
-
-
-def _show_reading(reply: Reply, address: str, project: str | None, *, yes: bool) -> None:
-    """Index the files that are here, and say what the project reads now."""
-    with open_project(project, exact=True) as opened:
+    with open_project(project, exact=True) as opened:  # which reads the address now
         if opened.index.shared and opened.index.has_files:
             update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)

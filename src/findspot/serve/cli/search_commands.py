@@ -1,31 +1,47 @@
-"""`findspot search`, `docs` and `history`, and the picker: search code, documentation and past changes."""
+"""Questions: `search`, `docs`, `history`, `research` and its verbs, `context`, `review`, and the picker."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.languages import unknown_language
-from findspot.core.model import Assistance, Corpus, Hit, Query, Results, words_of
+from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Query, Results, words_of
 from findspot.core.paths import Roots
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
+from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
+from findspot.research.task_signals import Request
 from findspot.serve import activity
-from findspot.serve.arguments import CODE_ONLY, SEARCH, count
+from findspot.serve.arguments import (
+    CODE_ONLY,
+    CONTEXT_TOKENS,
+    DEPTH,
+    FOLLOWED,
+    RESEARCH,
+    SEARCH,
+    SINCE,
+    count,
+)
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import prompt, shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import (
+    Command,
     Reply,
+    asking,
     common,
     option_of,
     options_of,
@@ -34,12 +50,15 @@ from findspot.serve.cli.options import (
     update_option,
 )
 from findspot.serve.cli.terminal import open_in_editor, paged
+from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
 from findspot.serve.project_files import location
 from findspot.serve.query_options import MAX_LIMIT, query_of
+from findspot.serve.research_answers import fitted_findings, fitted_report, report
 from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
 from findspot.workspace import Asked, projects_of
 
+NOT_FOUND = 1
 UNLIMITED = 10**9
 
 
@@ -191,6 +210,190 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
     reply.answer_program(commits_object(found))
     with paged(wanted=True):
         output.lines(commits_text(found))
+
+
+def _depth(default: int) -> Callable[[Command], Command]:
+    return option_of("depth", DEPTH, default=default)
+
+
+_limits = together(
+    options_of(FOLLOWED),
+    click.option(
+        "--no-tests", "include_tests", flag_value=IncludeTests.NO.value, help="Same as --include-tests no."
+    ),
+)
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[QUESTION]...")
+@click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
+@options_of(RESEARCH)
+@_limits
+@_depth(DEFAULT_DEPTH)
+@asking
+def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
+    """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
+
+    \b
+    findspot research what calls authenticate
+    findspot research all implementations of Handler
+    findspot research how does Server.handle reach Database.query --depth 4
+    findspot research --focus architecture how is it built
+    findspot research --relation path --symbol main --to Store.save
+    """
+    if not words and not options["relation"]:
+        raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
+    _research(reply, question=" ".join(words), **options)
+
+
+_follow = together(_limits, _depth(1))
+_since = option_of("since", SINCE, metavar="REV")
+
+
+def _verb(
+    aim: Aim, about: str, options: Callable[[Command], Command] = _follow, metavar: str = "NAME"
+) -> click.Command:
+    """Return a command that follows one relation from a name; of what changed, where that can be left out."""
+
+    @click.command(name=aim.value, help=about)
+    @click.argument("name", metavar=metavar, required=not metavar.startswith("["))
+    @options
+    @asking
+    def verb(reply: Reply, name: str | None, **options: Any) -> None:
+        _research(reply, relation=aim, symbol=name or "", **options)
+
+    return verb
+
+
+callers = _verb(Aim.CALLERS, "Show what calls NAME: a function, a `Type.method`, a type.")
+callees = _verb(Aim.CALLEES, "Show what NAME calls.")
+implementations = _verb(Aim.IMPLEMENTATIONS, "Show every type that implements, extends or conforms to NAME.")
+importers = _verb(
+    Aim.IMPORTERS, "Show the files that import PATH: a file, a folder or a module.", metavar="PATH"
+)
+uses = _verb(Aim.USES, "Show where NAME is used: calls, types, decorators, values.")
+overrides = _verb(Aim.OVERRIDES, "Show what overrides the method NAME.")
+impact = _verb(
+    Aim.IMPACT,
+    "Show what depends on NAME or FILE; without either, on what the working tree changes.",
+    together(_since, _limits, _depth(DEFAULT_DEPTH)),
+    "[NAME|FILE]",
+)
+tests = _verb(
+    Aim.TESTS,
+    "Show the tests most likely to notice a change of NAME or FILE; without either, of the working tree.",
+    _since,
+    "[NAME|FILE]",
+)
+
+
+def _research(
+    reply: Reply,
+    *,
+    project: str | None,
+    update: bool,
+    max_tokens: int | None = None,
+    **asked: Any,
+) -> None:
+    """Answer what is asked; an unknown name is an error."""
+    inquiry = Inquiry(**{name: value for name, value in asked.items() if value is not None})
+    with open_index(project, reply, update=update) as index:
+        here, roots = working_folder() / inquiry.symbol, index.asked.roots
+        if here.is_file():  # else it is relative to the root
+            typed = str(here.resolve()) if roots.spelled(here.resolve()) else inquiry.symbol
+            inquiry = replace(inquiry, symbol=roots.relative(typed))
+        with stoppable() as cancel:
+            findings = index.asked.research(replace(inquiry, under=index.under), cancel=cancel)
+        findings = replace(findings, warning=index.warning(findings.warning))
+    output.warn(findings.warning)
+    if reply.json:
+        output.emit(fitted_findings(findings, max_tokens, full="question" not in asked))
+    elif findings.unknown:
+        output.note(findings.summary)
+    else:
+        output.report(fitted_report(findings, max_tokens) if max_tokens else report(findings))
+    if findings.unknown:
+        raise click.exceptions.Exit(NOT_FOUND)
+
+
+_RANGE = re.compile(r"(?P<base>.+?)(?:\.{2,3}(?P<head>.*))?")
+_BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+_tokens = option_of("max_tokens", CONTEXT_TOKENS, default=DEFAULT_TOKENS)
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[SIGNAL]...")
+@click.option("--diff", metavar="REV|worktree", help="What changed since a revision, or is not committed.")
+@_tokens
+@asking
+def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any) -> None:
+    """Show what SIGNAL needs next: where to change, what relies on it, which tests to run.
+
+    SIGNAL is an issue or intent in words, PATH:LINE, `worktree`, or `-` for a diff, a stack trace or the
+    output of tests on the standard input.
+
+    \b
+    findspot context the cookie is not removed on sign-out
+    findspot context src/app.py:120
+    findspot context worktree
+    pytest | findspot context -
+    """
+    signal = " ".join(words)
+    if signal == "-":
+        signal = sys.stdin.read()
+    if not signal.strip() and not diff:
+        raise click.UsageError("Give a SIGNAL, or --diff.")
+    _show_context(reply, Request(signal, diff or ""), **options)
+
+
+@click.command()
+@click.argument("commits", required=False, metavar="[BASE..HEAD]")
+@_tokens
+@asking
+def review(reply: Reply, commits: str | None, **options: Any) -> None:
+    """Print what a reviewer should look at besides the diff, as Markdown for a comment.
+
+    HEAD is what is checked out. BASE is the branch that it goes into; by default the main branch.
+
+    \b
+    findspot review
+    findspot review origin/main..HEAD
+    """
+    with open_index(options["project"], reply, update=False) as index:
+        root = index.project.root
+        found = _RANGE.fullmatch(commits or "")
+        base = found["base"] if found else next(filter(lambda name: _commit(root, name), _BASES), "HEAD")
+        hint = "Name the branch that it goes into."
+        commit = find_commit(root, base, "A review", hint)
+        if found and found["head"] and _commit(root, found["head"]) != current_commit(root):
+            raise InvalidArgumentError(f"'{found['head']}' is not checked out.", hint="Check it out first.")
+        since = (run_git(root, "merge-base", commit, "HEAD") or commit).strip()
+    _show_context(reply, Request(diff=since), markdown=True, **options)
+
+
+def _commit(root: Path, name: str) -> str | None:
+    said = run_git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    return said.strip() if said else None
+
+
+def _show_context(
+    reply: Reply,
+    request: Request,
+    *,
+    max_tokens: int,
+    project: str | None,
+    update: bool,
+    markdown: bool = False,
+) -> None:
+    with open_index(project, reply, update=update) as index, stoppable() as cancel:
+        found = index.asked.context(replace(request, under=index.under), cancel)
+        found = replace(found, warning=index.warning(found.warning))
+    if reply.json:
+        output.emit(context_object(found, max_tokens))
+    else:
+        output.report(context_text(found, max_tokens, markdown=markdown))
 
 
 def pick(project: Project) -> None:
