@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from program import Program
+from findspot.serve.cli.app import run
+from program import Outcome, Program
 
 
 @pytest.fixture
@@ -61,3 +65,21 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
     program = Program(home=folder / "home", cwd=root)
     program.make_index(root)
     return program
+
+
+@pytest.fixture
+def ask(
+    indexed: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """The same command line in this process, in the project that the module calls `indexed`."""
+    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FINDSPOT_HOME", str(indexed.home))
+    monkeypatch.chdir(indexed.cwd)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    def run_here(*arguments: str) -> Outcome:
+        code = run(arguments)
+        return Outcome(code, *capfd.readouterr())
+
+    return run_here

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from findspot import __version__
 from program import TIMEOUT_S, Program
 
@@ -23,15 +21,6 @@ def test_alone_it_prints_a_short_help(findspot: Program) -> None:
 
 def test_version(findspot: Program) -> None:
     assert findspot("--version").out == f"findspot {__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "command", ["index", "status", "files", "projects", "reindex", "delete", "clean", "config"]
-)
-def test_every_command_has_help_and_json(findspot: Program, command: str) -> None:
-    done = findspot(command, "--help")
-    assert done.code == 0
-    assert "--json" in done.out
 
 
 def test_status_as_json(shared: Program) -> None:
@@ -174,12 +163,6 @@ def test_names_cannot_speak_to_the_terminal(findspot: Program, make_project: Mak
         for character in "\x1b\x07\u202e":
             assert character not in done.out + done.err
     assert "evil" in outputs[2].out
-
-
-def test_a_terminal_that_wants_no_colour_gets_none(shared: Program) -> None:
-    refused = ("files", "[")
-    assert "\x1b[31m" in shared.on_terminal(*refused, answers={}).err
-    assert "\x1b" not in shared.on_terminal(*refused, answers={}, env={"NO_COLOR": "1"}).err
 
 
 def test_a_reader_that_leaves_is_no_error(findspot: Program, make_project: Make) -> None:

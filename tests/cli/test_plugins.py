@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -22,115 +22,22 @@ PLUGIN = ROOT / "plugins" / "findspot"
 GEMINI = ROOT / "plugins" / "gemini"
 TOOLS = {tool.name for tool in all_tools().offered([PROJECT_TOOLSET])}
 
-NAME = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 64}
-TEXT = {"type": "string", "minLength": 1, "maxLength": 1024}
-VERSION = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
-WITHIN = {"type": "string", "pattern": r"^\./[^/]"}
-"""A path below the plugin, as Claude Code and Codex require it."""
-RELATIVE = {"type": "string", "pattern": r"^(\./)?[a-z.]"}
-
-
-def closed(required: str, **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": required.split(),
-        "properties": properties,
-        "additionalProperties": False,
-    }
-
-
-AUTHOR = closed("name", name=TEXT, email=TEXT)
-ABOUT = {
-    "name": NAME,
-    "version": VERSION,
-    "description": TEXT,
-    "author": AUTHOR,
-    "homepage": TEXT,
-    "repository": TEXT,
-    "license": TEXT,
-    "keywords": {"type": "array", "items": TEXT},
+ABOUT = "name version description author homepage repository license keywords"
+MANIFESTS = {
+    ".claude-plugin/marketplace.json": "name owner metadata plugins",
+    ".cursor-plugin/marketplace.json": "name owner metadata plugins",
+    ".agents/plugins/marketplace.json": "name interface plugins",
+    "plugins/findspot/.claude-plugin/plugin.json": ABOUT,
+    "plugins/findspot/.codex-plugin/plugin.json": f"{ABOUT} skills hooks interface",
+    "plugins/findspot/.cursor-plugin/plugin.json": f"{ABOUT} displayName skills agents rules hooks",
+    "plugins/findspot/.github/plugin/plugin.json": f"{ABOUT} skills agents hooks",
+    "plugins/findspot/hooks/hooks.json": "hooks",
+    "plugins/findspot/hooks/cursor.json": "hooks version",
+    "plugins/findspot/hooks/copilot.json": "hooks version",
+    "plugins/gemini/gemini-extension.json": "name version description contextFileName",
+    "plugins/gemini/hooks/hooks.json": "hooks",
 }
-
-
-def listing(source: dict[str, Any], **entry: Any) -> dict[str, Any]:
-    plugin = closed("name source", name=NAME, source=source, description=TEXT, category=TEXT, **entry)
-    plugins = {"type": "array", "minItems": 1, "items": plugin}
-    return closed(
-        "name owner plugins",
-        name=NAME,
-        owner=AUTHOR,
-        metadata=closed("description", description=TEXT),
-        plugins=plugins,
-    )
-
-
-def hooks(event: str, entry: dict[str, Any], **others: Any) -> dict[str, Any]:
-    events = {
-        "type": "object",
-        "required": [event],
-        "additionalProperties": {"type": "array", "items": entry},
-    }
-    return closed(" ".join(("hooks", *others)), hooks=events, **others)
-
-
-SECONDS = {"type": "integer", "minimum": 1, "maximum": 60}
-COMMAND = {"type": {"const": "command"}, "command": TEXT, "timeout": {"type": "integer"}, "name": TEXT}
-GROUP = closed(
-    "matcher hooks", matcher=TEXT, hooks={"type": "array", "items": closed("type command", **COMMAND)}
-)
-CODEX_SOURCE = closed("source path", source={"const": "local"}, path=WITHIN)
-CODEX_POLICY = closed(
-    "installation authentication",
-    installation={"enum": ["AVAILABLE", "INSTALLED_BY_DEFAULT", "NOT_AVAILABLE"]},
-    authentication={"enum": ["ON_INSTALL", "ON_USE"]},
-)
-CODEX_ENTRY = closed(
-    "name source policy category", name=NAME, source=CODEX_SOURCE, policy=CODEX_POLICY, category=TEXT
-)
-CODEX_INTERFACE = closed(
-    "displayName shortDescription developerName category",
-    displayName=TEXT,
-    shortDescription=TEXT,
-    longDescription=TEXT,
-    developerName=TEXT,
-    category=TEXT,
-    capabilities={"type": "array", "items": {"enum": ["Interactive", "Read", "Write"]}},
-    defaultPrompt={"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 128}},
-)
-
-SCHEMAS = {
-    ".claude-plugin/marketplace.json": listing(WITHIN),
-    ".cursor-plugin/marketplace.json": listing(RELATIVE),
-    ".agents/plugins/marketplace.json": closed(
-        "name plugins",
-        name=NAME,
-        interface=closed("displayName", displayName=TEXT),
-        plugins={"type": "array", "minItems": 1, "items": CODEX_ENTRY},
-    ),
-    "plugins/findspot/.claude-plugin/plugin.json": closed("name", **ABOUT),
-    "plugins/findspot/.codex-plugin/plugin.json": closed(
-        "name version description", **ABOUT, skills=WITHIN, hooks=WITHIN, interface=CODEX_INTERFACE
-    ),
-    "plugins/findspot/.cursor-plugin/plugin.json": closed(
-        "name", **ABOUT, displayName=TEXT, skills=WITHIN, agents=WITHIN, rules=WITHIN, hooks=WITHIN
-    ),
-    "plugins/findspot/.github/plugin/plugin.json": closed(
-        "name", **ABOUT, skills=RELATIVE, agents=RELATIVE, hooks=RELATIVE
-    ),
-    "plugins/findspot/hooks/hooks.json": hooks("PostToolUse", GROUP),
-    "plugins/findspot/hooks/cursor.json": hooks(
-        "postToolUse", closed("command", command=TEXT, matcher=TEXT, timeout=SECONDS), version={"const": 1}
-    ),
-    "plugins/findspot/hooks/copilot.json": hooks(
-        "postToolUse",
-        closed("type bash", type={"const": "command"}, bash=TEXT, powershell=TEXT, timeoutSec=SECONDS),
-        version={"const": 1},
-    ),
-    "plugins/gemini/gemini-extension.json": closed(
-        "name version", name=NAME, version=VERSION, description=TEXT, contextFileName=TEXT
-    ),
-    "plugins/gemini/hooks/hooks.json": hooks("AfterTool", GROUP),
-}
+"""Each manifest, and the keys that its client documents."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -139,20 +46,30 @@ def load(name: str) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_each_manifest_has_the_documented_form(name: str) -> None:
+def test_each_manifest_has_the_documented_keys() -> None:
     """first-impression M3: the formats of Claude Code, Codex, Cursor, Copilot CLI and Gemini CLI."""
-    jsonschema.validate(load(name), SCHEMAS[name])
-
-
-def test_there_is_a_schema_for_each_manifest() -> None:
     folders = (ROOT / "plugins", *(ROOT / name for name in (".claude-plugin", ".cursor-plugin", ".agents")))
     found = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.json")}
-    assert found == set(SCHEMAS)
+    assert found == set(MANIFESTS)
+    for name, keys in MANIFESTS.items():
+        manifest = load(name)
+        assert set(manifest) <= set(keys.split()), name
+        assert re.fullmatch(r"[a-z0-9-]{1,64}", manifest.get("name", "findspot")), name
+        for path in (manifest.get(key) for key in ("skills", "agents", "rules", "hooks")):
+            assert not isinstance(path, str) or path.startswith("./") or ".github" in name, (name, path)
+
+
+def test_each_hook_is_run_after_the_tools_of_its_client() -> None:
+    events = {"hooks": "PostToolUse", "cursor": "postToolUse", "copilot": "postToolUse"}
+    for name, event in events.items():
+        (entry,) = load(f"plugins/findspot/hooks/{name}.json")["hooks"][event]
+        assert "remind" in json.dumps(entry), name
+    (entry,) = load("plugins/gemini/hooks/hooks.json")["hooks"]["AfterTool"]
+    assert entry["hooks"][0]["type"] == "command"
 
 
 def test_what_a_manifest_names_exists() -> None:
-    for name in SCHEMAS:
+    for name in MANIFESTS:
         manifest = load(name)
         if name.endswith("plugin.json") or "extension" in name:
             root = GEMINI if "gemini" in name else PLUGIN
@@ -168,7 +85,7 @@ def test_what_a_manifest_names_exists() -> None:
 def test_no_plugin_brings_the_server() -> None:
     """Claude Code defers the tools of plugins' servers, and Copilot CLI prefers them to the user's own."""
     assert not [path for folder in (PLUGIN, GEMINI) for path in folder.rglob("*mcp.json")]
-    assert not [name for name in SCHEMAS if "mcpServers" in load(name)]
+    assert not [name for name in MANIFESTS if "mcpServers" in load(name)]
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.app import run
 from program import Outcome, Program
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "research" / "python"
@@ -21,7 +17,7 @@ Ask = Callable[..., Outcome]
 
 
 @pytest.fixture(scope="module")
-def accounts(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The research fixture, indexed by the program."""
     folder = tmp_path_factory.mktemp("accounts")
     program = Program(home=folder / "home", cwd=shutil.copytree(FIXTURE, folder / "accounts"))
@@ -29,25 +25,9 @@ def accounts(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return program
 
 
-@pytest.fixture
-def ask(accounts: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ask:
-    """The same command line in this process."""
-    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FINDSPOT_HOME", str(accounts.home))
-    monkeypatch.chdir(accounts.cwd)
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-
-    def run_here(*arguments: str) -> Outcome:
-        code = run(arguments)
-        return Outcome(code, *capfd.readouterr())
-
-    return run_here
-
-
 class TestResearch:
-    def test_a_report_to_read(self, accounts: Program) -> None:
-        found = accounts("research", "what", "calls", "authenticate", "--depth", "1")
+    def test_a_report_to_read(self, indexed: Program) -> None:
+        found = indexed("research", "what", "calls", "authenticate", "--depth", "1")
         assert found.code == 0
         assert found.out.splitlines()[:6] == [
             f"authenticate (app/auth/login.py:7) is called by 2: {CALLERS}.",

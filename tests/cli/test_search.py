@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import pty
 import re
 import shutil
 import sys
@@ -15,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from findspot.search.token_budget import MIN_TOKENS, token_count
-from findspot.serve.cli.app import run
-from program import TIMEOUT_S, Outcome, Program
+from program import Outcome, Program
 from shop_project import FILES
 
 NASTY = "def nasty():\n    return '\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback needle'\n"
@@ -24,7 +21,7 @@ LONG = "def long():\n    return '" + "x" * 4_000 + " needle'\n"
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The fixture project and a few nasty files, indexed by the program."""
     folder = tmp_path_factory.mktemp("shop")
     root = shutil.copytree(FILES, folder / "shop")
@@ -40,50 +37,15 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Program:
 Ask = Callable[..., Outcome]
 
 
-@pytest.fixture
-def ask(shop: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ask:
-    """The same command line in this process: a tenth of the time, for the many options."""
-    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FINDSPOT_HOME", str(shop.home))
-    monkeypatch.chdir(shop.cwd)
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
-
-    def run_here(*arguments: str) -> Outcome:
-        code = run(arguments)
-        return Outcome(code, *capfd.readouterr())
-
-    return run_here
-
-
 def paths(ask: Ask, *arguments: str) -> list[str]:
     done = ask("search", *arguments, "--json")
     assert done.code == 0, done.err
     return [result["path"] for result in done.json["results"]]
 
 
-def on_terminal(shop: Program, *arguments: str) -> str:
-    """What a person would see: standard output is a terminal."""
-    master, slave = pty.openpty()
-    with shop.start(*arguments, stdout=slave, start_new_session=True) as process:
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(master, 65_536)
-            except OSError:  # how Linux says that the other end is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        process.communicate(timeout=TIMEOUT_S)
-    os.close(master)
-    return shown.decode()
-
-
 class TestListing:
-    def test_results_are_numbered_in_the_order_of_their_rank(self, shop: Program, ask: Ask) -> None:
-        done = shop("search", "how", "are", "passwords", "hashed", "-n", "3")
+    def test_results_are_numbered_in_the_order_of_their_rank(self, indexed: Program, ask: Ask) -> None:
+        done = indexed("search", "how", "are", "passwords", "hashed", "-n", "3")
         assert done.code == 0
         headings = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
         ranked = ask("search", "how are passwords hashed", "-n", "3", "--json").json["results"]
@@ -103,29 +65,10 @@ class TestListing:
         numbers = [line.split("  ")[0].strip() for line in lines if re.match(r" ?\d+  \S+:\d+-\d+  ", line)]
         assert numbers == ["9", "10", "11"]
 
-    def test_a_pipe_gets_no_escapes(self, shop: Program) -> None:
-        done = shop("search", "order")
-        assert "\x1b" not in done.out + done.err
-
-    def test_a_terminal_gets_colours_and_marked_words(self, shop: Program) -> None:
-        shown = on_terminal(shop, "search", "verify_password", "-n", "1")
-        assert "\x1b[36m\x1b[1mservice/auth/passwords.py\x1b[0m" in shown
-        assert "\x1b[33m\x1b[1mverify\x1b[0m" in shown
-
-    def test_no_color_is_heeded(self, shop: Program) -> None:
-        os.environ["NO_COLOR"] = "1"
-        try:
-            assert "\x1b" not in on_terminal(shop, "search", "verify_password")
-        finally:
-            del os.environ["NO_COLOR"]
-
     @pytest.mark.parametrize("form", ["human", "compact", "toon", "json"])
-    def test_what_files_hold_never_steers_a_terminal(self, shop: Program, form: str) -> None:
-        os.environ["NO_COLOR"] = "1"
-        try:
-            shown = on_terminal(shop, "search", "nasty", "--format", form, "--full")
-        finally:
-            del os.environ["NO_COLOR"]
+    def test_what_files_hold_never_steers_a_terminal(self, indexed: Program, form: str) -> None:
+        asked = ("search", "nasty", "--format", form, "--full", "--no-pager")
+        shown = indexed.on_terminal(*asked, answers={}, whole=True, env={"NO_COLOR": "1"}).err
         assert "nasty" in shown
         assert not any(character in shown for character in "\x1b\x07\x9b\u202e")
 
@@ -173,8 +116,8 @@ class TestOptions:
             assert all("def " in line for line in lines)
         assert f"matches in {', '.join(map(str, hits[0]['lines']))}" in ask(*asked, "--format", "compact").out
 
-    def test_a_folder_inside_the_project_is_a_filter(self, ask: Ask, shop: Program) -> None:
-        found = paths(ask, "order", "--project", str(shop.cwd / "worker"))
+    def test_a_folder_inside_the_project_is_a_filter(self, ask: Ask, indexed: Program) -> None:
+        found = paths(ask, "order", "--project", str(indexed.cwd / "worker"))
         assert found
         assert all(path.startswith("worker/") for path in found)
         assert all(path.startswith("worker/") for path in paths(ask, "order", "--project", "worker"))
@@ -193,12 +136,12 @@ class TestFormats:
             "docComment", "language", "relevancePercent", "why", "symbol", "strength",
         }  # fmt: skip
 
-    def test_format_json_is_snake_case_and_stays_json(self, ask: Ask, shop: Program) -> None:
+    def test_format_json_is_snake_case_and_stays_json(self, ask: Ask, indexed: Program) -> None:
         done = ask("search", "needle", "--format", "json", "--extensions", "py")
         assert done.code == 0
         found = {result["path"]: result["content"] for result in json.loads(done.out)["results"]}
         for name in ("spaces.py", "nasty.py"):
-            assert found[name] == (shop.cwd / name).read_text().rstrip("\n")
+            assert found[name] == (indexed.cwd / name).read_text().rstrip("\n")
         assert "\x1b" not in done.out
         assert "\x9b" not in done.out
 

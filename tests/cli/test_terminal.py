@@ -14,8 +14,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 NO_PAGER = {"PAGER": ""}
 
 
-def test_matches_stand_out(shared: Program) -> None:
+def test_matches_and_places_stand_out(shared: Program) -> None:
     shown = shared.on_terminal("search", "greet", "-n", "1", answers={}, whole=True, env=NO_PAGER).err
+    assert "\x1b[36m\x1b[1msrc/greet.py\x1b[0m" in shown
     assert "\x1b[33m\x1b[1mgreet\x1b[0m" in shown
 
 

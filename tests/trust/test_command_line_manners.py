@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,18 +25,25 @@ NARROW = {"COLUMNS": "80", "NO_COLOR": "1"}
 FILES = {"pyproject.toml": "", "greet.py": "def greet(name):\n    return name\n"}
 
 
-def limited_commands() -> list[tuple[str, list[str]]]:
-    """Every command with a limit on its results, with the names of that option."""
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    """Every command with the words that run it."""
     context = click.Context(program, info_name="findspot")
     waiting = [(name, program.get_command(context, name)) for name in COMMANDS]
-    limited = []
     for name, command in waiting:
         if isinstance(command, click.Group):
             waiting += [(f"{name} {inner}", below) for inner, below in command.commands.items()]
         elif command is not None:
-            limits = (option.opts for option in command.params if {"--limit", "--lines"} & {*option.opts})
-            limited += [(name, opts) for opts in limits]
-    return limited
+            yield name, command
+
+
+def test_every_command_answers_with_json() -> None:
+    """surface 6; but for those that serve, and the script of a shell."""
+    without = {name for name, command in every_command() if "--json" not in _names(command)}
+    assert without == {"serve", "gateway", "ui", "remind", "completion"}
+
+
+def _names(command: click.Command) -> list[str]:
+    return [name for parameter in command.params for name in parameter.opts]
 
 
 def test_help_starts_with_three_steps_and_groups_the_commands(findspot: Program) -> None:
@@ -53,11 +61,10 @@ def test_help_starts_with_three_steps_and_groups_the_commands(findspot: Program)
 
 def test_limits_have_the_same_letter_everywhere() -> None:
     """first-impression A12: `-n` is the limit of every command that has one."""
-    limited = limited_commands()
-    assert {"search", "docs", "files", "chunks search", "documents search", "tools search"} <= {
-        name for name, _ in limited
-    }
-    assert [name for name, names in limited if "-n" not in names] == []
+    limited = {name: _names(command) for name, command in every_command()}
+    limited = {name: names for name, names in limited.items() if {"--limit", "--lines"} & {*names}}
+    assert {"search", "docs", "files", "chunks search", "documents search", "tools search"} <= limited.keys()
+    assert [name for name, names in limited.items() if "-n" not in names] == []
 
 
 @terminal
