@@ -11,97 +11,16 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.client_configs import named, parse_config, value_at
-from findspot.catalogue.known_clients import BY_NAME
+from findspot.catalogue.known_clients import BY_NAME, Machine
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli.clients.config_files import command_in, with_server
 from program import TIMEOUT_S, Outcome, Program
 
-CLAUDE_CODE = b"""{
-  "numStartups": 41,
-  "projects": {"/p": {"mcpServers": {}, "history": ["a \\"quoted\\" one"]}},
-  "mcpServers": {
-    "github": {
-      "type": "http",
-      "url": "https://example.com/mcp",
-      "headers": {"Authorization": "Bearer not-a-real-token"}
-    }
-  },
-  "oauthAccount": {"emailAddress": "me@example.com"}
-}
-"""
-CLAUDE_DESKTOP = b'\xef\xbb\xbf{\r\n    "globalShortcut": "",\r\n    "mcpServers": {\r\n    }\r\n}'
-CURSOR = b'{\n\t"mcpServers": {\n\t\t"fs": {"command": "npx", "args": ["-y", "server"]},\n\t},\n}\n'
-WINDSURF = b""
-VSCODE = b"""{
-\t// servers for every folder
-\t"servers": {
-\t\t"playwright": {
-\t\t\t"command": "npx", /* newest */
-\t\t\t"args": ["@playwright/mcp@latest"], // no } here
-\t\t},
-\t},
-\t"inputs": [],
-}
-"""
-CODEX = b"""# Codex
-model = "gpt-5"   # the one
-
-[mcp_servers.docs]
-command = "npx"
-args = [
-  "-y",  # yes
-  "docs",
-]
-
-[mcp_servers.docs.env]
-KEY = "value"
-"""
-COPILOT = b"""{
-  "mcpServers": {
-    "web": {"type": "http", "url": "https://example.com/mcp", "tools": ["*"]}
-  }
-}"""
-GEMINI = b'{"theme":"Default","selectedAuthType":"oauth-personal"}'
-ZED = b"""// Zed settings
-//
-// For information on how to configure Zed, see the Zed documentation.
-{
-  "ui_font_size": 16, // large
-  "theme": {
-    "mode": "system",
-    "dark": "One Dark",
-  },
-}
-"""
-
-
-def _of(name: str) -> bytes:
-    return (Path(__file__).parents[1] / "fixtures" / "clients" / name).read_bytes()
-
-
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILES = {
-    "claude-code": (".claude.json", CLAUDE_CODE),
-    "claude-desktop": (".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP),
-    "cursor": (".cursor/mcp.json", CURSOR),
-    "windsurf": (".codeium/windsurf/mcp_config.json", WINDSURF),
-    "vscode": (".config/Code/User/mcp.json", VSCODE),
-    "copilot": (".copilot/mcp-config.json", COPILOT),
-    "codex": (".codex/config.toml", CODEX),
-    "gemini": (".gemini/settings.json", GEMINI),
-    "zed": (".config/zed/settings.json", ZED),
-    "opencode": (".config/opencode/opencode.jsonc", _of("opencode.jsonc")),
-    "cline": (".cline/data/settings/cline_mcp_settings.json", _of("cline.json")),
-    "roo": (
-        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-        _of("roo.json"),
-    ),
-    "continue": (".continue/config.yaml", _of("continue.yaml")),
-    "jetbrains": (".junie/mcp/mcp.json", _of("jetbrains.json")),
-    "amp": (".config/amp/settings.json", _of("amp.json")),
-    "goose": (".config/goose/config.yaml", _of("goose.yaml")),
-    "qwen": (".qwen/settings.json", _of("qwen.json")),
-    "kilo": (".config/kilo/kilo.jsonc", _of("kilo.jsonc")),
+    path.stem: path.read_bytes() for name in ("setup", "clients") for path in (FIXTURES / name).iterdir()
 }
+"""Configurations as clients and people leave them."""
 
 
 EXTRAS = {
@@ -131,17 +50,18 @@ class Desk:
         home.mkdir()
         self.env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": "", "CODEX_HOME": ""}
         self.env |= {"CLAUDE_CONFIG_DIR": "", "COPILOT_HOME": ""}
+        self.machine = Machine(home=home, environ=self.env)
 
     def __call__(self, *arguments: str | Path, **others: object) -> Outcome:
         return self.program("setup", *arguments, env=self.env, **others)
 
     def path(self, name: str) -> Path:
-        return self.home / FILES[name][0]
+        return BY_NAME[name].locations(self.machine)[0]
 
     def fill(self, *names: str) -> None:
         for name in names or FILES:
             self.path(name).parent.mkdir(parents=True, exist_ok=True)
-            self.path(name).write_bytes(FILES[name][1])
+            self.path(name).write_bytes(FILES[name])
 
     def contents(self) -> dict[str, bytes]:
         found = (path for path in self.home.rglob("*") if path.is_file())
@@ -347,7 +267,7 @@ def test_a_file_that_others_changed_since_loses_only_our_entry(desk: Desk) -> No
     with desk.path("codex").open("ab") as out:
         out.write(b'\n[mcp_servers.new]\ncommand = "y"\n')
     assert desk("--undo", "--yes").code == 0
-    assert path.read_bytes() == CLAUDE_CODE.replace(b"41", b"42")
+    assert path.read_bytes() == FILES["claude-code"].replace(b"41", b"42")
     assert set(servers("codex", desk.path("codex").read_bytes())) == {"docs", "new"}
 
 
@@ -400,7 +320,7 @@ def test_undo_restores_everything_though_nobody_reads_what_it_says(desk: Desk) -
 
 def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     dotfiles = tmp_path / "dotfiles.json"
-    dotfiles.write_bytes(CURSOR)
+    dotfiles.write_bytes(FILES["cursor"])
     dotfiles.chmod(0o640)
     desk.path("cursor").parent.mkdir(parents=True)
     desk.path("cursor").symlink_to(dotfiles)
@@ -410,4 +330,4 @@ def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
     assert "findspot" in servers("cursor", dotfiles.read_bytes())
     assert desk("--undo", "--yes").code == 0
     assert desk.path("cursor").is_symlink()
-    assert dotfiles.read_bytes() == CURSOR
+    assert dotfiles.read_bytes() == FILES["cursor"]

@@ -160,19 +160,6 @@ def annotated(draw: st.DrawFn) -> tuple[dict[str, object], str]:
     return content, draw(trivia) + spell(content) + draw(trivia)
 
 
-@given(annotated())
-def test_however_it_is_written_values_and_comments_stay(written: tuple[dict[str, object], str]) -> None:
-    content, text = written
-    if "findspot" in content.get("mcpServers", {}):
-        return
-    assert value(text) == content
-    changed = put(text)
-    assert value(changed) == content | {"mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}}
-    rest = iter(changed)
-    assert all(character in rest for character in "".join(text.split()))
-    assert value(table_edit.take_out(changed, "json", KEYS)) == {"mcpServers": {}} | content
-
-
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[\w.+-]+|[^\s\w]', re.DOTALL)
 
 
