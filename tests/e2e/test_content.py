@@ -56,10 +56,7 @@ class TestResources:
     def test_they_are_listed(self, server: Connection) -> None:
         assert server.portal.call(server.client.list_resources).resources == []
         templates = server.portal.call(server.client.list_resource_templates).resource_templates
-        assert [template.uri_template for template in templates] == [
-            "file:///{+path}",
-            "dep://{+path}",
-        ]
+        assert [template.uri_template for template in templates] == ["file:///{+path}", "dep://{+path}"]
 
     def test_some_lines_of_an_indexed_file(self, server: Connection, shop: Path) -> None:
         address = (shop / "src/auth/login.py").as_uri()
@@ -67,12 +64,7 @@ class TestResources:
         assert self.read(server, f"{address}#L3-L4") == "\n".join(whole.split("\n")[2:4])
 
     @pytest.mark.parametrize(
-        "uri",
-        [
-            "findspot://nothing",
-            "findspot://results/guessed/1",
-            "file:///etc/passwd",
-        ],
+        "uri", ["findspot://nothing", "findspot://results/guessed/1", "file:///etc/passwd"]
     )
     def test_what_is_not_there(self, server: Connection, uri: str) -> None:
         with pytest.raises(MCPError) as refused:

@@ -80,10 +80,7 @@ def test_every_field_and_no_embedding(server: Connection) -> None:
     result = server.call("cortex_search", query="check the password of a user", limit=1, format="json")
     expected = chunk("login", "check the password of a user", tags=["code", "go", "auth"])
     del expected["embedding"]
-    assert result.structured_content == {
-        "results": [{"chunk": expected, "combined_score": 1.0}],
-        "total": 1,
-    }
+    assert result.structured_content == {"results": [{"chunk": expected, "combined_score": 1.0}], "total": 1}
     assert json.loads(text_of(result)) == result.structured_content
     assert list(result.structured_content["results"][0]["chunk"]) == [
         "id", "chunk_type", "title", "text", "tags", "metadata", "created_at", "updated_at",

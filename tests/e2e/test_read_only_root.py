@@ -76,11 +76,7 @@ def test_a_server_needs_only_its_home_and_temporary_files(tmp_path: Path) -> Non
     assert prepared.returncode == 0, prepared.stderr
     options = ("--http", "127.0.0.1:0", "--read-only", "--tokens", str(access / "tokens.json"))
     with subprocess.Popen(
-        [*locked, *COMMAND, *options],
-        cwd=home,
-        env=variables,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*locked, *COMMAND, *options], cwd=home, env=variables, stderr=subprocess.PIPE, text=True
     ) as server:
         try:
             assert server.stderr is not None

@@ -94,7 +94,7 @@ class TestRelations:
             "app/http/server.py",
         ]
         assert answer["citations"] == [
-            {"path": "app/auth/login.py", "line": 7, "text": "def authenticate(request, database):"},
+            {"path": "app/auth/login.py", "line": 7, "text": "def authenticate(request, database):"}
         ]
         assert answer["edges"][0]["text"] == "return authenticate(token, database)"
         assert answer["summary"] == (

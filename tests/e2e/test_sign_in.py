@@ -55,10 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, portal: BlockingPortal) -> It
     tokens = home / "tokens.json"
     tokens.write_text(json.dumps({"tokens": [entry(ADMIN, "*")]}))
     limits = {"FINDSPOT_HTTP_REQUESTS_PER_SECOND": "500"}
-    with (
-        OidcIssuer() as issuer,
-        opened(home, folder, "--tokens", str(tokens), **limits) as door,
-    ):
+    with OidcIssuer() as issuer, opened(home, folder, "--tokens", str(tokens), **limits) as door:
         issuer.audience = issuer.url = door.address
         site = Site(door, issuer, tokens, shop, secret, portal)
         site.write_tokens({"shop-developers": [str(shop)], "platform": "*"})

@@ -161,11 +161,7 @@ class TestLegacy:
             assert talking.error(method, {}) == UNKNOWN
         forbidden = {"name": "search_code", "arguments": {"query": "x"}, "task": {}}
         assert talking.error("tools/call", forbidden) == NO_METHOD
-        negative = {
-            "name": "index_codebase",
-            "arguments": {"path": str(sample)},
-            "task": {"ttl": -1},
-        }
+        negative = {"name": "index_codebase", "arguments": {"path": str(sample)}, "task": {"ttl": -1}}
         assert talking.error("tools/call", negative) == UNKNOWN
         assert talking.error("tools/call", {"name": "index_codebase", "task": 7}) == UNKNOWN
 

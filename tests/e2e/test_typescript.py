@@ -95,11 +95,7 @@ def test_over_http(program: Path, fresh: Path, tmp_path: Path) -> None:
 
 
 def _run(
-    program: Path,
-    cwd: Path,
-    home: Path,
-    calls: list[tuple[str, dict[str, Any]]],
-    url: str | None = None,
+    program: Path, cwd: Path, home: Path, calls: list[tuple[str, dict[str, Any]]], url: str | None = None
 ) -> dict[str, Any]:
     asked = {
         "url": url,

@@ -73,12 +73,7 @@ def export(reply: Reply, project: str | None, folder: str | None, no_update: boo
 @project_option
 @common
 def search_chunks(
-    reply: Reply,
-    words: tuple[str, ...],
-    project: str | None,
-    *,
-    max_tokens: int | None,
-    **options: Any,
+    reply: Reply, words: tuple[str, ...], project: str | None, *, max_tokens: int | None, **options: Any
 ) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
     options |= {name: _listed(options[name]) for name in ("tags", "chunk_types")}

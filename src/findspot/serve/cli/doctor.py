@@ -30,13 +30,7 @@ from findspot.index_folders import find_orphans
 from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.clients.config_files import (
-    Python,
-    command_in,
-    installation,
-    serve_command,
-    server_in,
-)
+from findspot.serve.cli.clients.config_files import Python, command_in, installation, serve_command, server_in
 from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.server_commands import sentence

@@ -380,11 +380,9 @@ def _headline(report: IndexReport) -> str:
     if not report.created and not (report.files_indexed or report.files_removed):
         unchanged = output.count(report.files_unchanged, "file")
         return f"{report.project_path} is up to date: {unchanged} unchanged ({seconds})"
+    others = (("unchanged", report.files_unchanged), ("removed", report.files_removed))
     parts = [f"{output.count(report.files_indexed, 'file')} indexed"]
-    if report.files_unchanged:
-        parts.append(f"{report.files_unchanged:,} unchanged")
-    if report.files_removed:
-        parts.append(f"{report.files_removed:,} removed")
+    parts += [f"{number:,} {what}" for what, number in others if number]
     return f"{report.project_path}: {', '.join(parts)} in {seconds}"
 
 
@@ -415,7 +413,7 @@ def watch(reply: Reply, project: str | None) -> None:
 def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
     """Tell how the watching goes, whenever something but the number of waiting changes is new."""
     supervisor = project.watch()
-    shown: dict[str, object] = {}
+    shown: object = None
     while not cancel.wait(_LOOK_S):
         status, stats = supervisor.status, supervisor.status.strategy
         values = {
@@ -427,12 +425,10 @@ def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
             "lastError": status.last_error or None,
             "polling": status.polling or None,
         }
-        if values | {"pendingChanges": 0} == shown:
-            continue
-        shown = values | {"pendingChanges": 0}
-        if reply.json:
+        before, shown = shown, values | {"pendingChanges": 0}
+        if shown != before and reply.json:
             output.emit_line(values)
-        else:
+        elif shown != before:
             output.line(_sentence(values, wanted=project.index.wanted))
 
 

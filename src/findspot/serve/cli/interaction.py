@@ -139,15 +139,22 @@ def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[Prog
         yield ignore_progress if quiet else _OneLine()
         return
     with contextlib.ExitStack() as stack:
-        sinks = [] if only_indexing else [_BarSink(stack.enter_context(_bar()))]
+        bars: list[Bar] = []
 
         def show(progress: Progress) -> None:
-            if not sinks and progress.phase.startswith("indexing") and progress.total:
-                sinks.append(_BarSink(stack.enter_context(_bar())))
-            for sink in sinks:
-                sink(progress)
+            if not bars and (not only_indexing or (_indexes(progress) and progress.total)):
+                bars.append(stack.enter_context(_bar()))
+            for bar in bars:
+                task = bar.tasks[0]
+                if task.description != progress.phase:  # what was done before does not count for the rate
+                    bar.reset(task.id, description=progress.phase, completed=progress.done)
+                bar.update(task.id, completed=progress.done, total=progress.total or None)
 
         yield show
+
+
+def _indexes(progress: Progress) -> bool:
+    return progress.phase.startswith("indexing")
 
 
 class _OneLine:
@@ -157,22 +164,9 @@ class _OneLine:
         self._printed = False
 
     def __call__(self, progress: Progress) -> None:
-        if progress.phase.startswith("indexing") and not self._printed:
+        if _indexes(progress) and not self._printed:
             self._printed = True
             output.note(f"indexing {output.count(progress.total, 'file')}")
-
-
-class _BarSink:
-    """Move a bar; files that were done before it starts do not count for its rate."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._task = bar.add_task("scanning", total=None)
-
-    def __call__(self, progress: Progress) -> None:
-        if self._bar.tasks[0].description != progress.phase:
-            self._bar.reset(self._task, description=progress.phase, completed=progress.done)
-        self._bar.update(self._task, completed=progress.done, total=progress.total or None)
 
 
 def _bar() -> Bar:
@@ -183,7 +177,7 @@ def _bar() -> Bar:
     if isinstance(to, RemoteTerminal):
         file = cast(IO[str], to.stderr)
         console = Console(file=file, width=to.columns, height=to.lines, _environ=ENVIRONMENT)
-    return parts.Progress(
+    bar = parts.Progress(
         parts.SpinnerColumn(),
         parts.TextColumn("{task.description}", markup=False),
         parts.BarColumn(),
@@ -192,3 +186,5 @@ def _bar() -> Bar:
         console=console,
         transient=True,
     )
+    bar.add_task("scanning", total=None)
+    return bar

@@ -87,18 +87,15 @@ def _show_context(hit: Hit) -> None:
     ):
         for reference in references:
             place = output.clean(f"{reference.path}:{reference.line}")
-            text = output.cut(output.clean(reference.text.strip()), output.room(len(label) + 4))
-            below = len(text) > output.room(
-                len(label) + 6 + len(place)
-            )  # else the margin would cut the place
-            said = output.paint(label, sys.stdout, dim=True), text, output.paint(place, sys.stdout, dim=True)
-            click.echo("  {}  {}{}{}".format(*said[:2], "\n    " if below else "  ", said[2]), color=True)
+            room = output.room(len(label) + len(place) + 6)
+            text = output.cut(output.clean(reference.text.strip()), room)
+            named, at = (output.paint(each, sys.stdout, dim=True) for each in (label, place))
+            click.echo(f"  {named}  {text}  {at}", color=True)
     for place in hit.more:
         output.line(f"  also  {place}", dim=True)
-    if hit.last_change:
-        output.line(output.cut(f"  last changed  {hit.last_change}", output.room(0)), dim=True)
-    if hit.via:
-        output.line(output.cut(f"  via  {hit.via}", output.room(0)), dim=True)
+    for label, text in (("last changed", hit.last_change), ("via", hit.via)):
+        if text:
+            output.line(output.cut(f"  {label}  {text}", output.room(0)), dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

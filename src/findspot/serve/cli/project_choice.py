@@ -30,11 +30,7 @@ def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def open_project(
-    given: str | None,
-    flags: dict[str, object] | None = None,
-    *,
-    exact: bool = False,
-    ask: bool = True,
+    given: str | None, flags: dict[str, object] | None = None, *, exact: bool = False, ask: bool = True
 ) -> Iterator[Project]:
     """Provide the project named on the command line, else the one around the working directory.
 

@@ -288,12 +288,7 @@ tests = _verb(
 
 
 def _research(
-    reply: Reply,
-    *,
-    project: str | None,
-    update: bool,
-    max_tokens: int | None = None,
-    **asked: Any,
+    reply: Reply, *, project: str | None, update: bool, max_tokens: int | None = None, **asked: Any
 ) -> None:
     """Answer what is asked; an unknown name is an error."""
     inquiry = Inquiry(**{name: value for name, value in asked.items() if value is not None})

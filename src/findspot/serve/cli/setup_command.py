@@ -42,13 +42,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 @yes_option
 @common
 def setup(
-    reply: Reply,
-    *,
-    names: tuple[str, ...],
-    toolsets: tuple[str, ...],
-    dry_run: bool,
-    undo: bool,
-    yes: bool,
+    reply: Reply, *, names: tuple[str, ...], toolsets: tuple[str, ...], dry_run: bool, undo: bool, yes: bool
 ) -> None:
     """Connect the assistants on this machine to Findspot.
 
