@@ -28,12 +28,8 @@ def service_folder(home: str) -> str:
     return os.path.join(home, "service")
 
 
-def socket_path(home: str) -> str | None:
-    """Return the path of the socket; None on systems that have no such sockets."""
-    import socket
-
-    if not hasattr(socket, "AF_UNIX"):
-        return None
+def socket_path(home: str) -> str:
+    """Return the path of the socket: in the home, or in the user's runtime folder if that is too long."""
     path = os.path.join(service_folder(home), "socket")
     if len(os.fsencode(path)) <= _MAX_SOCKET_PATH:
         return path
@@ -48,12 +44,14 @@ def socket_path(home: str) -> str | None:
 
 def reason_for_none() -> str:
     """Return why this process has to answer by itself; empty if a resident process may."""
+    if os.name != "posix":
+        return "this system has no sockets in folders"
     wanted = os.environ.get(IN_PROCESS_VARIABLE, "")
     if wanted:
         return f"{IN_PROCESS_VARIABLE} is set" if wanted != "0" else ""
     if os.environ.get("CI"):
         return "this is a CI job"
-    if "SUDO_UID" in os.environ and hasattr(os, "geteuid") and os.geteuid() == 0:
+    if "SUDO_UID" in os.environ and os.geteuid() == 0:
         return "it runs under sudo"
     if any(map(os.path.exists, ("/.dockerenv", "/run/.containerenv"))) and not _has_terminal():
         return "it runs in a container"

@@ -122,14 +122,11 @@ def ask(kind: str) -> dict[str, Any] | None:
 
 def reach(home: str) -> socket.socket | None:
     """Return a connection to whoever listens for a home; None if nobody does."""
-    path = socket_path(home)
-    if path is None:
-        with contextlib.suppress(OSError, ValueError):
-            return socket.create_connection(("127.0.0.1", _port_and_token(home)["port"]), _HELLO_S)
+    if not hasattr(socket, "AF_UNIX"):
         return None
     connection = socket.socket(socket.AF_UNIX)
     with contextlib.suppress(OSError):
-        connection.connect(path)
+        connection.connect(socket_path(home))
         if is_own_user(connection):
             return connection
     connection.close()
@@ -145,12 +142,6 @@ def is_own_user(connection: socket.socket) -> bool:
     return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
 
 
-def _port_and_token(home: str) -> dict[str, Any]:
-    """Return how the resident process is reached where there are no sockets with a path."""
-    with open(os.path.join(service_folder(home), "port.json"), encoding="ascii") as file:
-        return dict(json.load(file))
-
-
 def hello(kind: str, **said: Any) -> dict[str, Any]:
     """Return the first line of a client."""
     greeting = {
@@ -162,8 +153,6 @@ def hello(kind: str, **said: Any) -> dict[str, Any]:
         "folder": _folder(),
         "environ": dict(os.environ),
     }
-    if socket_path(home_folder()) is None:
-        greeting["token"] = _port_and_token(home_folder())["token"]
     return greeting | said
 
 
@@ -179,9 +168,8 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
     connection.settimeout(_HELLO_S)
     line = json.dumps(greeting).encode() + b"\n"
     descriptors: list[int] = []
-    if hasattr(socket, "send_fds") and connection.family != socket.AF_INET:
-        with contextlib.suppress(OSError, TypeError):
-            descriptors.append(os.open(greeting["folder"], os.O_RDONLY))
+    with contextlib.suppress(OSError, TypeError):
+        descriptors.append(os.open(greeting["folder"], os.O_RDONLY))
     try:
         if descriptors:
             line = line[socket.send_fds(connection, [line], descriptors) :]
@@ -224,15 +212,13 @@ def _start(home: str) -> None:
             cwd=os.path.abspath(os.sep),
             env={**os.environ, "FINDSPOT_HOME": home, "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     finally:
         os.close(log)
     assert process.stdout is not None
     with process.stdout as output:
         said = _first_line(output.fileno())
-    if hasattr(os, "fork"):
-        process.wait()  # it goes on as a child of its own
+    process.wait()  # it goes on as a child of its own
     if said.startswith(b"apart "):
         raise InProcessError(said[6:].decode(errors="replace").strip())
     if said.strip() not in (b"ready", b"taken"):
@@ -243,9 +229,8 @@ def _first_line(descriptor: int) -> bytes:
     """Return what a new process says once it can be reached; nothing if it ends or takes too long."""
     import select
 
-    if hasattr(select, "poll"):
-        ready = select.poll()
-        ready.register(descriptor, select.POLLIN)
-        if not ready.poll(_START_S * 1000):
-            return b""
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    if not ready.poll(_START_S * 1000):
+        return b""
     return os.read(descriptor, 1_000)  # it is written at once

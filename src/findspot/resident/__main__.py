@@ -16,7 +16,7 @@ from findspot.resident.place import listening, only_one
 
 def main(home: Path) -> None:
     """Run the resident process of a home, detached from the process that started it."""
-    if hasattr(os, "fork") and os.fork():  # so that no zombie waits for the process that started it
+    if os.fork():  # so that no zombie waits for the process that started it
         os._exit(0)
     output, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -33,11 +33,11 @@ def main(home: Path) -> None:
         if not is_ours:
             say("taken")
             return
-        with listening(home) as (listener, token):
+        with listening(home) as listener:
             with importing():  # only now: whoever finds the place taken need not wait for it
                 from findspot.resident.host import run
 
-            host = run(home, listener, token, lambda: say("ready"))
+            host = run(home, listener, lambda: say("ready"))
     host.finish()  # another one may take the place meanwhile
 
 

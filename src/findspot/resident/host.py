@@ -11,7 +11,6 @@ import contextlib
 import json
 import math
 import os
-import secrets
 import signal
 import socket
 import threading
@@ -59,11 +58,10 @@ _SHAPING = frozenset(key.variable for key in KEYS if key.section in ("discover",
 class Host:
     """The clients of this process, and what they share."""
 
-    def __init__(self, idle_s: float, token: str, library: Library | None = None) -> None:
+    def __init__(self, idle_s: float, library: Library | None = None) -> None:
         """With a library, this process serves others as well, and clients do not choose its environment."""
         self.library = library or Library()
         self._serves_others = library is not None
-        self._token = token
         self._idle_s = idle_s
         self._own_rank = rank(__version__, code_stamp())
         self._sandbox = sandbox()
@@ -118,7 +116,7 @@ class Host:
     def _meet(self, connection: socket.socket) -> None:
         """Hear what a client wants, in a thread of its own: one that says nothing keeps nobody waiting."""
         try:
-            if connection.family != socket.AF_INET and not is_own_user(connection):  # else it shows a token
+            if not is_own_user(connection):
                 _log.warning("a process of another user was refused")
                 return
             connection.settimeout(_HELLO_S)
@@ -144,8 +142,6 @@ class Host:
     def _reply(self, greeting: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
         """Return what ends the conversation with a client; None for one that is let in."""
         kind = greeting["kind"]
-        if self._token and not secrets.compare_digest(str(greeting.get("token")), self._token):
-            return {"apart": "this process does not know the token of the resident one"}
         if kind == "status":
             return self._status()
         if kind == "stop":
@@ -247,11 +243,8 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return the first line of a client, and the descriptors that came with it."""
     received, descriptors = b"", []
     while not received.endswith(b"\n"):
-        if hasattr(socket, "recv_fds") and connection.family != socket.AF_INET:
-            more, given, _, _ = socket.recv_fds(connection, 1 << 16, 1)
-            descriptors += given
-        else:
-            more = connection.recv(1 << 16)
+        more, given, _, _ = socket.recv_fds(connection, 1 << 16, 1)
+        descriptors += given
         if not more or len(received) > _MOST_HELLO_BYTES:
             raise ValueError("no greeting")
         received += more
@@ -268,20 +261,20 @@ def _say(connection: socket.socket, reply: dict[str, Any]) -> None:
 def _sees(folder: Any, descriptors: list[int]) -> bool:
     """Return whether a client's folder is the one that this process sees under that name."""
     if folder is None or not descriptors:
-        return folder is None or not hasattr(socket, "recv_fds")
+        return folder is None
     try:
         return os.path.samestat(os.fstat(descriptors[0]), Path(folder).stat())
     except OSError:
         return False
 
 
-def run(home: Path, listener: socket.socket, token: str, ready: Callable[[], None]) -> Host:
+def run(home: Path, listener: socket.socket, ready: Callable[[], None]) -> Host:
     """Be the resident process of a home until it is time to leave; `finish` the host that is returned."""
     keep_log(home / "logs", load_settings().log.level)
     for variable in [key.variable for key in KEYS if key.variable in os.environ]:
         del os.environ[variable]  # each client has its own
     route_streams()
-    host = Host(float(os.environ.get(IDLE_VARIABLE) or _IDLE_S), token)
+    host = Host(float(os.environ.get(IDLE_VARIABLE) or _IDLE_S))
     signal.signal(signal.SIGTERM, lambda *_: host.retire())
     ready()
     _log.info("resident process started: version %s", __version__)
@@ -296,18 +289,18 @@ def beside(library: Library) -> Iterator[None]:
     Whoever has the place leaves it; its clients turn to this process.
     """
     with contextlib.ExitStack() as place:
-        listener, token = None, ""
+        listener = None
         for _ in range(_TRIES):
             if reason_for_none() or listener is not None:
                 break
             ask("replace")
             if place.enter_context(only_one(home_folder())):
-                listener, token = place.enter_context(listening(home_folder()))
+                listener = place.enter_context(listening(home_folder()))
         if listener is None:
             yield
             return
         route_streams()
-        host = Host(math.inf, token, library)
+        host = Host(math.inf, library)
         taking = threading.Thread(target=host.serve, args=(listener,), name="clients", daemon=True)
         taking.start()
         try:

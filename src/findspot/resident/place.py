@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.core.errors import IndexBusyError, PermissionDeniedError
-from findspot.core.files import make_private_dir, write_json
+from findspot.core.files import make_private_dir
 from findspot.core.locks import writer_lock
 from findspot.door.address import service_folder, socket_path
 from findspot.door.connection import reach
@@ -21,20 +20,9 @@ _BACKLOG = 128
 
 
 @contextlib.contextmanager
-def listening(home: Path) -> Iterator[tuple[socket.socket, str]]:
-    """Provide the socket of a home, which nobody else has, and the token to enter where users share it."""
-    path = socket_path(str(home))
-    if path is None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            address = Path(service_folder(str(home))) / "port.json"
-            token = secrets.token_hex(32)
-            write_json(address, {"port": listener.getsockname()[1], "token": token})
-            try:
-                yield listener, token
-            finally:
-                address.unlink(missing_ok=True)
-        return
-    place = Path(path)
+def listening(home: Path) -> Iterator[socket.socket]:
+    """Provide the socket of a home, which nobody else has."""
+    place = Path(socket_path(str(home)))
     make_private_dir(place.parent)
     if place.parent.stat().st_uid != os.geteuid():
         raise PermissionDeniedError(str(place.parent))
@@ -42,12 +30,12 @@ def listening(home: Path) -> Iterator[tuple[socket.socket, str]]:
     with socket.socket(socket.AF_UNIX) as listener:
         before = os.umask(0o177)
         try:
-            listener.bind(path)
+            listener.bind(str(place))
         finally:
             os.umask(before)
         listener.listen(_BACKLOG)
         try:
-            yield listener, ""
+            yield listener
         finally:
             place.unlink(missing_ok=True)
 

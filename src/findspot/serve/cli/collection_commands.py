@@ -147,19 +147,30 @@ def add(
     If adding one fails, none is added. Files that are not text, hold credentials or match the folder's ignore
     files are skipped and listed. `secretScan` decides about secrets in others, as in projects.
     """
-    left_out: list[tuple[str, str]] = []
+    left_out: list[Skip] = []
+    about = _parsed(metadata)
+
+    def documents() -> Iterator[Document]:
+        for one in _read(source, doc_id, pattern, engine.settings):
+            if isinstance(one, Skip):
+                left_out.append(one)
+            else:
+                yield Document.checked(one.doc_id, one.content, about)
+
     with open_engine() as engine:
-        about = _parsed(metadata)
-        read = _read(source, doc_id, pattern, engine.settings, left_out)
-        documents = (Document.checked(one.doc_id, one.content, about) for one in read)
-        added = engine.documents.add(documents, index_name)
+        added = engine.documents.add(documents(), index_name)
+    skipped = [
+        {"path": str(expanded(source) / skip.path), "reason": document_record.in_words(skip)}
+        for skip in left_out
+    ]
+    if skipped and not added:
+        raise InvalidArgumentError(f"{source} was not added: {skipped[0]['reason']}.")
     listed = list(map(shapes.added_document_object, added))
-    skipped = [{"path": path, "reason": reason} for path, reason in left_out]
     reply.answer_program({"documents": listed, "total": len(listed), "skipped": skipped})
-    for path, reason in left_out[:_MOST_NAMED]:
-        output.warn(f"{path}: {reason}")
-    if len(left_out) > _MOST_NAMED:
-        output.warn(f"{len(left_out) - _MOST_NAMED:,} more were left out; --json lists them.")
+    for skip in skipped[:_MOST_NAMED]:
+        output.warn(f"{skip['path']}: {skip['reason']}")
+    if len(skipped) > _MOST_NAMED:
+        output.warn(f"{len(skipped) - _MOST_NAMED:,} more were left out; --json lists them.")
     replaced = sum(one.replaced for one in added)
     output.line(f"{output.count(len(added) - replaced, 'document')} indexed, {replaced:,} re-indexed.")
 
@@ -232,28 +243,18 @@ def _parsed(metadata: str | None) -> object:
         raise click.UsageError(f"--metadata is not valid JSON: {error}.") from None
 
 
-def _read(
-    source: str, doc_id: str | None, pattern: str, settings: Settings, left_out: list[tuple[str, str]]
-) -> Iterator[Document]:
-    """Yield the documents of a source; add what is left out to `left_out`."""
+def _read(source: str, doc_id: str | None, pattern: str, settings: Settings) -> Iterator[Document | Skip]:
+    """Yield the documents of a source, and what is left out of it."""
     path = expanded(source)
-    if source != _STDIN and path.is_dir():
-        if doc_id:
-            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
-        for document in document_record.folder_documents(path, pattern, settings):
-            if isinstance(document, Skip):
-                left_out.append((str(path / document.path), document_record.in_words(document)))
-            else:
-                yield document
-        return
     if source == _STDIN:
         if not doc_id:
             raise click.UsageError("Standard input needs --doc-id.")
-        one = document_record.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
+        yield document_record.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
+    elif path.is_dir():
+        if doc_id:
+            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
+        yield from document_record.folder_documents(path, pattern, settings)
     elif path.exists():
-        one = document_record.file_document(path, doc_id or path.as_posix(), settings)
+        yield document_record.file_document(path, doc_id or path.as_posix(), settings)
     else:
         raise FileNotIndexedError(source, "There is no such file or folder.")
-    if isinstance(one, Skip):
-        raise InvalidArgumentError(f"{source} was not added: {document_record.in_words(one)}.")
-    yield one
