@@ -165,28 +165,22 @@ def _publish(
     if removed:
         publisher.remove(removed)
     left = len(versions) - len(removed)
-    named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch}"
-    reply.answer_program(
-        {
-            "status": "success",
-            "projectPath": str(project.root),
-            "address": published.address,
-            **_as_object(version),
-            "filesSent": sent.files,
-            "bytesSent": sent.bytes,
-            "removed": [_as_object(old) for old in removed],
-            "versions": left,
-        }
+    value = {
+        "status": "success",
+        "projectPath": str(project.root),
+        "address": published.address,
+        **_as_object(version),
+        "filesSent": sent.files,
+        "bytesSent": sent.bytes,
+        "removed": [_as_object(old) for old in removed],
+        "versions": left,
+    }
+    named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch} published"
+    held = f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"
+    done = (
+        f"{output.count(sent.files, 'file')} sent ({shapes.size(sent.bytes)}), {len(removed):,} old removed"
     )
-    output.line(f"{published.address}: {named} published", bold=True)
-    output.fields(
-        [
-            ("holds", f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"),
-            ("sent", f"{output.count(sent.files, 'file')}, {shapes.size(sent.bytes)}"),
-            ("removed", output.count(len(removed), "old version")),
-            ("versions", f"{left:,}"),
-        ]
-    )
+    reply.give(value, f"{published.address}: {named}: {held}; {done}; {output.count(left, 'version')} there")
 
 
 def _as_object(version: Version) -> dict[str, Any]:

@@ -60,16 +60,13 @@ def _is_first(payload: dict[str, Any]) -> bool:
 
     from findspot.core.paths import home_folder
 
-    folder = home_folder() / "reminded"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    marks = list(folder.iterdir())
-    if len(marks) > _MAX_MARKS:
-        for mark in sorted(marks, key=lambda path: path.stat().st_mtime)[: _MAX_MARKS // 2]:
-            mark.unlink(missing_ok=True)
-    try:
-        (folder / hashlib.sha256(conversation.encode()).hexdigest()[:32]).touch(0o600, exist_ok=False)
-    except FileExistsError:
+    file = home_folder() / "reminded.txt"
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    known = file.read_text("ascii").split() if file.exists() else []
+    mark = hashlib.sha256(conversation.encode()).hexdigest()[:32]
+    if mark in known:
         return False
+    file.write_text("\n".join([*known[-_MAX_MARKS:], mark]), "ascii")
     return True
 
 
