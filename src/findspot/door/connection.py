@@ -197,7 +197,8 @@ def _start(home: str) -> None:
 
     folder = service_folder(home)
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
+        for each in (home, folder):  # the mode is only that of the last folder
+            os.makedirs(each, 0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         log = os.open(os.path.join(folder, "start.log"), flags, 0o600)
     except OSError as error:
