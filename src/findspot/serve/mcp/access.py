@@ -95,13 +95,11 @@ class Grant:
         return any(self.allows(around) for around in (folder, *folder.parents))
 
     def knows(self, identity: str) -> bool:
-        """Return whether an index's id is that of a granted project."""
         keys = {key for path in self.paths for key in _ids_of(path)}
         return self.everything or identity in self.ids or identity in keys
 
 
 def granted_all(name: str, token: str) -> Grant:
-    """Return the grant of a server's one token."""
     return Grant(name, _digest(token.encode()), everything=True)
 
 
@@ -112,24 +110,18 @@ def grant_of(context: Context) -> Grant | None:
 
 
 class _Token(BaseModel):
-    """An entry of the file."""
-
     name: Text
     sha256: Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")]
     projects: Projects
 
 
 class _Listed(BaseModel):
-    """The file as it is written."""
-
     tokens: list[_Token] = []
     oidc: OidcSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AccessFile:
-    """What a tokens file says."""
-
     tokens: tuple[Grant, ...] = ()
     oidc: OidcSettings | None = None
     groups: Mapping[str, Grant] = field(default_factory=dict)

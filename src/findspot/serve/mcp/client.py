@@ -51,8 +51,6 @@ _RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
 
 
 class Reply(Enum):
-    """What came of a question."""
-
     YES = "yes"
     ALWAYS = "always"
     NO = "no"
@@ -123,7 +121,6 @@ class Client:
 
     @property
     def name(self) -> str | None:
-        """What the client calls itself, if it says so."""
         params = self._session.client_params
         return params.client_info.name if params else None
 
@@ -144,7 +141,6 @@ class Client:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the client cancelled the call, or the task that it became."""
         if self.task is not None and self.task.status is Status.CANCELLED:
             return True
         return is_cancelled(self._session)
@@ -348,7 +344,6 @@ def key_of(question: str) -> str:
 
 
 async def set_log_level(context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-    """Remember which log messages a client wants."""
     connection_memory(context)[_LOG_LEVEL] = params.level
     return types.EmptyResult()
 

@@ -46,7 +46,6 @@ class Connection:
         self._incoming = Incoming(reader, self._outgoing, at_end)
 
     async def serve(self, server: Server[Any]) -> None:
-        """Answer the client."""
         try:
             await server.run(self._incoming, self._outgoing, server.create_initialization_options())
         finally:

@@ -118,7 +118,6 @@ class Identity:
 
 
 def is_metadata_path(path: str) -> bool:
-    """Return whether a path is one of those at which clients look for the metadata."""
     return path == _WELL_KNOWN or path.startswith(f"{_WELL_KNOWN}/")
 
 
@@ -138,8 +137,6 @@ def _is_local(address: str) -> bool:
 
 
 class Issuer:
-    """An issuer whose tokens are accepted."""
-
     def __init__(self, settings: OidcSettings) -> None:
         self.settings = settings
         self._keys = _published_keys(settings.issuer)
@@ -178,7 +175,6 @@ class Issuer:
 
 
 def _refusal(error: Exception) -> tuple[str, str]:
-    """Return the code and the message for an error about a token."""
     import jwt
 
     known: dict[type[Exception], tuple[str, str]] = {

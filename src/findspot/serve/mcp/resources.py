@@ -72,8 +72,6 @@ class _SkillParams(types.RequestParams):
 
 
 class Offering:
-    """Answers the requests about resources and prompts."""
-
     def __init__(
         self, make_call: Callable[[Client], Call], offered: Callable[[Context], frozenset[str]]
     ) -> None:
@@ -111,7 +109,6 @@ class Offering:
         return await listed(call, listing) if self._calls_others(context) else []
 
     def _calls_others(self, context: Context) -> bool:
-        """Return whether a client may use other servers."""
         return "call_tool" in self._offered(context)
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
@@ -210,7 +207,6 @@ def _file(project: Project, uri: str, path: str, lines: re.Match[str] | None) ->
 
 
 def _source(project: Project, uri: str, path: str, lines: re.Match[str] | None) -> list[Contents]:
-    """Return a file, or some of its lines."""
     _, found = source_lines(project, path)
     shown = found[int(lines[1]) - 1 : int(lines[2] or lines[1])] if lines else found
     return [_text(uri, "\n".join(shown), guess_type(path)[0])]

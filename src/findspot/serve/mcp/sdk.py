@@ -31,7 +31,6 @@ def session_of(context: Context) -> str:
 
 
 def on_disconnect(context: Context, action: Callable[[], object]) -> None:
-    """Call an action when the client of a request disconnects."""
     context.session._connection.exit_stack.callback(action)
 
 
@@ -41,6 +40,5 @@ async def notify(session: ServerSession, method: str, params: dict[str, Any]) ->
 
 
 def is_cancelled(session: ServerSession) -> bool:
-    """Return whether the client cancelled the request of this session."""
     requested = getattr(session._request_outbound, "cancel_requested", None)
     return requested is not None and requested.is_set()

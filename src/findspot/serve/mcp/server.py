@@ -143,7 +143,6 @@ class _ToolHandlers:
         return result
 
     def offered_names(self, context: Context) -> frozenset[str]:
-        """Return the names of the tools that a client is offered."""
         toolsets = self._terms.toolsets or settings_here().serve.toolsets
         return frozenset(tool.name for tool in self._offered(context, toolsets))
 

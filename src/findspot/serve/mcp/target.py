@@ -66,7 +66,6 @@ class Target:
 
 
 def working_folder() -> Path:
-    """Return where the server was started."""
     try:
         return caller.working_folder()
     except OSError:

@@ -193,7 +193,6 @@ async def _ask(context: Context, task: Task, key: str) -> None:
 
 
 def _payload(task: Task) -> dict[str, Any]:
-    """Return what the call itself would have answered."""
     if task.status is Status.CANCELLED:
         return _dumped(wire_result(failed(CancelledError()), TASKS_VERSION), TASKS_VERSION)
     if task.error is not None:
@@ -224,5 +223,4 @@ def _plain(model: BaseModel) -> dict[str, Any]:
 
 
 def _dumped(result: dict[str, Any], version: str) -> dict[str, Any]:
-    """Return a result with the fields that a version has for it."""
     return serialize_server_result("tools/call", version, result)

@@ -85,7 +85,6 @@ class Task:
         return datetime.now(UTC) - self.created > timedelta(milliseconds=self.ttl_ms)
 
     async def change(self) -> None:
-        """Wait until something about the task is different."""
         await self._changed.wait()
 
     def note(self, message: str) -> None:
@@ -94,7 +93,6 @@ class Task:
             self.message, self.updated = message, datetime.now(UTC)
 
     async def ask(self, key: str, request: types.InputRequest) -> Any:
-        """Wait for the client's answer to a question."""
         question = self.questions[key] = Question(request)
         try:
             await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")

@@ -73,7 +73,6 @@ def schema_of(shape: Any) -> Schema:
 
 
 def fields(kind: Any, *names: str) -> dict[str, Any]:
-    """Return fields of one kind."""
     return dict.fromkeys(names, kind)
 
 

@@ -57,8 +57,6 @@ _LONG_THREADS = 8
 
 
 class Threads:
-    """How much may run at once."""
-
     def __init__(self) -> None:
         self.quick = anyio.CapacityLimiter(QUICK_THREADS)
         self.long = anyio.CapacityLimiter(_LONG_THREADS)

@@ -187,7 +187,6 @@ class PageProjects:
         return replace(results, hits=hits, suggestions=()), [(identities[root], root) for root in owners]
 
     def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
-        """Note which projects can be searched."""
         self._searchable = [
             (key, Path(status.project_path)) for key, status in projects if status.query_ready
         ]

@@ -233,7 +233,6 @@ def _skipped(page: PageProjects, request: Request) -> dict[str, Any]:
 
 
 def _map(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the folders and files directly below a folder."""
     under = request.query_params.get("under", "")
     with _asked(page, request).store.snapshot() as snapshot:
         at, parts = map_folder(snapshot, under)
@@ -311,7 +310,6 @@ def _dependents(page: PageProjects, request: Request) -> dict[str, Any]:
 
 
 def _history(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the commits that answer a question, or that shaped what it names."""
     text = request.query_params.get("q", "").strip()
     return commits_object(ask_history(_asked(page, request), text, DEFAULT_LIMIT))
 
@@ -341,7 +339,6 @@ def _cancel_indexing(page: PageProjects, request: Request) -> dict[str, Any]:
 
 
 def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the newest questions, and who asked about what."""
     given = request.query_params
     every = activity.entries()
     project, client = given.get("project") or "", given.get("client") or ""

@@ -14,7 +14,6 @@ from findspot.serve.mcp.tools import (
 
 
 def all_tools() -> Registry:
-    """Return every tool that a server can offer."""
     return Registry(
         [
             index_tools.CREATE_INDEX,

@@ -40,7 +40,6 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
 
 
 def _failed(error: FindspotError) -> Answer:
-    """Return an error as these tools show it: in one field."""
     return Answer({"error": error.user_message}, is_error=True)
 
 
