@@ -82,7 +82,8 @@ class Library:
         return StoredResults()
 
     def leave(self, connection: str) -> None:
-        """End the MCP servers that were started for a connection."""
+        """End the MCP servers that were started for a connection, and forget its results."""
+        self.results.forget(connection)
         if self._engine is not None:
             self._engine.end_servers_of(connection)
 

@@ -44,6 +44,7 @@ FORWARD_BOTH = frozenset({"github-copilot-developer"})
 """Clients that give their model both forms of an answer, by the name that they connect with."""
 
 _ROOTS, _DECLINED, _LOG_LEVEL = "findspot.roots", "findspot.declined", "findspot.log_level"
+_IS_FOLLOWED = "findspot.is_followed"
 _LEVELS = get_args(types.LoggingLevel)
 """The least important first."""
 _REPORT_EVERY_S = 0.2
@@ -113,10 +114,10 @@ class Client:
             return str(self._context.lifespan_context)
         return "" if self.grant is None else f"token {self.grant.name}"
 
-    def when_gone(self, key: str, action: Callable[[], object]) -> None:
-        """Call an action when the client disconnects: one per key; none in a version without sessions."""
-        if not self.modern and key not in self.memory:
-            self.memory[key] = True
+    def when_gone(self, action: Callable[[], object]) -> None:
+        """Call one action when the client disconnects; none in a version without sessions."""
+        if not self.modern and not self.memory.get(_IS_FOLLOWED):
+            self.memory[_IS_FOLLOWED] = True
             on_disconnect(self._context, action)
 
     @property

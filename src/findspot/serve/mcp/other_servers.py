@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 _log = get_logger("mcp")
 
 _ADDRESS = "findspot://servers/"
-_LEAVES, _LINKS = "findspot.leaves_servers", "findspot.links"
+_LINKS = "findspot.links"
 _LIST_S, _READ_S = 10.0, 60.0
 """How long servers may take to list what they have, start included, and to read one of it."""
 _MAX_PAGES = 20
@@ -45,10 +45,8 @@ async def _caller(call: Call) -> tuple[Path, PoolClient]:
     """Return where the client works, and who calls; servers that are started for a connection end with it."""
     from findspot.catalogue.server_pool import PoolClient
 
-    connection = call.client.connection
-    call.client.when_gone(_LEAVES, lambda: call.library.leave(connection))
     roots = await call.client.folders()
-    client = PoolClient(connection, roots=[root.as_uri() for root in roots])
+    client = PoolClient(call.client.connection, roots=[root.as_uri() for root in roots])
     return roots[0] if roots else working_folder(), client
 
 

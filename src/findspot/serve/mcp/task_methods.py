@@ -22,7 +22,6 @@ from findspot.serve.mcp.tool_results import check_cursor, failed, wire_result
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"
 _CREATED = "findspot/created-task"
-_FORGETS = "findspot.forgets_tasks"
 
 
 class _TaskParams(types.RequestParams):
@@ -31,14 +30,6 @@ class _TaskParams(types.RequestParams):
 
 class _UpdateParams(_TaskParams):
     input_responses: dict[str, Any]
-
-
-def owner_of(context: Context, tasks: Tasks) -> str:
-    """Return whose tasks a request may see; they are forgotten with the connection."""
-    client = Client(context)
-    owner = client.connection
-    client.when_gone(_FORGETS, lambda: tasks.forget(owner))
-    return owner
 
 
 def is_modern(context: Context) -> bool:
@@ -115,7 +106,7 @@ class TaskMethods:
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         _only_in(context, TASKS_VERSION)
         check_cursor(params)
-        return {"tasks": [described(task) for task in self._tasks.of(owner_of(context, self._tasks))]}
+        return {"tasks": [described(task) for task in self._tasks.of(Client(context).connection)]}
 
     async def _get(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
@@ -160,7 +151,7 @@ class TaskMethods:
             headers = getattr(context.request, "headers", None)  # over HTTP one names the task, for routing
             if headers is not None and headers.get("mcp-name") != params.task_id:
                 raise MCPError(types.HEADER_MISMATCH, "The header Mcp-Name must be the task's id")
-        task = self._tasks.find(params.task_id, owner_of(context, self._tasks))
+        task = self._tasks.find(params.task_id, Client(context).connection)
         if task is None:
             raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown or has expired")
         return task

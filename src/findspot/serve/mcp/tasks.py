@@ -60,7 +60,7 @@ Tell = Callable[["Task"], Awaitable[None]]
 class Task:
     """One piece of work, from its beginning until its result is forgotten."""
 
-    def __init__(self, owner: str | None, ttl_ms: int | None = None, tell: Tell | None = None) -> None:
+    def __init__(self, owner: str, ttl_ms: int | None = None, tell: Tell | None = None) -> None:
         self.id = uuid.uuid4().hex
         self.owner = owner
         self.ttl_ms = min(ttl_ms or DEFAULT_TTL_MS, MAX_TTL_MS)
@@ -176,14 +176,14 @@ class Tasks:
         self._tasks[task.id] = task
         task.announce()
 
-    def forget(self, owner: str | None) -> None:
+    def forget(self, owner: str) -> None:
         """Forget the tasks of a client that has left; those under way go on."""
         self._tasks = {key: task for key, task in self._tasks.items() if task.owner != owner}
 
-    def find(self, identity: str, owner: str | None) -> Task | None:
+    def find(self, identity: str, owner: str) -> Task | None:
         return next((task for task in self.of(owner) if task.id == identity), None)
 
-    def of(self, owner: str | None) -> list[Task]:
+    def of(self, owner: str) -> list[Task]:
         """Return the tasks of one client, oldest first, without those whose time is over."""
         for task in [task for task in self._tasks.values() if task.expired]:
             if task.status is Status.INPUT_REQUIRED:

@@ -34,7 +34,6 @@ from findspot.serve.mcp.task_methods import (
     created,
     declares_extension,
     described,
-    owner_of,
 )
 from findspot.serve.mcp.tasks import Status, Task, Tasks
 from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
@@ -162,8 +161,14 @@ class ToolCalls:
         """Return a call of this client; refused where a token is required and there is none."""
         if self._terms.guarded and client.grant is None:
             raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
+        connection = client.connection
+        client.when_gone(lambda: self._forget(connection))
         read_only = self._terms.read_only
         return Call(self._library, client, read_only, self._threads, self._tasks, self._ending)
+
+    def _forget(self, connection: str) -> None:
+        self._tasks.forget(connection)
+        self._library.leave(connection)
 
     async def _answer_or_task(
         self,
@@ -183,7 +188,7 @@ class ToolCalls:
             if at_once:
                 await notify(context.session, "notifications/tasks/status", described(task))
 
-        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
+        task = client.task = Task(client.connection, ttl_ms, notify_client)
         if at_once:
             await client.folders()  # while the request is there to ask over
             self._tasks.keep(task)

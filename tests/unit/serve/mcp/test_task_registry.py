@@ -10,11 +10,11 @@ from mcp.shared.exceptions import MCPError
 from findspot.serve.mcp.tasks import MAX_PER_CLIENT, Status, Task, Tasks
 
 
-def made(owner: str | None) -> Task:
+def made(owner: str) -> Task:
     return Task(owner)
 
 
-async def full(tasks: Tasks, owner: str | None, *, finished: bool) -> list[Task]:
+async def full(tasks: Tasks, owner: str, *, finished: bool) -> list[Task]:
     kept = [made(owner) for _ in range(MAX_PER_CLIENT)]
     for task in kept:
         tasks.keep(task)
@@ -23,8 +23,8 @@ async def full(tasks: Tasks, owner: str | None, *, finished: bool) -> list[Task]
     return kept
 
 
-@pytest.mark.parametrize("owner", ["a", None])
-def test_one_client_does_not_take_the_tasks_of_another(owner: str | None) -> None:
+@pytest.mark.parametrize("owner", ["a", ""])
+def test_one_client_does_not_take_the_tasks_of_another(owner: str) -> None:
     """protocol B14: its own oldest finished task makes room."""
 
     async def run() -> None:

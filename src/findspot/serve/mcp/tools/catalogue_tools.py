@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from findspot.engine import Engine
 
 
-_CONFIRMED, _FORGETS = "findspot.confirmed_tools", "findspot.forgets_results"
+_CONFIRMED = "findspot.confirmed_tools"
 
 _ADDRESS = "findspot://results/"
 _ALWAYS = "Always allow this tool, until it changes"
@@ -140,7 +140,6 @@ async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
     if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
         return outcome.result
     owner, results = call.client.connection, call.library.results
-    call.client.when_gone(_FORGETS, lambda: results.forget(owner))
 
     def fit(_: Engine) -> dict[str, Any]:
         budget = max(MIN_TOKENS, settings_here().serve.max_call_tokens)
