@@ -169,11 +169,6 @@ def test_searching_as_json(indexed: Run) -> None:
         assert found["tools"][0]["name"] == "weather__forecast"
 
 
-@pytest.mark.parametrize("arguments", [("--mode", "fuzzy"), ("--top-k", "51"), ("--threshold", "2")])
-def test_what_searching_refuses(indexed: Run, arguments: Any) -> None:
-    assert indexed("tools", "search", "x", *arguments).code == 2
-
-
 def test_showing_a_tool(indexed: Run) -> None:
     shown = indexed("tools", "show", "weather__forecast")
     advice = "`findspot tools index FILE` reads one that does, `findspot tools add` adds it."

@@ -127,17 +127,14 @@ def _tool_line(tool: IndexedTool) -> str:
 
 def definition_object(tool: ToolDefinition) -> dict[str, Any]:
     """Return a tool as an MCP object; unknown fields are left out."""
-    value: dict[str, Any] = {"name": tool.name}
-    if tool.title:
-        value["title"] = tool.title
-    value |= {"description": tool.description, "inputSchema": dict(tool.input_schema)}
-    if tool.output_schema is not None:
-        value["outputSchema"] = dict(tool.output_schema)
-    if tool.annotations is not None:
-        value["annotations"] = dict(tool.annotations)
-    if tool.execution is not None:
-        value["execution"] = dict(tool.execution)
-    return value
+    value = {"name": tool.name} | ({"title": tool.title} if tool.title else {})
+    further = {
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+        "execution": tool.execution,
+    }
+    given = {key: dict(each) for key, each in further.items() if each is not None}
+    return {**value, "description": tool.description, "inputSchema": dict(tool.input_schema), **given}
 
 
 def read_bytes(path: Path) -> bytes | None:
@@ -245,15 +242,17 @@ def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> T
     name = value.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where} has no name")
-    schema, output, hints = value.get("inputSchema"), value.get("outputSchema"), value.get("annotations")
-    title, description, execution = value.get("title"), value.get("description"), value.get("execution")
+
+    def given(key: str, kind: type) -> Any:
+        return value[key] if isinstance(value.get(key), kind) else None
+
     return ToolDefinition(
         name=" ".join(name.split()),
         server_name=server_name,
-        description=description if isinstance(description, str) else "",
-        title=title if isinstance(title, str) and title else None,
-        input_schema=schema if isinstance(schema, dict) else {},
-        output_schema=output if isinstance(output, dict) else None,
-        annotations=hints if isinstance(hints, dict) else None,
-        execution=execution if isinstance(execution, dict) else None,
+        description=given("description", str) or "",
+        title=given("title", str) or None,
+        input_schema=given("inputSchema", dict) or {},
+        output_schema=given("outputSchema", dict),
+        annotations=given("annotations", dict),
+        execution=given("execution", dict),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from findspot.catalogue.catalogue import AccessState, Catalogue, ToolAccess
+from findspot.catalogue.catalogue import AccessState, Catalogue
 from findspot.catalogue.consent import Standing
 from findspot.catalogue.server_pool import (
     DEFAULT_TIMEOUT_S,
@@ -57,7 +57,8 @@ class Confirmation:
 
     @property
     def shown_arguments(self) -> str:
-        return _cut(json.dumps(self.arguments, ensure_ascii=False), _SHOWN_ARGUMENT_CHARS)
+        text = json.dumps(self.arguments, ensure_ascii=False)
+        return text if len(text) <= _SHOWN_ARGUMENT_CHARS else text[:_SHOWN_ARGUMENT_CHARS] + "…"
 
 
 HandlersOf = Callable[[str], CallHandlers]
@@ -79,26 +80,20 @@ class CallOutcome:
         return bool(self.result.get("isError"))
 
 
+@dataclass(frozen=True, slots=True)
 class ToolCaller:
     """Calls tools of one catalogue.
 
     What the server says about its tool now counts, not what an index file says: anyone may have written that.
     """
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        pool: ServerPool,
-        name: str,
-        log: Callable[[CallRecord], None],
-        client: PoolClient | None = None,
-    ) -> None:
-        """`name` names who calls, and `log` stores each call."""
-        self._catalogue = catalogue
-        self._pool = pool
-        self._name = name
-        self._log = log
-        self._client = client or PoolClient()
+    catalogue: Catalogue
+    pool: ServerPool
+    name: str
+    """Who calls."""
+    log: Callable[[CallRecord], None]
+    """Stores each call."""
+    client: PoolClient = field(default_factory=PoolClient)
 
     async def call(
         self,
@@ -109,7 +104,8 @@ class ToolCaller:
         timeout_s: float | None = None,
         handlers: HandlersOf | None = None,
     ) -> CallOutcome:
-        tool, access = await anyio.to_thread.run_sync(self._find, name)
+        tool = await anyio.to_thread.run_sync(self.catalogue.get, name)
+        access = await anyio.to_thread.run_sync(self.catalogue.access, tool, self.client.environ)
         started, asked_s, end, answer_bytes = time.perf_counter(), 0.0, CallEnd.FAILED, 0
         try:
             if access.state is not AccessState.READY or access.spec is None:
@@ -124,11 +120,11 @@ class ToolCaller:
                 await self._confirmed(Confirmation(tool, arguments, is_destructive(tool)), spec, confirm)
             finally:
                 asked_s = time.perf_counter() - asked
-            result = await self._pool.call(
+            result = await self.pool.call(
                 spec,
                 tool.own_name,
                 arguments,
-                client=self._client,
+                client=self.client,
                 timeout_s=limit_s,
                 handlers=handlers(spec.name) if handlers else None,
                 as_task=tool.runs_as_task,
@@ -142,12 +138,12 @@ class ToolCaller:
             raise
         finally:
             duration_ms = (time.perf_counter() - started - asked_s) * 1000
-            names = tool.server_name, tool.name, self._name
-            self._log(CallRecord(*names, end, duration_ms, _json_bytes(arguments), answer_bytes))
+            names = tool.server_name, tool.name, self.name
+            self.log(CallRecord(*names, end, duration_ms, _json_bytes(arguments), answer_bytes))
 
     async def _confirmed(self, asked: Confirmation, spec: ServerSpec, confirm: Confirm) -> None:
         """Ask about a tool that may destroy something or that changed, unless it is always allowed."""
-        agreements = self._catalogue.registry.agreements
+        agreements = self.catalogue.registry.agreements
         standing = agreements.standing(spec, asked.tool)
         changed = standing is Standing.CHANGED
         if standing is Standing.ALWAYS or (asked.declared is False and not changed):
@@ -157,16 +153,12 @@ class ToolCaller:
             agree = partial(agreements.agree_to_tools, spec, [asked.tool], always=always)
             await anyio.to_thread.run_sync(agree)
 
-    def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
-        tool = self._catalogue.get(name)
-        return tool, self._catalogue.access(tool, self._client.environ)
-
     async def _current(self, tool: ToolDefinition, spec: ServerSpec, timeout_s: float) -> ToolDefinition:
         """Return the tool as its server describes it now; the catalogue learns what changed."""
-        current = await self._pool.tools(spec, client=self._client, timeout_s=timeout_s)
-        self._catalogue.learn(spec, current)
-        if not self._catalogue.registry.agreements.knows_tools(spec):
-            await anyio.to_thread.run_sync(self._catalogue.registry.agreements.agree_to_tools, spec, current)
+        current = await self.pool.tools(spec, client=self.client, timeout_s=timeout_s)
+        self.catalogue.learn(spec, current)
+        if not self.catalogue.registry.agreements.knows_tools(spec):
+            await anyio.to_thread.run_sync(self.catalogue.registry.agreements.agree_to_tools, spec, current)
         found = next((known for known in current if known.name == tool.name), None)
         if found is None:
             raise ToolNotCallableError(
@@ -199,7 +191,3 @@ def is_destructive(tool: ToolDefinition) -> bool | None:
     if hints.get("readOnlyHint") is True:
         return declared is True
     return declared if isinstance(declared, bool) else None
-
-
-def _cut(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else text[:max_chars] + "…"

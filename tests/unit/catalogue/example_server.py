@@ -3,9 +3,7 @@
 notes            three tools, over two pages
 http             the same with the SDK over HTTP; writes its port to the file that is the second argument
 changing FIFO    gains a tool, and says so, whenever a line comes through the FIFO
-large            a tool with a description of ten megabytes
 endless          three tools on a list that never ends
-secret           a tool whose description tells the variable TOKEN and the second argument
 silent           never answers
 dying            dies when it is asked for its tools
 tools NAME...    these tools; each start is a line of the file `started` in the home folder. `env` tells the
@@ -76,10 +74,6 @@ class Example:
             sys.stderr.write("out of cheese\n")
             sys.stderr.flush()
             os._exit(3)
-        if self.kind == "large":
-            return {"tools": [tool("vast", "boundless " * 1_048_576), *NOTES[:1]]}
-        if self.kind == "secret":
-            return {"tools": [tool("tell", f"{os.environ.get('TOKEN')} {' '.join(self.arguments)}")]}
         if self.kind == "tools":
             about = " ".join(sorted(os.environ)) if "env" in self.arguments else "A tool."
             return {"tools": [tool(name, about) for name in self.arguments]}

@@ -68,6 +68,9 @@ def test_the_fields_of_the_file(catalogue: Catalogue) -> None:
     assert (value["totalTools"], value["hasEmbeddings"]) == (3, True)
     assert set(value["servers"]) == {"filesystem", "mail", "weather"}
     assert all(set(about) == {"fingerprint", "tools", "updatedAt"} for about in value["servers"].values())
+    assert catalogue.project_index is not None
+    lines = catalogue.project_index.read_text("utf-8").splitlines()
+    assert sum('"searchableText"' in line for line in lines) == 3, "a line is a tool"
 
 
 def test_the_example_of_the_specification(catalogue: Catalogue) -> None:
@@ -84,12 +87,6 @@ def test_the_example_of_the_specification(catalogue: Catalogue) -> None:
     assert entry["serverName"] == "filesystem"
     assert len(entry["embedding"]) == open_embedder("local:static").dimensions
     assert sum(number * number for number in entry["embedding"]) == pytest.approx(1, abs=0.01)
-
-
-def test_a_line_is_a_tool(catalogue: Catalogue) -> None:
-    assert catalogue.project_index is not None
-    lines = catalogue.project_index.read_text("utf-8").splitlines()
-    assert sum('"searchableText"' in line for line in lines) == 3
 
 
 def test_without_embeddings(open_catalogue: Open, write: Write) -> None:
@@ -238,11 +235,13 @@ def test_variables_are_expanded() -> None:
         spec.expanded({"BIN": "x"})
 
 
-def test_a_fingerprint_knows_no_values_of_variables() -> None:
+def test_a_fingerprint_is_of_what_is_started_without_values() -> None:
     one = ServerSpec("a", url="https://x", headers={"Authorization": "one"}, env={"K": "1"})
-    two = ServerSpec("a", url="https://x", headers={"Authorization": "two"}, env={"K": "2"})
-    assert one.fingerprint == two.fingerprint != ServerSpec("a", url="https://y").fingerprint
+    two = replace(one, headers={"Authorization": "two"}, env={"K": "2"})
+    assert one.fingerprint == two.fingerprint
     assert one.launch != two.launch
+    others = [replace(one, url="https://y"), replace(one, env={}), replace(one, args=("y",))]
+    assert len({one.fingerprint, *(other.fingerprint for other in others)}) == 4
 
 
 def test_a_server_starts_in_the_folder_of_its_configuration(tmp_path: Path) -> None:

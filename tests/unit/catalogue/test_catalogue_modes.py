@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked, SearchStrategy
+from findspot.catalogue.orchestrator import Ranked, SearchStrategy
 from findspot.catalogue.search_modes import other_topics
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
@@ -131,15 +131,6 @@ def test_words_of_every_script_and_spelling_are_found(
         assert opened.search(query).tools[0].name == name
 
 
-def test_names_of_one_character_match_like_others(
-    open_catalogue: Callable[[], Catalogue], write: Write
-) -> None:
-    tools = [{"name": name, "server": ""} for name in ("x", "7", "xylophone")]
-    opened = open_catalogue()
-    index(opened, write("t.json", tools), provider=None)
-    assert found(opened, "x|7", SearchMode.REGEX) == ["7", "x", "xylophone"]
-
-
 @pytest.mark.parametrize("mode", list(SearchMode))
 @pytest.mark.parametrize("query", ["", "  \n"])
 def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query: str) -> None:
@@ -199,10 +190,6 @@ def test_the_same_query_gives_the_same_answer(
     query = "file" if mode is SearchMode.REGEX else "send file city"
     again = open_catalogue().search(query, ToolSearchOptions(mode)).tools
     assert catalogue.search(query, ToolSearchOptions(mode)).tools == again
-
-
-def test_a_long_query_is_read_to_a_limit(catalogue: Catalogue) -> None:
-    assert found(catalogue, "read file " + "x" * 10 * MAX_QUERY_CHARS)[0] == "filesystem__read_file"
 
 
 def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None:

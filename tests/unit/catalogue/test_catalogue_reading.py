@@ -23,7 +23,7 @@ from findspot.catalogue.known_clients import project_files
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.server_pool import ServerAnswer
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
-from findspot.catalogue.tool_fields import keyword_counts, query_terms, token_counts
+from findspot.catalogue.tool_fields import query_terms
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
     SearchMode,
@@ -93,13 +93,6 @@ class TestSources:
         with pytest.raises(InvalidArgumentError, match=r"is larger than 0 MB\.$"):
             read_sources([path], 99)
 
-    def test_a_fingerprint_is_of_what_is_started(self, root: Path) -> None:
-        spec = ServerSpec("a", command="run.py", args=("x",), source=root / "mcp.json")
-        others = [replace(spec, args=("y",)), replace(spec, cwd="s"), replace(spec, env={"K": "1"})]
-        seen = {spec.fingerprint, *(other.fingerprint for other in others)}
-        assert len(seen) == 4
-        assert {len(each) for each in seen} == {32}
-
     def test_configurations_of_a_project(self, root: Path, tmp_path: Path) -> None:
         assert project_files(None) == project_files(root) == []
         (root / ".cursor").mkdir()
@@ -142,9 +135,6 @@ class TestIndexFile:
         assert read_bytes(other) == data
         write_index(other, IndexFile())
         assert parse_index(other, read_bytes(other) or b"") == replace(IndexFile(), updated_at="")
-
-    def test_no_file_is_none(self, path: Path) -> None:
-        assert read_bytes(path) is None
 
     def test_a_link_is_refused(self, path: Path, tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
@@ -241,12 +231,6 @@ def index_of(tools: list[ToolDefinition]) -> IndexFile:
 
 
 class TestWords:
-    def test_words_are_counted_by_their_stems(self) -> None:
-        assert keyword_counts(token_counts("read read reads tea tea tea tea"), "read-only teas") == {
-            "read": 4, "tea": 5, "only": 1,
-        }  # fmt: skip
-        assert keyword_counts({}, "") == {}
-
     def test_a_query_is_read_to_a_limit(self) -> None:
         assert query_terms("tea " + "x " * 9_998 + "last") == ["tea", "x"]
         assert query_terms("the teas of a tea") == ["tea", "tea"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from findspot.catalogue import server_pool
@@ -18,12 +16,11 @@ from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import parse_index, read_index
 from findspot.catalogue.search_modes import EmbeddingStrategy
-from findspot.catalogue.server_pool import PoolClient, ServerPool
-from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.catalogue.transports import ProcessNotes
 from findspot.engine import Engine
 
-from .conftest import PATIENCE_S, TOOLS, Write, entry, index
+from .conftest import TOOLS, Write, entry, index
 
 Open = Callable[[], Catalogue]
 
@@ -93,38 +90,6 @@ def test_indexing_and_calling_see_the_same_tools(open_catalogue: Open, write: Wr
     assert opened.get("one__research").runs_as_task
 
 
-def test_a_vast_description_is_cut(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    built = index(opened, write("mcp.json", {"mcpServers": {"big": entry("large"), "good": entry("notes")}}))
-    assert built.notes == ("big__vast: its description of 10,485,760 characters was cut to 20,000",)
-    assert len(opened.get("big__vast").description) == 20_000
-    assert len(opened.search("boundless").tools[0].description) == 2_000
-    assert opened.search("weather").tools[0].name == "good__weather"
-
-
-def test_a_vast_description_in_a_file_is_cut(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    built = index(opened, write("t.json", [{"name": "vast", "description": "x" * 10_485_760}, {"name": "y"}]))
-    assert "10,485,760" in built.notes[0]
-    for mode in SearchMode:
-        opened.search("vast", ToolSearchOptions(mode))
-
-
-def test_variables_reach_the_server_and_no_file(
-    open_catalogue: Open, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: Path
-) -> None:
-    monkeypatch.setenv("MY_TOKEN", "tok-123-environment")
-    opened = open_catalogue()
-    config = {"s": entry("secret", "${MY_TOKEN}", env={"TOKEN": "${MY_TOKEN}"})}
-    index(opened, write("mcp.json", {"mcpServers": config}), provider=None)
-    assert opened.get("s__tell").description == "tok-123-environment tok-123-environment"
-    monkeypatch.setenv("MY_TOKEN", "tok-456-environment")
-    index(opened, write("mcp.json", {"mcpServers": {"s": entry("notes", env={"TOKEN": "${MY_TOKEN}"})}}))
-    for folder in (root / ".please", tmp_path / "findspot"):
-        for path in folder.rglob("*"):
-            assert not path.is_file() or b"tok-456" not in path.read_bytes()
-
-
 def test_only_named_and_changed_servers_are_asked(open_catalogue: Open, write: Write) -> None:
     opened = open_catalogue()
     one = write("one.json", {"mcpServers": {"a": entry("notes"), "b": entry("notes")}})
@@ -182,35 +147,6 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     assert not read_build_record(tmp_path / "findspot", opened.project_index).follow
     assert str(path) not in opened.project_index.read_text("utf-8")
     assert open_catalogue().indexer.remembered(user_wide=True) == ()
-
-
-def test_a_server_that_says_so_is_asked_again(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
-    """A server that gains the tools whose names are written to the FIFO."""
-    fifo = tmp_path / "more-tools"
-    os.mkfifo(fifo)
-    opened = open_catalogue()
-    config = {"mcpServers": {"c": entry("changing", str(fifo)), "d": entry("notes")}}
-    index(opened, write("mcp.json", config), follow=True)
-    heard: list[tuple[str, int]] = []
-
-    async def until_heard(count: int) -> None:
-        with anyio.fail_after(PATIENCE_S):
-            while len(heard) < count:
-                await anyio.sleep(0.01)
-
-    async def follow() -> None:
-        pool, one = ServerPool(tmp_path / "findspot"), PoolClient("one")
-        for spec in opened.followed() * 2:
-            pool.follow(spec, lambda tools, spec=spec: heard.append((spec.name, len(tools))), one)
-        await until_heard(2)
-        assert sorted(heard) == [("c", 1), ("d", 3)], "each is asked once at first"
-        await anyio.to_thread.run_sync(fifo.write_text, "juggle\n")
-        await until_heard(3)
-        assert heard[2] == ("c", 2)
-        pool.leave("one")
-        await pool.aclose()
-
-    anyio.run(follow)
 
 
 def test_only_agreed_servers_that_answered_are_followed(open_catalogue: Open, write: Write) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from findspot.catalogue import server_registry
-from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
@@ -23,8 +22,6 @@ from findspot.catalogue.consent import (
 )
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import WORKSPACE, ServerSpec
-
-from .conftest import TOOLS, Write, index
 
 SPEC = ServerSpec("notes", command="run", args=("-x",), env={"KEY": "1"}, source=Path("/p/.mcp.json"))
 
@@ -243,15 +240,3 @@ class TestNotice:
             registry.notice()
             == f"{path} cannot be read: No such file or directory. Its servers cannot be called."
         )
-
-
-def test_a_search_warns_of_a_server_nobody_agreed_to(
-    open_catalogue: Callable[[], Catalogue], write: Write
-) -> None:
-    opened = open_catalogue()
-    config = write("mcp.json", {"mcpServers": {"a": {"command": "no-such-program-anywhere"}}})
-    built = index(opened, write("tools.json", TOOLS), config, agree=lambda _specs: ())
-    assert {server.name: str(server.outcome) for server in built.servers}["a"] == "not_agreed"
-    found = opened.search("read")
-    assert found.tools
-    assert "a (new)" in str(found.warning)

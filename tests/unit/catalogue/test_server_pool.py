@@ -508,21 +508,3 @@ def test_a_server_is_ended_with_everything_that_it_started(
 
     home.run(scenario)
     assert [pid for pid in pids if is_running(pid)] == []
-
-
-def test_a_killed_server_fails_its_calls_and_is_started_again(home: Home) -> None:
-    async def scenario(pool: ServerPool) -> None:
-        spec, other = home.spec("one"), home.spec("other")
-        for _ in range(3):
-            pid = text(await pool.call(spec, "echo"))["pid"]
-            async with anyio.create_task_group() as group:
-
-                async def hanging() -> None:
-                    assert "exit status -9" in (await failure(pool.call(spec, "hang"))).user_message
-
-                group.start_soon(hanging)
-                await anyio.wait_all_tasks_blocked()
-                os.kill(pid, signal.SIGKILL)
-                await pool.call(other, "echo")
-
-    home.run(scenario)

@@ -22,7 +22,7 @@ from findspot.catalogue.consent import command_line, description
 from findspot.catalogue.known_clients import SERVER, Machine
 from findspot.catalogue.server_registry import ServerStatus
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, existing, find_configurations
-from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolReference, ToolSearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
 from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
 
 _SHOWN_CHARS = 100
-
-_BY_WORDS = (SearchMode.REGEX, SearchMode.BM25)
-"""Modes to which `hybrid` is an alternative."""
 
 
 @click.group(cls=Group)
@@ -150,9 +147,11 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     reply.answer_program(tool_results_object(results))
     output.warn(results.warning)
     for tool in results.tools:
-        _show_line(tool)
+        output.line(f"{tool.score:5.2f}  {tool.name}")
+        if first := tool.description.strip().partition("\n")[0]:
+            output.line(f"       {output.cut(first, _SHOWN_CHARS)}", dim=True)
     if results.message:
-        others = " Or try --mode hybrid." if mode in _BY_WORDS else ""
+        others = " Or try --mode hybrid." if mode in (SearchMode.REGEX, SearchMode.BM25) else ""
         output.note(f"{results.message}{others}")
     else:
         shown = f"{len(results.tools)} of {output.count(results.total, 'match')}"
@@ -245,13 +244,6 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
         output.warn(f"No server answered; {path} was not changed.")
     if not built.answered:
         raise click.exceptions.Exit(1)
-
-
-def _show_line(tool: ToolReference) -> None:
-    first = tool.description.strip().split("\n", 1)[0]
-    output.line(f"{tool.score:5.2f}  {tool.name}")
-    if first:
-        output.line(f"       {output.cut(first, _SHOWN_CHARS)}", dim=True)
 
 
 _MAX_ARGUMENT_BYTES = 16 * 1024 * 1024

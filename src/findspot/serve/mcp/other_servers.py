@@ -37,7 +37,6 @@ _ADDRESS = "findspot://servers/"
 _LINKS = "findspot.links"
 _LIST_S, _READ_S = 10.0, 60.0
 """How long servers may take to list what they have, start included, and to read one of it."""
-_MAX_PAGES = 20
 _MAX_LINKS = 1_000
 
 
@@ -101,21 +100,14 @@ PROMPTS = Listing("prompts", "prompts", "name")
 
 async def listed(call: Call, listing: Listing) -> list[Any]:
     """Return a list of all servers, under names with their servers'; one that fails is left out."""
+    from findspot.catalogue.server_pool import all_pages
+
     entries: dict[str, list[Any]] = {}
 
-    async def turn_pages(session: ClientSession) -> list[Any]:
-        turn, cursor, found = getattr(session, f"list_{listing.name}"), None, []
-        for _ in range(_MAX_PAGES):
-            page = await turn(params=types.PaginatedRequestParams(cursor=cursor))
-            found += getattr(page, listing.name)
-            if not page.next_cursor or page.next_cursor == cursor:
-                break
-            cursor = page.next_cursor
-        return found
-
     async def ask(spec: ServerSpec) -> None:
+        pages = partial(all_pages, kind=listing.name)
         try:
-            entries[spec.name] = await pool.ask(spec, turn_pages, client=client, timeout_s=_LIST_S)
+            entries[spec.name] = await pool.ask(spec, pages, client=client, timeout_s=_LIST_S)
         except FindspotError as error:
             _log.warning("the %s of %s are left out: %s", listing.name, spec.name, error.user_message)
 
