@@ -113,7 +113,32 @@ def build(
     dtype = options.dtype or DEFAULT_DTYPE
     if dtype not in DECIMALS:
         raise InvalidArgumentError(f"'dtype' must be one of {', '.join(DECIMALS)}, not '{dtype}'.")
+    tools, states, reports = _gathered(sources, old, answers, not_asked, unread)
+    notes = list(sources.notes)
+    cut = [_cut(tool, notes) for tool in tools]
+    indexed, embedded = index_tools(cut, old, embedder, dtype, force=options.force)
     now = utc_now()
+    index = IndexFile(
+        tools=tuple(indexed),
+        dtype=dtype,
+        created_at=old.created_at or now,
+        updated_at=now,
+        servers=states,
+    )
+    if embedder:
+        model = embedder.id, embedder.revision, embedder.dimensions
+        index = replace(index, provider=model[0], revision=model[1], dimensions=model[2])
+    return Built(index, tuple(reports), embedded, tuple(notes))
+
+
+def _gathered(
+    sources: Sources,
+    old: IndexFile,
+    answers: Mapping[str, ServerAnswer],
+    not_asked: Callable[[ServerSpec], Outcome],
+    unread: Set[str],
+) -> tuple[list[ToolDefinition], dict[str, ServerState], list[ServerReport]]:
+    """Return the tools of every server, new or as they were, with the state and the report of each server."""
     before: dict[str, list[ToolDefinition]] = {}
     for entry in old.tools:
         before.setdefault(entry.server_name, []).append(entry.tool)
@@ -122,7 +147,7 @@ def build(
     reports: list[ServerReport] = []
 
     def take(name: str, fingerprint: str, listed: Sequence[ToolDefinition], outcome: Outcome) -> None:
-        states[name] = ServerState(fingerprint, len(listed), now)
+        states[name] = ServerState(fingerprint, len(listed), utc_now())
         tools.extend(listed)
         reports.append(ServerReport(name, outcome, len(listed)))
 
@@ -150,21 +175,7 @@ def build(
         keep(name, Outcome.UNCHANGED)
     gone = before.keys() - {report.name for report in reports}
     reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
-    notes = list(sources.notes)
-    indexed, embedded = index_tools(
-        [_cut(tool, notes) for tool in tools], old, embedder, dtype, force=options.force
-    )
-    index = IndexFile(
-        tools=tuple(indexed),
-        provider=embedder.id if embedder else None,
-        revision=embedder.revision if embedder else "",
-        dimensions=embedder.dimensions if embedder else 0,
-        dtype=dtype,
-        created_at=old.created_at or now,
-        updated_at=now,
-        servers=states,
-    )
-    return Built(index, tuple(reports), embedded, tuple(notes))
+    return tools, states, reports
 
 
 def _is_new(name: str, key: str, old: IndexFile) -> bool:

@@ -160,12 +160,11 @@ def named(values: Any) -> dict[str, Any]:
 class ServerTable:
     """The servers of a configuration that count for one index."""
 
-    keys: tuple[str, ...]
     entries: Mapping[str, Any]
     project: Path | None = None
     """The project that they belong to, if the file has servers of several projects."""
-    skipped: tuple[str, ...] = ()
-    """Servers of all projects that do not count, as the project has its own."""
+    leaves_out: bool = False
+    """Whether there are servers of all projects that do not count, as the project has its own."""
 
 
 def server_table(values: Any, project: Path | None) -> ServerTable | None:
@@ -176,16 +175,20 @@ def server_table(values: Any, project: Path | None) -> ServerTable | None:
     if not isinstance(values, dict) or isinstance(values.get("tools"), list):
         return None
     tables = ((keys, value_at(values, keys)) for keys in TABLES)
-    keys, entries = next(
-        ((keys, named(table)) for keys, table in tables if _is_table(keys, table)), ((), None)
-    )
-    own = _of_project(values, project)
-    if own is not None:
-        return ServerTable(own[0], own[1], project, tuple(entries or ()))
-    if entries is not None:
-        return ServerTable(keys, entries)
+    entries = next((named(table) for keys, table in tables if _is_table(keys, table)), None)
+    if own := _of_project(values, project):
+        return ServerTable(own, project, bool(entries))
     is_config = "mcpServers" in values or isinstance(values.get(_PROJECTS), dict)
-    return ServerTable(TABLES[0], {}) if is_config else None
+    return ServerTable(entries or {}) if entries is not None or is_config else None
+
+
+def _of_project(values: Mapping[str, Any], project: Path | None) -> Mapping[str, Any]:
+    folders = [project, project.resolve()] if project is not None else []
+    for spelled, about in _object(values, _PROJECTS).items():
+        servers = _object(about, "mcpServers") if isinstance(about, dict) else {}
+        if servers and Path(spelled) in folders:
+            return servers
+    return {}
 
 
 def _is_table(keys: tuple[str, ...], table: Any) -> bool:
@@ -194,17 +197,6 @@ def _is_table(keys: tuple[str, ...], table: Any) -> bool:
         return isinstance(table, list) and bool(named(table))
     evident = any(isinstance(entry, dict) and _STARTERS & entry.keys() for entry in table.values())
     return keys not in _AMBIGUOUS or evident
-
-
-def _of_project(values: Mapping[str, Any], project: Path | None) -> tuple[tuple[str, ...], Any] | None:
-    projects = values.get(_PROJECTS)
-    if project is None or not isinstance(projects, dict):
-        return None
-    for spelled, about in projects.items():
-        servers = about.get("mcpServers") if isinstance(about, dict) else None
-        if isinstance(servers, dict) and servers and Path(spelled) in (project, project.resolve()):
-            return (_PROJECTS, spelled, "mcpServers"), servers
-    return None
 
 
 @dataclass(frozen=True, slots=True)

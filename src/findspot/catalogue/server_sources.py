@@ -181,7 +181,7 @@ def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
         lists = {listed.server_name: listed for listed in _tool_lists(path, value, fingerprint)}
         return Sources(lists=tuple(lists.values()), files={path: tuple(lists)})
     notes: list[str] = []
-    if table.skipped:
+    if table.leaves_out:
         notes.append(f"{path}: servers of all projects are left out here; `--user` indexes them")
     workspace = workspace_of(path, project)
     read = [spec for name in table.entries if (spec := _spec(path, name, table, workspace, notes))]

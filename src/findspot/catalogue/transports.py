@@ -114,18 +114,6 @@ async def pipe_transport(
         cwd=spec.working_folder,
         start_new_session=True,
     )
-    try:
-        async with _pumped(process, pipes, notes) as streams:
-            yield streams
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _end(process)
-
-
-@contextlib.asynccontextmanager
-async def _pumped(
-    process: asyncio.SubprocessTransport, pipes: SubprocessStreamProtocol, notes: ProcessNotes
-) -> AsyncIterator[Streams]:
     stdin, stdout, stderr = pipes.stdin, pipes.stdout, pipes.stderr
     assert stdin and stdout and stderr  # noqa: PT018 - all are pipes
     incoming, read_stream = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
@@ -139,10 +127,8 @@ async def _pumped(
         finally:
             read_stream.close()  # from here on its output is only drained
             stdin.close()
-            with anyio.move_on_after(_EXIT_PATIENCE_S, shield=True):
-                while process.get_returncode() is None:
-                    await anyio.sleep(_POLL_S)
-            notes.status = process.get_returncode()
+            with anyio.CancelScope(shield=True):
+                await _end(process, notes)
             group.cancel_scope.cancel()
 
 
@@ -189,15 +175,17 @@ async def _write_messages(
         incoming.close()  # the session sees the end instead of waiting for answers
 
 
-async def _end(process: asyncio.SubprocessTransport) -> None:
-    """End everything in the process group of a server."""
+async def _end(process: asyncio.SubprocessTransport, notes: ProcessNotes) -> None:
+    """Wait until everything in the process group of a server has ended, which it must sooner or later."""
     pid = process.get_pid()
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number in (0, signal.SIGTERM, signal.SIGKILL):
         _kill_group(pid, number)
         with anyio.move_on_after(_EXIT_PATIENCE_S):
-            while process.get_returncode() is None or _kill_group(pid, 0):
+            while process.get_returncode() is None or (number and _kill_group(pid, 0)):
                 await anyio.sleep(_POLL_S)
-            break
+            if number:
+                break
+            notes.status = process.get_returncode()
     process.close()
 
 

@@ -360,7 +360,6 @@ _user_option = click.option("--user", is_flag=True, help="For all your projects,
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND [ARGS]...]")
 @click.option("--url", metavar="URL", help="The address of a remote server, instead of a command.")
-@click.option("--sse", is_flag=True, help="The address speaks SSE, the older transport.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the server; repeatable.")
 @click.option("--header", multiple=True, metavar="NAME: VALUE", help="A header for the address; repeatable.")
 @_user_option
@@ -372,7 +371,6 @@ def add(
     command: Sequence[str],
     *,
     url: str | None,
-    sse: bool,
     env: Sequence[str],
     header: Sequence[str],
     user: bool,
@@ -388,7 +386,7 @@ def add(
     Options come before NAME; what follows belongs to COMMAND. The server starts in the current folder.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
-    entry = _entry(command, url, sse, env, header)
+    entry = _entry(command, url, env, header)
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         index = catalogue.paths[-1 if user else 0]
@@ -413,7 +411,7 @@ def add(
 
 
 def _entry(
-    command: Sequence[str], url: str | None, sse: bool, env: Sequence[str], header: Sequence[str]
+    command: Sequence[str], url: str | None, env: Sequence[str], header: Sequence[str]
 ) -> dict[str, Any]:
     if command and command[0].startswith("-"):
         raise click.UsageError(f"{command[0]} must come before NAME.")
@@ -424,10 +422,9 @@ def _entry(
             raise click.UsageError(f"'{url}' is not an http or https address.")
         if env:
             raise click.UsageError("--env is for a COMMAND; an address takes --header.")
-        kind = {"type": "sse"} if sse else {"type": "http"}
-        return {**kind, "url": url} | ({"headers": _pairs(header, "--header")} if header else {})
-    if header or sse:
-        raise click.UsageError("--header and --sse are for an address; a COMMAND takes --env.")
+        return {"type": "http", "url": url} | ({"headers": _pairs(header, "--header")} if header else {})
+    if header:
+        raise click.UsageError("--header is for an address; a COMMAND takes --env.")
     variables = {"env": _pairs(env, "--env")} if env else {}
     return {"command": command[0], "args": list(command[1:]), **variables, "cwd": str(Path.cwd())}
 
