@@ -20,6 +20,7 @@ from findspot.core.facts import (
     DefinitionFact,
     ReferenceFact,
     Relation,
+    root_of,
 )
 
 if TYPE_CHECKING:
@@ -84,12 +85,6 @@ SELVES = ("self", "this", "cls")
 _VARIABLES = PASSIVE | {"property"}
 _NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a file defines or imports every name of the project that it uses."""
-_ROOT = re.compile(r"[.(\[]")
-
-
-def root_of(chain: str) -> str:
-    """Return the name that a chain starts with."""
-    return chain if chain.isidentifier() else _ROOT.split(chain, maxsplit=1)[0]
 
 
 def refer_to_values(reading: Reading) -> None:

@@ -94,7 +94,6 @@ def _level(indents: list[int]) -> int:
 
 
 def _above(row: int, lines: SourceLines) -> int:
-    """Return the first row of the comments directly above a row."""
     while row > 0 and lines.lines[row - 1].lstrip().startswith(_COMMENT):
         row -= 1
     return row
@@ -106,7 +105,6 @@ def _between(starts: list[int], first: int, last: int) -> list[Rows]:
 
 
 def _key(first: int, last: int, lines: SourceLines) -> str | None:
-    """Return the key on the first row that is no comment."""
     for row in range(first, last + 1):
         line = lines.lines[row]
         if not lines.blank(row) and not line.lstrip().startswith(_COMMENT):
@@ -171,7 +169,6 @@ def _cell(first: int, last: int, cell: dict[str, Any], language: str, lines: Sou
 
 
 def _title(source: object) -> str | None:
-    """Return the first heading of a Markdown cell."""
     text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
     for line in text.split("\n"):
         if line.startswith("#"):

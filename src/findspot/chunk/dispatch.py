@@ -141,8 +141,6 @@ def _chunk_type(file: SourceFile) -> ChunkType:
 
 
 class _About(NamedTuple):
-    """What the chunks of one file share."""
-
     file: SourceFile
     lines: SourceLines
     default: ChunkType
@@ -190,8 +188,6 @@ def print_facts() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What the pieces of one file share."""
-
     lines: SourceLines
     source: bytes
     symbols: FileSymbols

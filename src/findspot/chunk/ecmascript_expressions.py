@@ -126,7 +126,6 @@ def _cast(node: Node, source: bytes, depth: int) -> Iterator[str]:
 
 
 def _parts(node: Node, kind: str) -> list[Node]:
-    """Return the parts of an expression that its value may be."""
     if kind in _INNER:
         return node.named_children[:1]
     if kind == "sequence_expression":

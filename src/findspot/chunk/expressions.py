@@ -161,7 +161,6 @@ def closing(text: str, at: int) -> int | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether the expression is a literal and nothing else."""
     if text[0] in "[{":
         return closing(text, 0) == len(text)
     return not re.search(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?", text)
@@ -294,7 +293,6 @@ def _held(name: str, arguments: list[str], words: Vocabulary) -> tuple[list[str]
 
 
 def _arguments(rest: str) -> list[str]:
-    """Return the type arguments that stand in `<…>` or `[…]`."""
     rest = rest.strip().rstrip("?!*& ")
     if len(rest) > 2 and (rest[0], rest[-1]) in (("<", ">"), ("[", "]")):
         return split(rest[1:-1], ",")

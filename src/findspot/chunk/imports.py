@@ -319,29 +319,17 @@ def _rust(statement: Statement) -> Iterator[Imported]:
         return
     argument = node.child_by_field_name("argument")
     if argument is not None:
-        inside = _modules_around(node)
+        inner = ("self", "super") if _is_in_module(node) else ()
         for local, module, name in _rust_tree(statement, argument, ""):
-            outside = _seen_from_file(module, inside)
-            if outside == module or outside != "self" or local != name:  # else a name of the same file
-                yield local, outside, name
+            yield local, f"mod::{module}" if module.startswith(inner) else module, name
 
 
-def _modules_around(node: Node) -> int:
-    """Return how many modules of the same file are around a node."""
+def _is_in_module(node: Node) -> bool:
+    """Return whether it stands in a module of the same file, which no path leads to."""
     around = node.parent
-    count = 0
-    while around is not None:
-        count += around.type == "mod_item"
+    while around is not None and around.type != "mod_item":
         around = around.parent
-    return count
-
-
-def _seen_from_file(module: str, inside: int) -> str:
-    """Return a path that starts with `super` as seen from the file, not from a module inside of it."""
-    parts = module.removeprefix("::").split("::")
-    above = next((place for place, part in enumerate(parts) if part != "super"), len(parts))
-    left = parts[min(above, inside) :]
-    return "::".join(left if above > inside or not above else ["self", *left])
+    return around is not None
 
 
 def _rust_tree(statement: Statement, node: Node, above: str) -> Iterator[Imported]:

@@ -159,7 +159,6 @@ def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piec
 
 
 def _joins(before: Piece, piece: Piece, lines: SourceLines) -> bool:
-    """Return whether two neighbours of one container share a chunk."""
     if before.alone:
         return False
     if not piece.alone:
@@ -169,7 +168,6 @@ def _joins(before: Piece, piece: Piece, lines: SourceLines) -> bool:
 
 
 def _place(definitions: list[Definition], pieces: list[Piece]) -> None:
-    """Give each definition to the piece that holds the row of its name."""
     ordered = sorted(definitions, key=lambda definition: definition.row)
     index = 0
     for definition in ordered:

@@ -115,7 +115,6 @@ def read_references(
 
 
 def _settled(reading: Reading, requests: Requests | None) -> Facts:
-    """Return the facts of a file once all of its matches are read."""
     refer_to_values(reading)
     definitions = tuple(_definition(reading, each) for each in reading.definitions)
     if requests is not None:
@@ -333,7 +332,6 @@ def _holder_mark(capture: str, match: Captures) -> str:
 
 
 def _bound_value(reading: Reading, match: Captures) -> str:
-    """Return what variables are made from."""
     source = next((source for source in _SOURCES if source in match), None)
     if source is None:
         return UNKNOWN

@@ -165,7 +165,6 @@ def _line_groups(unit: Rows, starts: list[int], most: int) -> list[Rows]:
 
 
 def _units(starts: Iterable[int], first: int, last: int) -> list[Rows]:
-    """Return rows between consecutive starts."""
     cuts = [first, *(row for row in starts if first < row <= last), last + 1]
     return [(start, after - 1) for start, after in pairwise(cuts) if after > start]
 
@@ -192,7 +191,6 @@ def statement_rows(node: Node, first: int, last: int, lines: SourceLines) -> lis
 
 
 def _starts_line(row: int, column: int, lines: SourceLines) -> bool:
-    """Return whether nothing but space stands before a place."""
     before = lines.lines[row][:column] if row < len(lines) else "x"
     return not before or before.isspace()
 

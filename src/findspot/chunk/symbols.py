@@ -112,8 +112,6 @@ class FileSymbols:
 
 @dataclass(slots=True)
 class _Captures:
-    """The captures of one file, sorted by role."""
-
     definitions: dict[int, tuple[int, Definition]] = field(default_factory=dict)
     wrappers: list[Node] = field(default_factory=list)
     leads: dict[int, tuple[int, bool]] = field(default_factory=dict)
@@ -309,7 +307,6 @@ def _widen(definition: Definition, wrappers: list[Node]) -> None:
 
 
 def _attach_docs(definitions: list[Definition], docs: list[Node]) -> None:
-    """Give each doc string to the innermost definition around it."""
     starts = iter(definitions)
     current: Definition | None = None
     upcoming = next(starts, None)
@@ -324,7 +321,6 @@ def _attach_docs(definitions: list[Definition], docs: list[Node]) -> None:
 
 
 def _take_leads(definition: Definition, leads: dict[int, tuple[int, bool]]) -> None:
-    """Widen a definition over the comments and annotations directly above it."""
     first = definition.first
     while (lead := leads.get(first - 1)) is not None:
         if lead[1]:
@@ -346,7 +342,6 @@ def _name_kind(definition: Definition) -> None:
 
 
 def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[Definition]:
-    """Join the clauses of one function into the first of them."""
     if not any(definition.clauses for definition in definitions):
         return definitions
     kept: list[Definition] = []

@@ -77,7 +77,6 @@ _GIVING_ONE = frozenset(
 _OF_TYPES = (What.INSTANCE, What.TYPE)
 _CALLED_AS_IS = (What.PARENT, What.EXTERNAL)
 _NOTHING: Values = []
-_ROOT = re.compile(r"[.(\[|]")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
 """A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)
@@ -124,7 +123,6 @@ class Evaluator:
         return self.follow(values, text[len(root) :])
 
     def _root(self, text: str, view: SourceView, owner: Def | None) -> tuple[str, Values]:
-        """Return what a chain starts with, and what that may be."""
         if text[0] == "<":  # a value of a type that is written out
             root = text[: text.index(">") + 1]
             return root, self._declared(root[2:-1], view, owner)
@@ -166,7 +164,6 @@ class Evaluator:
         return self.members.attribute(value, step[1:])
 
     def _declared(self, text: str, view: SourceView, owner: Def | None) -> Values:
-        """Instances of a declared type."""
         name = text.lstrip("[]()")
         shape = text[: len(text) - len(name)]
         if name[:1] == "{":
@@ -282,11 +279,8 @@ class Names:
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         """Return a name by the rules of scope and import: None where nothing says what it is."""
-        known = view.names.all
-        if known is not None and name not in known:
+        if view.known_names is not None and name not in view.known_names:
             return None
-        if owner is not None and view.names.is_global(name):
-            owner = None
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
         return self._evaluator.memo.once(key, cut_short, self._lookup, name, view, owner)
@@ -336,8 +330,7 @@ class Names:
         found: Values = []
         for place, value in bindings:
             owner = view.owner(place)
-            from_itself = value.startswith(name) if name else False
-            if owner is not None and from_itself and _ROOT.split(value, maxsplit=1)[0] == name:
+            if owner is not None and name and root_of(value.partition("|")[0]) == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
             found += self._evaluator.value_of(value, view, owner)
         known = [value for value in found if value.what is not What.EXTERNAL]
@@ -402,21 +395,7 @@ class Names:
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None
-        return self._evaluator.memo.once(("holder", view.id, name), None, self._holder, name, view)
-
-    def _holder(self, name: str, view: SourceView) -> Def | None:
-        if name in view.tops and name not in view.imports:
-            return view.tops[name][-1]
-        if name == DEFAULT and name in view.bindings:
-            return self.holder(view.bindings[name][0][1], view, None)
-        for fact in view.imports.get(name, ()):
-            for path in self._evaluator.modules.resolve(view, fact.module):
-                other = self._evaluator.sources.at(path)
-                original = DEFAULT if fact.original == WHOLE else fact.original
-                found = self.holder(original, other, None) if other is not None else None
-                if found is not None:
-                    return found
-        return None
+        return self._evaluator.exports.definition(view, name)
 
 
 def _nameable(name: str, definitions: list[Def], view: SourceView) -> list[Def]:
@@ -529,11 +508,10 @@ class Exports:
             return whole or _given_to_exports(view, name) or found
         return found
 
-    def held(self, path: str, name: str) -> Def | None:
+    def definition(self, view: SourceView | None, name: str) -> Def | None:
         """Return the definition of a top-level name of a file, re-exports followed, whatever its value is."""
-        view = self._evaluator.sources.at(path)
-        defined = self._definers_in(name, view) if view is not None else ()
-        return next((each for each in defined if isinstance(each, Def)), None)
+        defined = self._definers_in(name, view) if view is not None else []
+        return next((each for each in reversed(defined) if isinstance(each, Def) and not each.scope), None)
 
     def whole(self, view: SourceView) -> Values:
         """Return what a module exports as a whole, other modules apart from itself included."""
@@ -608,7 +586,6 @@ class Members:
         return _through(self._evaluator.exports.exported(view.path, name) or [], value.trust)
 
     def _of_package(self, value: Value, folder: str, name: str) -> Values:
-        """Return a definition of a package that is a folder."""
         here = self._evaluator.sources.definers.tops(name, Go.family, folder)
         return self.variants([d for d in here if not d.file.package.endswith("_test")], IMPORTED)
 
@@ -672,7 +649,6 @@ class Members:
         return [function]
 
     def _combined(self, value: Value, of: Def, name: str) -> Values:
-        """Return the methods that types built on this one have."""
         combined = self._evaluator.types.combined(of, name) if value.what is What.INSTANCE else []
         functions = [member for member in combined if member.kind not in VALUE_KINDS and not member.is_type]
         return [Value(What.FUNCTION, member, UNIQUE, member.parent) for member in functions]
@@ -734,7 +710,6 @@ class Members:
         return self._unwrapped(value, RETURNED) if result == RETURNED else []
 
     def _called_whole(self, view: SourceView) -> Values:
-        """Return what calling gives that which a module exports as a whole."""
         return [v for each in self._evaluator.exports.whole(view) for v in self.called(each)]
 
     def parameter(self, value: Value, place: int, hops: int = 0) -> Values:
@@ -838,7 +813,6 @@ class Members:
 
 
 def _through(values: Values, trust: float) -> Values:
-    """Return values reached by a step that is to be trusted so far."""
     return [value if trust >= value.trust else value.through(trust) for value in values]
 
 

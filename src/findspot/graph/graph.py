@@ -11,7 +11,7 @@ from findspot.core.facts import LOCAL, TYPING, Relation
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.outgoing import Outgoing, in_order
-from findspot.graph.possible_uses import Doubts, Leftovers
+from findspot.graph.possible_uses import Doubts, Leftovers, unresolved_use
 from findspot.graph.resolve import Target
 from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
@@ -96,12 +96,7 @@ class Graph:
         for reference in view.references.inside(definition.place if definition is not None else -1):
             resolution = self._outgoing.resolver.resolve(view, reference)
             if not resolution.targets:
-                candidates = tuple(candidate.node for candidate in resolution.candidates)
-                relation = Relation(reference.relation)
-                found.append(
-                    Unresolved(node, reference.name, reference.on, relation, view.path, reference.line,
-                               resolution.reason, candidates)
-                )  # fmt: skip
+                found.append(unresolved_use(view, reference, resolution))
         return found
 
     def exported(self, path: str, names: Sequence[str]) -> Node | None:
@@ -112,7 +107,7 @@ class Graph:
         evaluator = self._outgoing.evaluator
         first, mark, steps = names[0].partition("(")
         values = evaluator.exports.exported(path, first) or []
-        held = evaluator.exports.held(path, first)
+        held = evaluator.exports.definition(self._sources.at(path), first)
         for step in ([f"{mark}{steps}"] if mark else []) + [f".{name}" for name in names[1:]]:
             held = evaluator.members.held(values, step[1:]) if step[0] == "." else None
             values = evaluator.follow(values, step)

@@ -149,7 +149,6 @@ class Packages:
 
 
 def _defines_one(view: SourceView, names: set[str]) -> bool:
-    """Return whether a file defines, outside of types and functions, one of these names."""
     return any(is_top(d) for name in names & view.tops.keys() for d in view.tops[name])
 
 

@@ -69,7 +69,6 @@ class Outgoing:
             yield from self.edges(part.file, part.place, (Relation.INHERIT,))
 
     def _overrides(self, method: Def) -> list[Link]:
-        """Return all that a method overrides, the nearest first."""
         return self.evaluator.memo.step([], self._find_overrides, method) if is_method(method) else []
 
     def _find_overrides(self, method: Def) -> list[Link]:
@@ -91,7 +90,6 @@ class Outgoing:
         return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
 
     def _imports(self, view: SourceView) -> Iterator[Link]:
-        """Yield what a file imports."""
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
         for fact in view.facts.imports:
             if fact.local.startswith(LOADED) and (fact.module, fact.line) in named_imports:
@@ -108,7 +106,6 @@ class Outgoing:
                 yield Link(target, Relation.IMPORT, fact.line, IMPORTED, mark)
 
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
-        """Return what defines that which an import brings in."""
         nothing: list[Target] = []
         return self.evaluator.memo.step(nothing, self._find_imported, fact, view)
 

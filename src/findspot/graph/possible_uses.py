@@ -29,7 +29,7 @@ from findspot.graph.evaluate import is_property
 from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
-from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
+from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN, Resolution
 from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
@@ -171,7 +171,6 @@ class Doubts:
         }
 
     def _leads_somewhere(self, view: SourceView, reference: ReferenceFact) -> bool:
-        """Return whether it is known what a reference means; of an attribute that is read it may not be."""
         if reference.relation != Relation.VALUE or not reference.on:
             return True
         return bool(self._outgoing.resolver.resolve(view, reference).targets)
@@ -191,6 +190,20 @@ class Doubts:
                 named = module_name(fact.module) in stems or fact.original in stems
                 if named and not self._outgoing.evaluator.modules.resolve(view, fact.module):
                     yield PossibleUse(view.node, view.path, fact.line, f"{fact.module} is not resolved")
+
+
+def unresolved_use(view: SourceView, reference: ReferenceFact, resolution: Resolution) -> Unresolved:
+    """Return a reference of a file that leads nowhere, or to the only definition of its name."""
+    return Unresolved(
+        view.node_at(reference.owner),
+        reference.name,
+        reference.on,
+        Relation(reference.relation),
+        view.path,
+        reference.line,
+        GUESSED if resolution.targets else resolution.reason,
+        tuple(candidate.node for candidate in resolution.candidates),
+    )
 
 
 def _in_order(places: Iterable[PossibleUse]) -> list[PossibleUse]:
@@ -382,19 +395,7 @@ class Leftovers:
         for reference in view.references.to(name):
             resolution = self._outgoing.resolver.resolve(view, reference)
             if all(confidence <= UNIQUE for _, confidence in resolution.targets):
-                yield (
-                    Unresolved(
-                        view.node_at(reference.owner),
-                        reference.name,
-                        reference.on,
-                        Relation(reference.relation),
-                        view.path,
-                        reference.line,
-                        GUESSED if resolution.targets else resolution.reason,
-                        tuple(candidate.node for candidate in resolution.candidates),
-                    ),
-                    reference,
-                )
+                yield unresolved_use(view, reference, resolution), reference
 
     def _means(self, view: SourceView, reference: ReferenceFact, gone: Node) -> bool:
         """Return whether what a reference is asked of is what had the definition."""

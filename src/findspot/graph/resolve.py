@@ -107,7 +107,6 @@ class Resolver:
         return found
 
     def _chosen(self, values: Values, reference: ReferenceFact) -> Resolution:
-        """Return those values that a reference can mean."""
         if reference.relation == _VALUE:  # what an instance does when called is not passed
             values = [v for v in values if v.what is not What.INSTANCE]
         if reference.arguments >= 0:
@@ -116,7 +115,6 @@ class Resolver:
         return self._targets(values)
 
     def _on_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
-        """Return what a member of an expression is."""
         receivers = tuple(self.evaluator.value_of(reference.on, view, owner))
         if receivers == _OUTSIDE:
             if not view.language.imports_packages:
@@ -142,7 +140,6 @@ class Resolver:
         return Resolution(((held, IMPORTED),)) if held is not None else found
 
     def _properties(self, receivers: tuple[Value, ...], name: str) -> dict[Target, float]:
-        """Return the properties that reading an attribute calls."""
         read: dict[Target, float] = {}
         for value in receivers:
             if value.what is What.INSTANCE and isinstance(value.of, Def):
@@ -161,7 +158,6 @@ class Resolver:
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
-        """Return what a name without a receiver is."""
         name, language, names = reference.name, view.language, self.evaluator.names
         if reference.relation in _OF_TYPES:
             return self.evaluator.named_types(name, view, owner)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from findspot.graph.summaries import Summaries
+from findspot.graph.summaries import Summary
 from findspot.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Tables:
     views: dict[int, SourceView | None]
     of_project: dict[Any, Any]
     """What follows from paths and settings alone: it holds no numbers of files and no facts."""
-    summaries: Summaries
+    summaries: dict[int, Summary]
     answers: dict[Any, Any] = field(default_factory=dict)
 
     def emptied(self) -> Tables:
@@ -100,9 +100,15 @@ def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:
     return Tables(views, project_table(snapshot), _summaries(snapshot))
 
 
-def _summaries(snapshot: Snapshot) -> Summaries:
-    held, files = snapshot.memo(Summaries, lasting=True), snapshot.files.by_id
-    held.drop_others(files, 2 * len(files))
+class _Summaries(dict[int, Summary]):
+    """The summaries of an index by file number; a file gets a new number with each new content."""
+
+
+def _summaries(snapshot: Snapshot) -> dict[int, Summary]:
+    held, files = snapshot.memo(_Summaries, lasting=True), snapshot.files.by_id
+    if len(held) > 2 * len(files):
+        for number in [number for number in list(held) if number not in files]:
+            held.pop(number, None)
     return held
 
 

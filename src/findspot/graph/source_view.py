@@ -43,9 +43,6 @@ _MEMBER = re.compile(r"[.()\[\]]")
 Scope = dict[str, list[tuple[int, str]]]
 """Name → the place of the definition in which its value is read, and the value."""
 
-_OWN_TYPES = frozenset({"Self", "self", "static", "this"})
-"""What any language may call the type around it."""
-
 _UNBOUND: Scope = {}
 """Of most definitions, shared; never written to."""
 
@@ -220,7 +217,6 @@ class References:
 
     @cached_property
     def _decorators(self) -> dict[int, list[str]]:
-        """The names that decorate each definition."""
         rows = _by_owner(self._columns[_OWNER], _places(self._columns[_RELATION], _DECORATE))
         return {owner: [self._columns[_NAME][row] for row in above] for owner, above in rows.items()}
 
@@ -237,36 +233,6 @@ class References:
         return _by_owner(self._columns[_OWNER], range(len(self._columns[_OWNER])))
 
 
-class FileNames:
-    """What the names of one file mean: nothing, the same everywhere, or something else in a definition."""
-
-    def __init__(self, view: SourceView) -> None:
-        self._view = view
-
-    @cached_property
-    def all(self) -> frozenset[str] | None:
-        """Every name that means something in the file; None where other files decide that too."""
-        view = self._view
-        if view.language.shares != "file" or WHOLE in view.imports:
-            return None
-        return frozenset((*self._inner, *view.bindings, *view.imports, *view.tops))
-
-    def is_global(self, name: str) -> bool:
-        """Return whether a name means the same everywhere in the file, inside of definitions too."""
-        return self.all is not None and name not in self._inner
-
-    @cached_property
-    def _inner(self) -> frozenset[str]:
-        """The names that mean something inside of a definition only, or another thing there."""
-        language = self._view.language
-        inner = {*language.own_names, *_OWN_TYPES}
-        definitions = self._view.definitions
-        inner.update(definition.written for definition in definitions if definition.parent is not None)
-        inner.update(name for place, bound in self._view.bound.items() if place >= 0 for name in bound)
-        parameters = [name[1:-1] for name in inner if name[:1] == "["]
-        return frozenset((*inner, *parameters))
-
-
 class SourceView:
     """One file of the project: its definitions, and what it imports, binds and refers to."""
 
@@ -277,7 +243,6 @@ class SourceView:
         self.package = facts.package
         self.language: Language = language_of(stored.language)
         self.references = References(facts)
-        self.names = FileNames(self)
         self.module_scope = (self.language.family, self.language.module_scope(self.path))
         """What the meaning of the module names in it depends on: its family, and mostly its folder."""
         self.id_of_node = self.path
@@ -334,6 +299,16 @@ class SourceView:
     @property
     def bindings(self) -> Scope:
         return self.scope(-1)
+
+    @cached_property
+    def known_names(self) -> frozenset[str] | None:
+        """Every name that means something in the file; None where other files decide that too."""
+        if self.language.shares != "file" or WHOLE in self.imports:
+            return None
+        defined = (definition.written for definition in self.definitions)
+        return frozenset(
+            (*self.imports, *defined, *(name for scope in self.bound.values() for name in scope))
+        )
 
     def owner(self, place: int) -> Def | None:
         return self.definitions[place] if place >= 0 else None

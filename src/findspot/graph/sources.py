@@ -10,7 +10,7 @@ from findspot.graph.memo import Memo
 from findspot.graph.project_paths import ProjectPaths
 from findspot.graph.shared_tables import Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
-from findspot.graph.summaries import Summary, bases_of, summary_of
+from findspot.graph.summaries import Summary, summary_of
 from findspot.store.snapshot import Snapshot
 
 
@@ -148,20 +148,8 @@ class Definers:
 
     def inheriting(self, name: str, family: str, among: Iterable[int] | None = None) -> Iterator[SourceView]:
         """Yield the files with a type that inherits from something of this name: all, or some of them."""
-        sources = self._sources
-        views, known = sources.tables.views, sources.tables.summaries.bases
-        for number in sources.numbers_naming(name) if among is None else among:
-            if sources.family_of(number) != family:
-                continue
-            facts, bases = None, known.get(number)
-            if bases is None:
-                view = views.get(number)
-                facts = view.facts if view is not None else sources.stored_facts.of_file(number)
-                bases = known[number] = bases_of(facts)
-            if name in bases:
-                view = sources.view(number) if facts is None else sources.decoded(number, facts)
-                if view is not None:
-                    yield view
+        numbers = self._sources.numbers_naming(name) if among is None else among
+        return self._accepted(numbers, family, lambda summary: name in summary.bases)
 
     def _defined(
         self,
@@ -179,7 +167,7 @@ class Definers:
     ) -> Iterator[SourceView]:
         """Yield the files of a family whose summary is accepted; the others are not decoded."""
         sources = self._sources
-        views, summaries = sources.tables.views, sources.tables.summaries.of
+        views, summaries = sources.tables.views, sources.tables.summaries
         for number in numbers:
             if sources.family_of(number) != family:
                 continue

@@ -258,8 +258,6 @@ _packed = Struct(f"{_COLUMNS}i").pack
 
 
 class _Encoder:
-    """Gathers the edges of one file."""
-
     def __init__(self) -> None:
         self._sources: dict[int, int] = {}
         self._edges: dict[str, dict[bytes, None]] = {}

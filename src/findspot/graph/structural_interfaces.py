@@ -106,7 +106,6 @@ class Structural:
         return list(found)
 
     def _heirs(self, name: str) -> list[Def]:
-        """Return the types that embed something of a name."""
         return self._memo.once(("embedding", name), [], self._find_heirs, name)
 
     def _find_heirs(self, name: str) -> list[Def]:

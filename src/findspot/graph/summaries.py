@@ -6,7 +6,7 @@ the file decoded. Summaries are small, so they stay when the tables of decoded f
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from findspot.core.facts import DefinitionFact, Facts, dotted, plain_rows
@@ -38,32 +38,13 @@ class Summary(NamedTuple):
     """Defined inside of an interface."""
     extended: Names
     """Types that the file may add members to from outside of them."""
+    bases: Names
+    """What its types inherit from."""
 
 
 _NO_FUNCTIONS = VALUE_KINDS | TYPE_KINDS
 _NONE = Names(())
-_NO_CODE = Summary("", _NONE, _NONE, _NONE, _NONE)
-
-
-class Summaries:
-    """The summaries of an index by file number; a file gets a new number with each new content."""
-
-    def __init__(self) -> None:
-        self.of: dict[int, Summary] = {}
-        self.bases: dict[int, Names] = {}
-        """What the types of a file inherit from: read alone, since most files are asked for nothing else."""
-
-    def drop_others(self, files: Container[int], at_most: int) -> None:
-        """Forget the files that are gone once more than so many are kept."""
-        for held in (self.of, self.bases):
-            if len(held) > at_most:
-                for number in [number for number in list(held) if number not in files]:
-                    held.pop(number, None)
-
-
-def bases_of(facts: Facts | None) -> Names:
-    """Return what the types of a file inherit from."""
-    return Names(facts.bases) if facts is not None else _NONE
+_NO_CODE = Summary("", _NONE, _NONE, _NONE, _NONE, _NONE)
 
 
 def summary_of(facts: Facts | None) -> Summary:
@@ -79,6 +60,7 @@ def summary_of(facts: Facts | None) -> Summary:
         Names(row.name for row in inside if row.kind not in _NO_FUNCTIONS),
         Names(row.name for row in inside if row.parent >= 0 and rows[row.parent].kind == "interface"),
         Names(scopes.union(row.name for row in rows if row.kind in SATELLITE_KINDS)),
+        Names(facts.bases),
     )
 
 

@@ -122,7 +122,6 @@ class Symbols:
         return [path for path in named if _ends_with(module_parts(path), parts)]
 
     def _files(self, path: str) -> list[SourceView]:
-        """Return the files of a path, or of the end of one."""
         path = path.removeprefix("./")
         known = self._sources.files.by_path
         paths = [path] if path in known else [other for other in known if other.endswith(f"/{path}")]
@@ -130,7 +129,6 @@ class Symbols:
         return [view for view in views if view is not None]
 
     def _at_line(self, path: str, line: int) -> list[Node]:
-        """Return the innermost definition around a line of each file."""
         found = []
         for view in self._files(path):
             around = [d for d in view.definitions if d.line <= line <= d.end_line]

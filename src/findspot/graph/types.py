@@ -185,7 +185,6 @@ class Types:
         return _inside(of, name) or self._added(of, name) or _given_inside(of, name)
 
     def _added(self, of: Def, name: str) -> Def | None:
-        """Return a member that an extension or an implementation adds."""
         for part in self.satellites(of):
             if part.scope and part.name == name:
                 return part
@@ -240,14 +239,12 @@ def _given_inside(of: Def, name: str) -> Def | None:
 
 
 def _naming(sources: Sources, of: Def, number: int) -> Iterator[Def]:
-    """Yield the types of one file that name a type as a supertype."""
     for view in sources.definers.inheriting(of.name, of.file.language.family, (number,)):
         owners = map(view.owner, view.references.heirs_of(of.name))
         yield from (owner for owner in owners if owner is not None and owner.is_type)
 
 
 def _object_named(name: str, view: SourceView, inside: Def) -> Def | None:
-    """Return the object of a name that code sees."""
     scopes = [outer.children.get(name, []) for outer in inside.around]
     named = (d for group in (*scopes, view.tops.get(name, ())) for d in group)
     return next((d for d in named if d.is_object), None)

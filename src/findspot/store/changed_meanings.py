@@ -28,8 +28,6 @@ _MANY = 400
 """Files that one change may reach: beyond that, following it costs more than resolving all files."""
 _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|[jt]sconfig[^/]*\.json)$")
 """Files that say where modules are: what they change cannot be followed by names."""
-_INCLUDED = re.compile(r"\.(h|hh|hpp|hxx|inl|ipp)$")
-"""Files that others include: what they include themselves decides what those see."""
 _MARKS = frozenset("([")
 """What names of results, parameters, type parameters and declarations start with."""
 _LOCAL_KINDS = frozenset({"function", "method", "constructor", "test"})
@@ -132,9 +130,6 @@ class ChangedMeanings:
         if self._matters:
             self._everywhere = self._everywhere or bool(_SETTINGS.search(path))
             before = self._facts.of_file(replaced) if replaced is not None else None
-            if before is not None and after is not None and _INCLUDED.search(path):
-                sees = ({fact.module for fact in facts.imports} for facts in (before, unpack(after)))
-                self._everywhere = self._everywhere or next(sees) != next(sees)
             if before is not None or after is not None:
                 self._names |= changed_names(path, before, unpack(after) if after is not None else None)
 
