@@ -41,6 +41,9 @@ PLACES = 8
 MOST_DECIDING_CHARS = 700
 """Of the places that are shown where none is sure: some ten lines of each."""
 
+MOST_OF_WEAK_CHARS = 250
+"""A weak hit behind a sure one shows its deciding lines, no more."""
+
 SPARED_CHARS = 200
 """For each of these places; a line for a hit behind them is left out rather."""
 
@@ -116,11 +119,11 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure, *, prose: bool = 
     layout = _Layout.of_lines(hits, max_chars, measure)
     if prose:
         layout.keep(max_chars // CHARS_PER_SECTION)
-        layout.add_code(_most_with_code(hits, max_chars))
+        layout.add_code(_most_with_code(hits, max_chars), max_chars)
     elif hits and hits[0].strength is not Strength.STRONG:
         layout.add_deciding_lines()
     else:
-        layout.add_code(_most_with_code(hits, max_chars))
+        layout.add_code(_most_with_code(hits, max_chars), MOST_OF_WEAK_CHARS)
     layout.use_rest()
     return layout.fitted()
 
@@ -156,11 +159,13 @@ class _Layout:
         self.room += sum(self.sizes[most:])
         del self.shown[most:], self.sizes[most:]
 
-    def add_code(self, most: int) -> None:
+    def add_code(self, most: int, most_of_weak: int) -> None:
         """Give the best hits code, each its share of the room that is left."""
         for place, hit in enumerate(self.hits[: min(most, len(self.shown))]):
             space = self.sizes[place] + self.room
             share = int(self.sizes[place] + self.room * _share(self.hits, place))
+            if hit.strength is Strength.WEAK:
+                share = space = min(space, self.sizes[place] + most_of_weak)
             form = _longest(hit, share, self.measure) or _longest(hit, space, self.measure)
             if form is None:
                 break
