@@ -228,7 +228,7 @@ def test_a_minified_file_is_searched_whole_and_never_floods_an_answer(make_proje
     assert (hit.path, hit.span, len(hit.text)) == ("web/app.js", Span(2, 2), 2_000)
     assert hit.focus_column is not None
     assert hit.text[hit.focus_column :].startswith("needle4900")
-    assert places(project, "Widgets 1") == [("web/app.js", 1, 2)]
+    assert places(project, "Widgets 1") == [("web/app.js", 1, 1)]
 
 
 def test_a_file_that_came_to_hold_a_secret_is_not_answered(make_project: MakeProject) -> None:
