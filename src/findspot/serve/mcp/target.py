@@ -236,7 +236,6 @@ async def agree(
     question: str,
     about: dict[str, Any],
     *,
-    confirmed: bool,
     needed: bool,
     code: str | None = None,
     always: str = "",
@@ -250,14 +249,14 @@ async def agree(
     if reply is Reply.NO:
         message = "Cancelled; nothing was changed."
         raise AnsweredError(Answer({"status": "cancelled", **about, "message": message}))
-    if reply is Reply.UNASKED and needed and not confirmed:
+    if reply is Reply.UNASKED and needed and not call.confirmed:
         message = "Ask the user this question, and call again with confirm: true if the answer is yes."
         waiting = {"status": "confirmation_required", "question": question, **about, "message": message}
         raise AnsweredError(Answer(waiting | ({"code": code} if code else {})))
     return reply
 
 
-async def agree_to_folder(call: Call, asked: Asked, about: dict[str, Any], *, confirmed: bool) -> bool:
+async def agree_to_folder(call: Call, asked: Asked, about: dict[str, Any]) -> bool:
     """Ask before indexing a folder outside the client's; return whether the user had to be asked.
 
     A token that names projects has settled what its client may index.
@@ -268,7 +267,7 @@ async def agree_to_folder(call: Call, asked: Asked, about: dict[str, Any], *, co
         return False
     if any(asked.root.is_relative_to(root.resolve()) for root in await call.client.folders()):
         return False
-    await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
+    await agree(call, OUTSIDE_QUESTION, about, needed=True)
     return True
 
 
@@ -282,9 +281,7 @@ def _is_here(folder: Path) -> bool:
     return any(map(folder.is_relative_to, known))
 
 
-async def index(
-    call: Call, asked: Asked, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
-) -> IndexReport:
+async def index(call: Call, asked: Asked, about: dict[str, Any], *, force: bool = False) -> IndexReport:
     """Bring an index up to date; a project over `maxFiles` is asked about first."""
 
     async def update(*, allow_large: bool) -> IndexReport:
@@ -297,7 +294,7 @@ async def index(
     try:
         report = await update(allow_large=False)
     except FileLimitError as large:
-        await agree(call, large.user_message, about, confirmed=confirmed, needed=True, code=large.code)
+        await agree(call, large.user_message, about, needed=True, code=large.code)
         report = await update(allow_large=True)
     await call.quick(lambda _: refuse_empty(asked, report))
     return report

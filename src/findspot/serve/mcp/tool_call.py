@@ -72,6 +72,8 @@ class Call:
     _threads: Threads
     _tasks: Tasks
     _ending: threading.Event
+    confirmed: bool = False
+    """Whether the user agreed to the question of an earlier call, as its second one says."""
     warnings: list[str] = field(default_factory=list)
     """What the answer has to say in addition to what its tool says."""
     project: Asked | None = None
@@ -227,7 +229,9 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     """Return a tool's answer; its errors, expected or not, are answers too."""
     started = time.perf_counter()
     try:
-        answer = await tool.handler(call, tool.read(given))
+        arguments = tool.read(given)
+        call.confirmed = bool(arguments["confirm"])
+        answer = await tool.handler(call, arguments)
     except AnsweredError as early:
         answer = early.answer
     except FindspotError as error:

@@ -126,7 +126,7 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         name,
         arguments["arguments"] or {},
         timeout_s=arguments["timeout"],
-        confirm=_confirmation(call, bool(arguments["confirm"])),
+        confirm=_confirmation(call),
         handlers=lambda server: _handlers(call, server),
     )
     note_links(call, outcome.tool.server_name, outcome.result)
@@ -156,14 +156,14 @@ def _stored_page(call: Call, address: str) -> Answer:
     return Answer({}, passed_on={"content": content, "isError": False})
 
 
-def _confirmation(call: Call, confirmed: bool) -> Confirm:
+def _confirmation(call: Call) -> Confirm:
     async def confirm(asked: Confirmation) -> bool:
         """Ask about a declared destructive tool each time, about others once per connection."""
         remembered: set[str] = call.client.memory.setdefault(_CONFIRMED, set())
         if not (asked.declared or asked.changed) and asked.tool.name in remembered:
             return False
         about = {"tool": asked.tool.name, "arguments": asked.shown_arguments}
-        reply = await agree(call, asked.question, about, confirmed=confirmed, needed=True, always=_ALWAYS)
+        reply = await agree(call, asked.question, about, needed=True, always=_ALWAYS)
         remembered.add(asked.tool.name)
         return reply is Reply.ALWAYS
 

@@ -55,7 +55,7 @@ class _AddDocumentTool(Tool):
 SEARCH_INDEX = Tool(
     name="search_index",
     title="Search a named index",
-    description=("Search the documents stored in a named full-text index; returns scores and highlights."),
+    description="Search the documents stored in a named full-text index; returns scores and highlights.",
     search_hint="full-text search in stored documents and notes",
     arguments={
         "query": argument(

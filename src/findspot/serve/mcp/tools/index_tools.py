@@ -60,14 +60,14 @@ def _indexed(target: Target, values: dict[str, Any], report: IndexReport) -> Ans
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
-    project, confirmed = target.asked, arguments["confirm"]
+    project = target.asked
     about = {"projectPath": str(project.root)}
-    if not await agree_to_folder(call, project, about, confirmed=confirmed):
+    if not await agree_to_folder(call, project, about):
         what = described(project)
         exists = await call.quick(lambda _: project.indexed)
         question = f"Bring the index of {what} up to date?" if exists else f"Index {what}?"
-        await agree(call, question, about, confirmed=confirmed, needed=False)
-    report = await index(call, project, about, confirmed=confirmed)
+        await agree(call, question, about, needed=False)
+    report = await index(call, project, about)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
     return _indexed(target, values, report)
@@ -75,18 +75,16 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["path"])
-    project, force, confirmed = target.asked, arguments["force"], arguments["confirm"]
-    about = {"path": str(project.root)}
-    await agree_to_folder(call, project, about, confirmed=confirmed)
-    report = await index(call, project, about, force=force, confirmed=confirmed)
-    values = report_object(report, forced=force)
-    return _indexed(target, values, report)
+    about, force = {"path": str(target.asked.root)}, arguments["force"]
+    await agree_to_folder(call, target.asked, about)
+    report = await index(call, target.asked, about, force=force)
+    return _indexed(target, report_object(report, forced=force), report)
 
 
 CREATE_INDEX = Tool(
     name="create_index",
     title="Create index",
-    description=("Create or update the search index of the current project. Asks the user first."),
+    description="Create or update the search index of the current project. Asks the user first.",
     search_hint="create or update the search index of this project",
     arguments={"project": PROJECT, "confirm": CONFIRM},
     output={"status": RAN, "projectPath": str, **RUN_COUNTS, **QUESTION},
@@ -116,10 +114,9 @@ INDEX_CODEBASE = Tool(
 
 async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     target = await find_to_index(call, arguments["project"])
-    project, confirmed = target.project, arguments["confirm"]
-    about = {"projectPath": str(project.root)}
-    await agree(call, rebuild_question(project), about, confirmed=confirmed, needed=True)
-    report = await index(call, project, about, force=True, confirmed=confirmed)
+    about = {"projectPath": str(target.project.root)}
+    await agree(call, rebuild_question(target.project), about, needed=True)
+    report = await index(call, target.project, about, force=True)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
     return _indexed(target, values, report)
 
@@ -141,7 +138,7 @@ async def _delete_index(call: Call, arguments: Arguments) -> Answer:
     project = (await find_project(call, arguments["project"], exact=True)).project
     about = {"projectPath": str(project.root)}
     if await call.quick(lambda _: project.store.folder.exists()):
-        await agree(call, delete_question(project), about, confirmed=arguments["confirm"], needed=True)
+        await agree(call, delete_question(project), about, needed=True)
     deleted = await call.quick(lambda _: project.delete())
     if not deleted:
         return Answer({"status": "not_found", **about, "message": "There is no index to delete."})
@@ -178,7 +175,7 @@ REINDEX_FILE = Tool(
 DELETE_INDEX = Tool(
     name="delete_index",
     title="Delete the index",
-    description=("Delete the project's index; its files stay. Asks the user first."),
+    description="Delete the project's index; its files stay. Asks the user first.",
     search_hint="remove the search index of this project",
     arguments={"project": PROJECT, "confirm": CONFIRM},
     output={
