@@ -1,13 +1,12 @@
 """A small MCP server on pipes for tests of calls; needs nothing but Python.
 
-Tools: echo (its arguments and its pid), content (every type), structured, failing (isError), slow (progress,
-then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation),
-large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
-list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
-length (of `text`), half (a text cut inside a character, which is also logged), deep (nested 50,000 times),
-invalid (no content), refuse (an error with a code and data), environ, roots (those of the client),
-asking (listed to clients that can be asked), research (a task; `steps`, and `ask` to ask in between),
-cancelled_tasks.
+Tools: echo (its arguments and its pid), content (every type), structured, failing (isError), hang (never
+answers), block (no longer reads anything), ask (elicitation), large (`bytes` in one answer), chatty (floods
+stdout and stderr), crash (exits with 3), grow (a new tool, and list_changed), child (starts a process that
+ignores SIGTERM; its pid), cancelled (how many calls were), length (of `text`), half (a text cut inside a
+character, which is also logged), deep (nested 50,000 times), invalid (no content), refuse (an error with a
+code and data), environ, roots (those of the client), asking (listed to clients that can be asked), research
+(a task; `steps`, and `ask` to ask in between), cancelled_tasks.
 
 Arguments: `offers` has resources, prompts and instructions too, `bad-start` exits at once, `silent` reads
 nothing, `deaf` ignores the end of its input and SIGTERM.
@@ -21,7 +20,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +30,7 @@ ANSWERED = threading.Condition()
 ADDED: list[str] = []
 CANCELLED: list[Any] = []
 NAMES = [
-    "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "large", "chatty",
+    "echo", "content", "structured", "failing", "hang", "block", "ask", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
     "half", "deep", "invalid", "refuse", "environ", "roots", "research",
     "cancelled_tasks",
@@ -100,12 +98,6 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return {**text("{}"), "structuredContent": {"sum": 5}}
     if name == "failing":
         return {**text("no such note"), "isError": True}
-    if name == "slow":
-        for step in range(arguments["steps"]):
-            time.sleep(arguments.get("pause", 0))
-            progress = {"progressToken": token, "progress": step + 1, "total": arguments["steps"]}
-            send(method="notifications/progress", params=progress)
-        return text("done")
     if name == "ask":
         schema = {"type": "object", "properties": {"colour": {"type": "string"}}}
         return text(

@@ -118,6 +118,7 @@ class RunningCall:
     """Whether the server runs it as a task, which may take long."""
     scope: anyio.CancelScope = field(init=False)
     latest: float = field(init=False)
+    questions: set[anyio.CancelScope] = field(default_factory=set)
     token: str = field(default_factory=lambda: uuid4().hex)
     """What names it in reports of progress."""
     was_reported: bool = False
@@ -136,13 +137,17 @@ class RunningCall:
         if self.handlers.on_progress is not None:
             await self.handlers.on_progress(progress, total, message)
 
-    async def ask(self, question: Awaitable[Answer]) -> Answer:
-        """Ask the caller with the clock stopped."""
+    async def ask(self, question: Awaitable[Answer]) -> Answer | None:
+        """Ask the caller with the clock stopped; None if the call ended before the answer."""
         self.scope.deadline = self.latest
-        try:
-            return await question
-        finally:
-            self.extend()
+        with anyio.CancelScope() as scope:
+            self.questions.add(scope)
+            try:
+                return await question
+            finally:
+                self.questions.discard(scope)
+                self.extend()
+        return None
 
 
 class _Dispatcher(JSONRPCDispatcher):
@@ -268,6 +273,8 @@ class LiveConnection:
             return await self.ask(result)
         finally:
             self._running.remove(call)
+            for question in call.questions:
+                question.cancel()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now; it is asked again only after it reported a change."""
@@ -418,7 +425,8 @@ class LiveConnection:
         call = self._asked()
         if call is None or call.handlers.on_elicit is None:
             return types.ElicitResult(action="cancel")
-        return await call.ask(call.handlers.on_elicit(params))
+        answer = await call.ask(call.handlers.on_elicit(params))
+        return answer or types.ElicitResult(action="cancel")
 
     async def _list_roots(self, context: Any) -> types.ListRootsResult:
         return types.ListRootsResult.model_validate({"roots": [{"uri": address} for address in self._roots]})

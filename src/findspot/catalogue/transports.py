@@ -37,7 +37,6 @@ from findspot.core.platforms import resolved
 from findspot.text.json_text import readable
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
-Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The largest message that a server may send."""

@@ -10,7 +10,6 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.core.errors import InvalidArgumentError
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
 
@@ -74,15 +73,6 @@ def test_the_index_of_a_user_alone(tmp_path: Path, root: Path, write: Write) -> 
     assert own.search("read").tools
     at_home = Catalogue(Path.home(), tmp_path / "findspot", open_embedder)
     assert at_home.paths == [own.user_index]
-
-
-def test_at_most_twenty_known_servers_are_named(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    tools = [{"name": "x", "server": f"s{number:02}"} for number in range(21)]
-    index(opened, write("t.json", tools), provider=None)
-    with pytest.raises(InvalidArgumentError) as error:
-        opened.search("x", ToolSearchOptions(server="gone"))
-    assert error.value.hint == f"Known servers: {', '.join(f's{number:02}' for number in range(20))}."
 
 
 def test_patterns_over_other_scripts(open_catalogue: Open, write: Write) -> None:

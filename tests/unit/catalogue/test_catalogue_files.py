@@ -19,7 +19,6 @@ from findspot.catalogue.server_sources import ServerSpec, existing, read_sources
 from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
-    CatalogueNotFoundError,
     SearchMode,
     ToolDefinition,
     ToolSearchOptions,
@@ -324,13 +323,3 @@ def test_an_index_of_the_specification_alone_is_read(open_catalogue: Open, root:
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(value))
     assert [tool.name for tool in open_catalogue().search("read").tools] == ["fs__read"]
-
-
-def test_a_changed_file_is_noticed(catalogue: Catalogue, open_catalogue: Open, write: Write) -> None:
-    assert not catalogue.search("zebra").fits
-    index(open_catalogue(), write("tools.json", [*TOOLS, {"name": "zebra"}]))
-    assert catalogue.search("zebra").fits
-    assert catalogue.project_index is not None
-    catalogue.project_index.unlink()
-    with pytest.raises(CatalogueNotFoundError):
-        catalogue.search("zebra")

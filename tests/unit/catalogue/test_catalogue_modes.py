@@ -131,13 +131,6 @@ def test_words_of_every_script_and_spelling_are_found(
         assert opened.search(query).tools[0].name == name
 
 
-@pytest.mark.parametrize("mode", list(SearchMode))
-@pytest.mark.parametrize("query", ["", "  \n"])
-def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"^Query cannot be empty$"):
-        catalogue.search(query, ToolSearchOptions(mode))
-
-
 @pytest.mark.parametrize("mode", MEANING)
 def test_what_no_tool_fits_is_told_with_the_nearest(catalogue: Catalogue, mode: SearchMode) -> None:
     """documents A4, G: an answer says that nothing fits, and is not empty where a tool may."""

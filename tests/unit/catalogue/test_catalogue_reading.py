@@ -29,7 +29,6 @@ from findspot.catalogue.tool_record import (
     SearchMode,
     ToolDefinition,
     ToolSearchOptions,
-    UnknownToolError,
 )
 from findspot.core.errors import InvalidArgumentError
 
@@ -265,27 +264,6 @@ def test_a_score_at_the_threshold_counts(catalogue: Catalogue) -> None:
     assert at.tools[0].name == every[0].name
     none = catalogue.search("read a file of a city", ToolSearchOptions(words, threshold=best + 0.0001))
     assert (none.total, none.tools) == (0, ())
-
-
-def test_equal_scores_come_in_the_order_of_names(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    index(opened, write("t.json", [{"name": name, "server": ""} for name in ("c tea", "a tea", "b tea")]))
-    for mode in (SearchMode.BM25, SearchMode.REGEX):
-        assert [tool.name for tool in opened.search("tea", ToolSearchOptions(mode)).tools] == [
-            "a tea", "b tea", "c tea",
-        ]  # fmt: skip
-
-
-def test_a_name_that_several_servers_have_is_not_chosen(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    tools = [{"name": "read", "server": f"s{number}"} for number in range(7)]
-    index(opened, write("t.json", tools), provider=None)
-    with pytest.raises(UnknownToolError) as error:
-        opened.get("read")
-    assert error.value.hint == "Did you mean: s0__read, s1__read, s2__read, s3__read, s4__read?"
-    with pytest.raises(UnknownToolError) as error:
-        opened.get("nothing like it")
-    assert error.value.hint == "Find its name with search_tools."
 
 
 def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Write) -> None:

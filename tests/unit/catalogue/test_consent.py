@@ -170,11 +170,6 @@ class TestBuildRecords:
         write_build_record(tmp_path, Path("/i"), self.record)
         assert read_build_record(tmp_path, Path("/i")) == self.record
 
-    @pytest.mark.parametrize("value", ["yes", 1, None])
-    def test_only_true_follows(self, tmp_path: Path, value: object) -> None:
-        write_build_record(tmp_path, Path("/i"), replace(self.record, follow=value))  # type: ignore[arg-type]
-        assert read_build_record(tmp_path, Path("/i")).follow is False
-
 
 class TestNotice:
     """The warning of a search that names servers nobody agreed to."""

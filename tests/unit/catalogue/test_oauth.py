@@ -16,9 +16,8 @@ import anyio
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from findspot.catalogue.consent import Agreements
 from findspot.catalogue.oauth import Login, LoginError, Logins, _is_safe, log_in, remote_server
-from findspot.catalogue.server_pool import ServerCallError, ServerPool, ask_servers
+from findspot.catalogue.server_pool import ask_servers
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.transports import RemoteServerError
 from findspot.core.errors import InvalidArgumentError
@@ -377,38 +376,3 @@ class TestWhichServer:
         write("mcp.json", {"mcpServers": entries | {"web": {"url": "https://evil.example"}}})
         with pytest.raises(InvalidArgumentError, match="not agreed to the server 'web' as it is now"):
             remote_server(registry, "web")
-
-
-@pytest.mark.parametrize("sse", [False, True])
-def test_calls_use_the_login(logins: Logins, tmp_path: Path, sse: bool) -> None:
-    with RemoteServer(sse=sse) as server:
-        spec = spec_of(server)
-        Agreements(tmp_path / "findspot").add([spec])
-
-        async def calls() -> None:
-            pool = ServerPool(tmp_path / "findspot")
-
-            async def call() -> str:
-                result = await pool.call(spec, "add", {"a": 1, "b": 2}, timeout_s=PATIENCE_S)
-                return str(result.content[0].text)
-
-            async def refused() -> str:
-                with pytest.raises(ServerCallError) as error:
-                    await call()
-                return error.value.user_message
-
-            try:
-                for _ in range(6):
-                    assert LOGIN_NEEDED in await refused()
-                await anyio.to_thread.run_sync(login, spec, logins)
-                assert await call() == "3"
-                server.expire()
-                assert await call() == "3"
-                server.forget()
-                assert "The login has expired. Run `findspot tools login web`." in await refused()
-                await anyio.to_thread.run_sync(login, spec, logins)
-                assert await call() == "3"
-            finally:
-                await pool.aclose()
-
-        anyio.run(calls)

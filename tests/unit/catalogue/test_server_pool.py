@@ -94,42 +94,6 @@ async def failure(call: Awaitable[Any]) -> ServerCallError:
     return caught.value
 
 
-def test_what_a_server_answers_comes_through(home: Home) -> None:
-    """documents B1: content of every type, structured results and errors of the tool."""
-
-    async def scenario(pool: ServerPool) -> None:
-        spec = home.spec("one")
-        content = await pool.call(spec, "content")
-        assert [block.type for block in content.content] == [
-            "text",
-            "image",
-            "audio",
-            "resource",
-            "resource_link",
-        ]
-        assert content.content[0].annotations == types.Annotations(audience=["user"], priority=0.5)
-        assert content.meta == {"example.com/kept": 1}
-        assert (await pool.call(spec, "structured")).structured_content == {"sum": 5}
-        failing = await pool.call(spec, "failing")
-        assert failing.is_error
-        assert text(failing) == "no such note"
-        unknown = await failure(pool.call(spec, "nothing"))
-        assert (
-            unknown.user_message
-            == "The server one answered with an error: Unknown tool: nothing (code -32602)"
-        )
-
-        seen: list[tuple[float, float | None]] = []
-
-        async def report(progress: float, total: float | None, _message: str | None) -> None:
-            seen.append((progress, total))
-
-        assert text(await pool.call(spec, "slow", {"steps": 3}, handlers=CallHandlers(report))) == "done"
-        assert seen[:2] == [(1, 3), (2, 3)]  # the last may come after the answer
-
-    home.run(scenario)
-
-
 def test_an_answer_that_cannot_be_read_is_answered_at_once(home: Path) -> None:
     """JavaScript servers cut texts inside a character; what cannot be read at all must not cost the time."""
 
@@ -283,6 +247,27 @@ def test_a_server_asks_whoever_calls_it(home: Home) -> None:
             group.cancel_scope.cancel()
         shared = text(await pool.call(home.spec("both", shared=True), "ask", handlers=handlers))
         assert shared["action"] == "cancel", "nobody knows which client it belongs to"
+
+    home.run(scenario)
+
+
+def test_a_question_ends_with_its_call(home: Home) -> None:
+    async def scenario(pool: ServerPool) -> None:
+        spec, asked, ended = home.spec("one"), anyio.Event(), anyio.Event()
+
+        async def elicit(_params: types.ElicitRequestParams) -> types.ElicitResult:
+            asked.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended.set()
+            raise AssertionError
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(pool.call, spec, "ask", handlers=CallHandlers(on_elicit=elicit)))
+            await asked.wait()
+            group.cancel_scope.cancel()
+        await ended.wait()
 
     home.run(scenario)
 
