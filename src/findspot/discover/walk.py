@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -65,32 +65,36 @@ def look(root: Path, path: str, settings: DiscoverSettings, *, into_folders: boo
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with open_root(root) as top:
-        walker = _Walker(top, root, settings, None)
-        verdict = walker.classify(top, "", parts, walker.no_rules, into_folders=into_folders)
-    if isinstance(verdict, SourceFile):
-        walker.found.files.append(verdict)
-    elif verdict:
-        walker.found.skips.append(verdict)
+        walker = _Walker(top, root, settings, None, into_folders=into_folders)
+        walker.enter(top, "", walker.no_rules, parts)
     return walker.found
 
 
 class _Walker:
     def __init__(
-        self, top: Folder, root: Path, settings: DiscoverSettings, check: Callable[[], None] | None
+        self,
+        top: Folder,
+        root: Path,
+        settings: DiscoverSettings,
+        check: Callable[[], None] | None,
+        *,
+        into_folders: bool = True,
     ) -> None:
         self.found = Discovery()
         self.no_rules = Rules(Ignores(), Ignores(), lambda _: False)
         self._root = root
+        self._into_folders = into_folders
         self._top_names = settings.top_names
         self._check = check or (lambda: None)
         self._respect_gitignore = settings.respect_gitignore
         self._own = set(own_paths(home_folder(), self._root))
         self._judge = Judge(settings, self._own, ignore_case=IGNORES_CASE, owner=top.owner).judge
 
-    def enter(self, folder: Folder, prefix: str, above: Rules) -> None:
-        """Judge every entry of a folder, then enter its folders."""
+    def enter(self, folder: Folder, prefix: str, above: Rules, parts: Sequence[str] = ()) -> None:
+        """Judge every entry of a folder, then enter its folders; with `parts` only what they lead to."""
         self._check()
-        self.found.folders.append(prefix)
+        if not parts:
+            self.found.folders.append(prefix)
         try:
             entries = folder.scan()
         except OSError as error:
@@ -101,62 +105,43 @@ class _Walker:
         if isinstance(rules, Skip):
             self.found.skips.append(rules)
             return
+        if parts:
+            entries = self._named(prefix, entries, parts)
         shadowed = shadowed_names(names)
-        check = self._check
         for entry in entries:
-            check()
-            name = entry.name
-            if self._is_beside(prefix, name):
+            self._check()
+            if self._is_beside(prefix, entry.name):
                 continue
-            if name in shadowed:
+            if entry.name in shadowed:
                 self.found.skips.append(_shadowed(prefix, entry))
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-                verdict = self._judged(prefix, name, info, rules)
+                verdict = self._judged(prefix, entry.name, info, rules)
             except OSError as error:
-                self.found.skips.append(_failure(prefix + name, error))
+                self.found.skips.append(_failure(prefix + entry.name, error))
                 continue
-            if verdict is None:
-                self._enter_child(folder, prefix, name, rules)
-            elif isinstance(verdict, SourceFile):
-                self.found.files.append(verdict)
-            else:
+            if isinstance(verdict, Skip):
                 self.found.skips.append(verdict)
+            elif verdict is None:
+                self._enter_child(folder, prefix, entry.name, rules, parts[1:])
+            elif len(parts) > 1:
+                self.found.skips.append(_vanished(prefix, parts))
+            else:
+                self.found.files.append(verdict)
 
-    def classify(
-        self, folder: Folder, prefix: str, parts: list[str], above: Rules, *, into_folders: bool
-    ) -> SourceFile | Skip | None:
-        """Judge the one entry that `parts` leads to; None for a folder that was entered."""
-        path = prefix + parts[0]
-        try:
-            names = [entry.name for entry in folder.scan()]
-        except OSError as error:
-            return _failure(prefix, error)
-        rules = self._rules_in(folder, prefix, names, above)
-        if isinstance(rules, Skip):
-            return rules
-        name = real_name(parts[0], names)
+    def _named(
+        self, prefix: str, entries: list[os.DirEntry[str]], parts: Sequence[str]
+    ) -> list[os.DirEntry[str]]:
+        """Return the one entry that `parts` lead to; a Skip says why there is none."""
+        name = real_name(parts[0], [entry.name for entry in entries])
         if self._is_beside(prefix, name):
-            return Skip(path, SkipReason.EXCLUDED)
-        try:
-            info = folder.lstat(name)
-            verdict = self._judged(prefix, name, info, rules)
-            if verdict is not None:
-                return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
-            if len(parts) == 1 and not into_folders:
-                return Skip(path, SkipReason.NOT_REGULAR, "a folder")
-            inner = folder.enter(name)
-        except FileNotFoundError:
-            return _vanished(path, parts)
-        except OSError as error:
-            return _failure(path + "/" if len(parts) > 1 else path, error)
-        with inner:
-            if len(parts) == 1:
-                self.enter(inner, path + "/", rules.entering(prefix, parts[0]))
-                return None
-            below = rules.entering(prefix, parts[0])
-            return self.classify(inner, path + "/", parts[1:], below, into_folders=into_folders)
+            self.found.skips.append(Skip(prefix + parts[0], SkipReason.EXCLUDED))
+            return []
+        named = [entry for entry in entries if entry.name == name]
+        if not named:
+            self.found.skips.append(_vanished(prefix, parts))
+        return named
 
     def _is_beside(self, prefix: str, name: str) -> bool:
         return bool(self._top_names) and not prefix and name not in self._top_names
@@ -166,7 +151,12 @@ class _Walker:
         is_named = bool(self._top_names) and not prefix and stat.S_ISDIR(info.st_mode)
         return None if is_named else self._judge(prefix, name, info, rules.ignored)
 
-    def _enter_child(self, folder: Folder, prefix: str, name: str, rules: Rules) -> None:
+    def _enter_child(
+        self, folder: Folder, prefix: str, name: str, rules: Rules, parts: Sequence[str]
+    ) -> None:
+        if not (parts or self._into_folders):
+            self.found.skips.append(Skip(prefix + nfc(name), SkipReason.NOT_REGULAR, "a folder"))
+            return
         path = f"{prefix}{nfc(name)}/"
         try:
             inner = folder.enter(name)
@@ -174,7 +164,7 @@ class _Walker:
             self.found.skips.append(_failure(path, error))
             return
         with inner:
-            self.enter(inner, path, rules.entering(prefix, nfc(name)))
+            self.enter(inner, path, rules.entering(prefix, nfc(name)), parts)
 
     def _rules_in(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules | Skip:
         """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
@@ -253,8 +243,8 @@ def _shadowed(prefix: str, entry: os.DirEntry[str]) -> Skip:
     )
 
 
-def _vanished(path: str, parts: list[str]) -> Skip:
-    return Skip("/".join([path, *parts[1:]]), SkipReason.VANISHED)
+def _vanished(prefix: str, parts: Sequence[str]) -> Skip:
+    return Skip(prefix + "/".join(parts), SkipReason.VANISHED)
 
 
 def _failure(path: str, error: OSError) -> Skip:
