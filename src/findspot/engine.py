@@ -23,8 +23,7 @@ from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import home_folder, index_folder, is_folder, project_root, restrict_home
 from findspot.core.platforms import importing
 from findspot.core.settings import EmbedSettings, Settings
-from findspot.discover.checkouts import find_root, folders_around
-from findspot.discover.members import by_name, projects_in, repositories_in
+from findspot.discover.checkouts import by_name, find_root, folders_around, projects_in, repositories_in
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
 from findspot.index_folders import KnownRepositories, covering_root, list_indexes

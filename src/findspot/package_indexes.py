@@ -15,7 +15,7 @@ from pathlib import Path
 
 from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir
-from findspot.core.model import Corpus, Hit, Query, Results
+from findspot.core.model import Corpus, Query, Results
 from findspot.core.paths import SCHEME, home_folder, stat_of
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.dependencies.package import Dependency, normalised
@@ -172,7 +172,8 @@ class PackageIndexes:
                 return None
             reader = IndexReader(snapshot, index.store, disk, lambda: index.open_embedder(settings))
             results = reader.search(_inside(query, package))
-        return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
+        prefix = f"{SCHEME}{package.label}/"
+        return replace(results, hits=tuple(replace(hit, path=prefix + hit.path) for hit in results.hits))
 
     def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
         if is_complete(index.store):
@@ -257,7 +258,3 @@ def _inside(query: Query, package: Dependency) -> Query:
     if similar is not None and similar.startswith(prefix):
         similar = similar.removeprefix(prefix)
     return replace(query, similar_to=similar, under=None, changed_since=None, related=False)
-
-
-def _outside(hit: Hit, package: Dependency) -> Hit:
-    return replace(hit, path=f"{SCHEME}{package.label}/{hit.path}")

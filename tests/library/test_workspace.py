@@ -16,7 +16,7 @@ from findspot import Engine, Query
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, SeveralProjectsError
 from findspot.core.model import Hit, IndexState, Mode, Results, Span
 from findspot.core.paths import find_roots
-from findspot.discover.members import by_name, repositories_in
+from findspot.discover.checkouts import by_name, repositories_in
 from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.research.task_signals import Request
 from findspot.search.merging import MOST_ASKED, Fit, may_answer, merge

@@ -41,7 +41,6 @@ from findspot.core.settings import (
     CORTEX_FILE,
     KEYS,
     PROJECT_FILE,
-    PROVIDERS_WITH_DTYPE,
     SECTIONS,
     InvalidValueError,
     Key,
@@ -236,7 +235,6 @@ class _Layers:
                 self._set_own(source, key, value)
 
     def settings(self) -> Settings:
-        self._leave_out_dtype()
         sections = {
             section: kind(**{attribute: self._parsed[name] for attribute, name in _PLACES[section]})
             for section, kind in SECTIONS.items()
@@ -280,15 +278,6 @@ class _Layers:
         """Warn of a value that is not taken, so that the one of the sources before it stands."""
         used = self._sources.get(key.name, "the default")
         self.warnings.append(f"{source}: '{key.name}' {why}; using {used}")
-
-    def _leave_out_dtype(self) -> None:
-        """Ignore a number format where the provider has only one."""
-        source = self._sources.get("embedding.dtype")
-        if source is not None and self._parsed["embedding.provider"] not in PROVIDERS_WITH_DTYPE:
-            del self._sources["embedding.dtype"]
-            self._values["embedding.dtype"] = self._parsed["embedding.dtype"] = None
-            providers = " and ".join(PROVIDERS_WITH_DTYPE)
-            self.warnings.append(f"{source}: 'embedding.dtype' is for {providers} only; ignored")
 
     def _set(self, source: str, key: Key, value: Any, parsed: Any) -> None:
         self._values[key.name], self._parsed[key.name], self._sources[key.name] = value, parsed, source

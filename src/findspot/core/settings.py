@@ -165,7 +165,6 @@ PROJECT_TOOLSET, DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET = "project", "documents", 
 TOOLSETS = (PROJECT_TOOLSET, "cortex", DOCUMENTS_TOOLSET, CATALOGUE_TOOLSET)
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
 DTYPES = ("q8", "fp32")
-PROVIDERS_WITH_DTYPE = ("local:minilm", "local:mdbr-leaf")
 
 EDITORS = {
     "vscode": ("VS Code", "vscode://file{path}:{line}"),
@@ -349,7 +348,7 @@ class EmbedSettings:
     provider: str = key("embedding.provider", "local:static", one_of(*EMBEDDING_PROVIDERS),
         "The [embedding provider](providers.md). `local:…` providers send nothing anywhere.")
     dtype: str | None = key("embedding.dtype", None, optional(one_of(*DTYPES)),
-        "Number format of the model, for the two transformers: 'q8' or 'fp32'.")
+        "Number format of the two transformers: 'q8' or 'fp32'. Other providers have none.")
     endpoint: str | None = key("embedding.endpoint", None, optional(text),
         "Address of the embedding service.")
     model: str | None = key("embedding.model", None, optional(text), "Model name at an embedding service.")

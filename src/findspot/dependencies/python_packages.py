@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import hashlib
 import os
 import re
 import sys
 from collections.abc import Iterator
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from dataclasses import replace
 from email.parser import HeaderParser
 from pathlib import Path
@@ -134,13 +137,10 @@ def _lines(manifests: Manifests, name: str) -> Iterator[str]:
 
 
 def _setup_cfg(text: str) -> Iterator[str]:
-    inside = False
-    for line in text.splitlines():
-        begins = re.match(r"install_requires\s*=", line) is not None
-        inside = begins or (inside and not line[:1].strip())
-        requirement = (line.partition("=")[2] if begins else line).strip()
-        if inside and requirement:
-            yield requirement
+    parser = ConfigParser(interpolation=None, strict=False)
+    with contextlib.suppress(ConfigParserError):
+        parser.read_string(text)
+    yield from filter(None, parser.get("options", "install_requires", fallback="").splitlines())
 
 
 def _setup_py(text: str) -> Iterator[str]:

@@ -122,15 +122,6 @@ def _last_match(batches: list[_Globs], text: str) -> Rule | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """An ignore file: the folder whose entries it is about, and its rules for files and for folders."""
-
-    prefix: str
-    files: RuleTable
-    folders: RuleTable
-
-
 class Ignores:
     """The rules of one kind of ignore file in a folder and below; adding a file returns a new object."""
 
@@ -140,8 +131,8 @@ class Ignores:
         self._ignore_case = ignore_case
         self._top = self._base = ""
         self._globs = self._glob_chars = 0
-        self._files: tuple[_File, ...] = ()
-        """The deepest one first: it outranks the others."""
+        self._files: tuple[tuple[str, RuleTable, RuleTable], ...] = ()
+        """Of each the folder that it is in, its rules for files and for folders; the deepest comes first."""
 
     def below(self, top: str, base: str) -> Ignores:
         """Return the same rules, asked about paths below `top`, which the rules know as `base`."""
@@ -156,8 +147,8 @@ class Ignores:
         """Return the rule by which an entry of a folder is left out."""
         path = self._spelled(prefix + name)
         name = name.lower() if self._ignore_case else name
-        for file in self._files:
-            rule = (file.folders if folder else file.files).match(path[len(file.prefix) :], name)
+        for place, for_files, for_folders in self._files:
+            rule = (for_folders if folder else for_files).match(path[len(place) :], name)
             if rule:
                 return None if rule.negated else rule
         return None
@@ -168,8 +159,8 @@ class Ignores:
             return self
         added = copy(self)
         added._count(rules, source)
-        files = RuleTable([rule for rule in rules if not rule.folders_only])
-        added._files = (_File(self._spelled(prefix), files, RuleTable(rules)), *self._files)
+        for_files = RuleTable([rule for rule in rules if not rule.folders_only])
+        added._files = ((self._spelled(prefix), for_files, RuleTable(rules)), *self._files)
         return added
 
     def _count(self, rules: list[Rule], source: str) -> None:

@@ -11,7 +11,7 @@ from findspot.core.config import hub_settings, secret
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.paths import home_folder
-from findspot.core.settings import DTYPES, PROVIDERS_WITH_DTYPE, EmbedSettings
+from findspot.core.settings import EmbedSettings
 from findspot.embed.embedder import Embedder
 
 _log = get_logger("embed")
@@ -110,9 +110,7 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
     if settings is None or settings.provider == provider:
         return settings or EmbedSettings(provider)
     chosen = provider_named(settings.provider)
-    if (
-        provider in PROVIDERS_WITH_DTYPE and settings.provider not in PROVIDERS_WITH_DTYPE
-    ):  # the hashes are of a transformer's weights
+    if row.open is _transformer and chosen.open is not _transformer:  # the hashes are of its weights
         return EmbedSettings(provider, sha256=settings.sha256)
     if not row.remote or settings.endpoint is None:
         return EmbedSettings(provider)
@@ -127,12 +125,7 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
 
 def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
     row = provider_named(provider)
-    settings = settings_of(provider, settings)
-    known = DTYPES if provider in PROVIDERS_WITH_DTYPE else ()
-    if settings.dtype is not None and settings.dtype not in known:
-        hint = f"Choose one of: {', '.join(DTYPES)}." if known else "Leave `embedding.dtype` unset."
-        raise InvalidArgumentError(f"'{settings.dtype}' is not a dtype of {provider}.", hint=hint)
-    return row.open(settings)
+    return row.open(settings_of(provider, settings))
 
 
 class OpenModels:

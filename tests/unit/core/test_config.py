@@ -21,7 +21,7 @@ from findspot.core.config import (
 )
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import Roots, find_roots, home_folder
-from findspot.core.settings import BY_NAME, EMBEDDING_PROVIDERS, KEYS, PROVIDERS_WITH_DTYPE
+from findspot.core.settings import BY_NAME, EMBEDDING_PROVIDERS, KEYS
 from findspot.embed.provider_registry import PROVIDERS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])
@@ -146,7 +146,7 @@ def test_every_key_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_valid_value_is_taken(places: Places, name: str) -> None:
     value, meaning, _ = CASES[name]
-    places.write("global", {"embedding.provider": "local:minilm", name: value})
+    places.write("global", {name: value})
     settings = places.load()
     assert settings.warnings == ()
     assert in_force(settings, name) == meaning
@@ -291,7 +291,6 @@ def test_a_committed_file_can_tighten(
 
 def test_providers_are_those_that_there_are() -> None:
     assert set(EMBEDDING_PROVIDERS) == set(PROVIDERS)
-    assert set(PROVIDERS_WITH_DTYPE) < set(PROVIDERS)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from findspot import Engine, Query
-from findspot.core.errors import InvalidArgumentError, ModelMismatchError, ProviderError
+from findspot.core.errors import ModelMismatchError, ProviderError
 from findspot.core.model import IndexState, Mode
-from findspot.core.settings import EmbedSettings
-from findspot.embed.provider_registry import open_embedder
 from findspot.project import Project
 from kept_workers import KeptEngine
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
@@ -241,17 +239,3 @@ def test_a_provider_given_for_one_run_becomes_the_index_s_own(
     assert later.project(root).settings.embed.provider == "api:openai"
     later.close()
     api.close()
-
-
-def test_a_dtype_that_a_provider_does_not_have(
-    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the settings it is a warning; whoever opens a model with one is refused."""
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_DTYPE", "fp32")
-    project = engine.project(root)
-    assert project.update().files_indexed
-    assert "'embedding.dtype' is for local:minilm and local:mdbr-leaf only" in project.settings.warnings[0]
-    with pytest.raises(InvalidArgumentError, match="not a dtype of local:static"):
-        open_embedder("local:static", EmbedSettings("local:static", dtype="fp32"))
-    with pytest.raises(InvalidArgumentError, match="'int4' is not a dtype of local:minilm"):
-        open_embedder("local:minilm", EmbedSettings("local:minilm", dtype="int4"))

@@ -15,8 +15,7 @@ from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.core.paths import absolute, find_roots, index_folder, project_root
 from findspot.dependencies.project_dependencies import list_dependencies
-from findspot.discover.checkouts import find_root
-from findspot.discover.members import DEPTH, projects_in
+from findspot.discover.checkouts import DEPTH, find_root, projects_in
 from findspot.engine import Engine
 from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
