@@ -72,20 +72,16 @@ def _locked_file(path: Path, deadline: float, make_folder: bool) -> IO[str]:
 def _try_file(path: Path, make_folder: bool) -> IO[str] | None:
     if make_folder:
         make_private_dir(path.parent)
-    try:
-        file = io.TextIOWrapper(open_private(path, "a+b"), encoding="utf-8")
-    except FileNotFoundError:  # the folder went this moment, or was never there
-        if make_folder:
-            return None
-        raise IndexNotFoundError("", str(path.parent)) from None
-    try:
-        locked = _try_lock(file, path) and _is_at(path, file)
-    except BaseException:
-        file.close()
-        raise
-    if locked:
-        return file
-    file.close()
+    with contextlib.ExitStack() as opened:
+        try:
+            file = opened.enter_context(io.TextIOWrapper(open_private(path, "a+b"), encoding="utf-8"))
+        except FileNotFoundError:  # the folder went this moment, or was never there
+            if make_folder:
+                return None
+            raise IndexNotFoundError("", str(path.parent)) from None
+        if _try_lock(file, path) and _is_at(path, file):
+            opened.pop_all()
+            return file
     return None
 
 

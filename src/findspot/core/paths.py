@@ -341,18 +341,6 @@ class Roots:
     """The folder that the project is known by; its only root, unless others are named."""
     named: tuple[tuple[str, Path], ...] = ()
 
-    @staticmethod
-    def of(place: Path | Roots) -> Roots:
-        return place if isinstance(place, Roots) else Roots(place)
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        return tuple(folder for _, folder in self.named) or (self.project,)
-
-    @property
-    def are_there(self) -> bool:
-        return self.missing is None
-
     def holding(self, path: str) -> tuple[Path, str]:
         if not self.named:
             return self.project, path
@@ -383,9 +371,8 @@ class Roots:
 
     @property
     def missing(self) -> str | None:
-        """A sentence about the first folder that is not there; None when all are."""
-        gone = next((folder for folder in self.folders if not is_folder(folder)), None)
-        return None if gone is None else f"The folder '{gone}' is not there."
+        """A sentence about the folder of the project if it is not there."""
+        return None if is_folder(self.project) else f"The folder '{self.project}' is not there."
 
 
 def find_roots(folder: Path, wanted: Sequence[str], *, inside_only: bool) -> tuple[Path, ...]:
@@ -398,11 +385,7 @@ def find_roots(folder: Path, wanted: Sequence[str], *, inside_only: bool) -> tup
 
 
 def _root(folder: Path, given: str, *, inside_only: bool) -> Path:
-    try:
-        root = Path(os.path.realpath(folder / expanded(given)))
-        root.is_dir()
-    except (OSError, ValueError):  # such as a NUL
-        raise _refused("One of them is no path on this machine.", "Take it out.") from None
+    root = Path(os.path.realpath(folder / expanded(given)))
     if inside_only and not root.is_relative_to(folder):
         raise _refused(
             f"'{given}' is outside the project, and a committed file cannot name such a folder.",

@@ -97,15 +97,16 @@ def _no_text(path: str, data: bytes) -> Skip | None:
 
 def decode(data: bytes) -> str:
     """Return the text of a file: UTF-8, or what its byte order mark says, else Latin-1, which never fails."""
-    if data.startswith(_UTF32_BOMS) or data.startswith(_UTF16_BOMS):
-        try:
-            return data.decode("utf-32" if data.startswith(_UTF32_BOMS) else "utf-16")
-        except UnicodeDecodeError:
-            return data.decode("latin-1")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(_encoding_of(data))
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def _encoding_of(data: bytes) -> str:
+    if data.startswith(_UTF32_BOMS):
+        return "utf-32"
+    return "utf-16" if data.startswith(_UTF16_BOMS) else "utf-8-sig"
 
 
 def readable_text(path: str, data: bytes, secret_scan: str) -> str | Skip:
@@ -143,10 +144,9 @@ def masked_part(path: str, data: bytes, text: str) -> Skip | None:
 
 
 def _is_binary(data: bytes) -> bool:
-    if data.startswith(_UTF16_BOMS) or data.startswith(_UTF32_BOMS):
-        # A wrong guess would fill the index with noise: it must decode, and hold no NUL.
-        try:
-            return "\0" in data.decode("utf-32" if data.startswith(_UTF32_BOMS) else "utf-16")
-        except UnicodeDecodeError:
-            return True
-    return b"\0" in data[:SNIFF_BYTES]
+    if (encoding := _encoding_of(data)) == "utf-8-sig":
+        return b"\0" in data[:SNIFF_BYTES]
+    try:  # a wrong guess would fill the index with noise: it must decode, and hold no NUL
+        return "\0" in data.decode(encoding)
+    except UnicodeDecodeError:
+        return True

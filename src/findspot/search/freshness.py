@@ -49,7 +49,7 @@ class Disk:
     """The files of one project as they may be shown."""
 
     def __init__(self, root: Path | Roots, max_bytes: int, secret_scan: str) -> None:
-        self.roots = Roots.of(root)
+        self.roots = root if isinstance(root, Roots) else Roots(root)
         self._max_bytes = max_bytes
         self._secret_scan = secret_scan
 

@@ -89,7 +89,7 @@ class IndexReader:
         matches = compile_glob(pattern).match
         paths = [file.path for file in self.snapshot.files.files if matches(file.path)]
         roots = self.disk.roots
-        if not roots.are_there:
+        if roots.missing:
             return paths
         return [path for path in paths if not path.isascii() or self.disk.has(path)]
 

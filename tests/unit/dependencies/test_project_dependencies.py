@@ -10,16 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from contents import write_files as write
 from findspot.dependencies.package import Dependency
 from findspot.dependencies.project_dependencies import list_dependencies, summary
-
-
-def write(base: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = base / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return base
 
 
 def install(site: Path, name: str, version: str, *, tops: tuple[str, ...] = ()) -> None:

@@ -20,13 +20,7 @@ from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
 from findspot.discover.walk import Discovery, classify, walk
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    command = ["git", *identity, *arguments]
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+from trust.conftest import run_git as git
 
 
 def make(root: Path, paths: str) -> None:
