@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.config import (
     keep_given,
     load_settings,
-    own_address,
     settings_now,
     write_starter,
 )
@@ -172,7 +171,7 @@ class Indexer:
 
             run.workers = RayWorkers(run.settings.chunk.workers)
         published = None
-        if address := self.publishes_to or self.reads_from or own_address(run.settings):
+        if address := self.publishes_to or self.reads_from:
             from findspot.publishing.known_vectors import PublishedVectors
 
             published = PublishedVectors(address.replace(PROJECT, self.root.name), self.root, run.model)

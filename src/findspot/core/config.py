@@ -309,12 +309,6 @@ def configured_roots(folder: Path, settings: Settings) -> tuple[Path, ...]:
     return find_roots(folder, settings.discover.roots, inside_only=committed)
 
 
-def own_address(settings: Settings) -> str | None:
-    """Return where an index of the project may be fetched: an address of the user, never a committed one."""
-    is_own = settings.sources.get("publishedAt") not in COMMITTED_FILES
-    return settings.publishing.address if is_own else None
-
-
 def is_loopback(address: str) -> bool:
     try:
         host = urlsplit(address if "://" in address else f"http://{address}").hostname or ""

@@ -241,10 +241,6 @@ def _is_usual_service(address: Any, _own: Any) -> bool:
     return isinstance(address, str) and address.removesuffix("/").removesuffix("/embed") == CHUNK_SERVICE
 
 
-def _is_on_network(address: Any, _own: Any) -> bool:
-    return isinstance(address, str) and _NETWORK_ADDRESS.fullmatch(address) is not None
-
-
 def _scans_no_less(scan: Any, own: Any) -> bool:
     scans = ("off", "mask", "skip")
     return scans.index(scan) >= scans.index(own)
@@ -254,7 +250,6 @@ _ANY = Limit("any value", lambda value, own: True)
 _NO_MORE = Limit("no more than your own value", lambda value, own: bool(value <= own))
 _GLOBS_IF_NONE = Limit("any globs, unless your own configuration has some", lambda _, own: own == ("**/*",))
 _MORE_GLOBS = Limit("any globs, in addition to your own", lambda value, own: True, adds=True)
-_NETWORK_ONLY = Limit("an object store address, which is used once you agree", _is_on_network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +372,6 @@ class StoreSettings:
 class PublishingSettings:
     """Where indexes of the project are published, for everyone who works on it."""
 
-    address: str | None = key("publishedAt", None, optional(_published),
-        "Where an index of the project is [published](teams.md): with a slow model, a new index takes "
-        "vectors from it. One in a committed file is only proposed: set it yourself, or pass --published-at. "
-        "'{project}' is replaced by the name of the project's folder.",
-        committed=_NETWORK_ONLY)
     target: str | None = key("publishTo", None, optional(_published),
         "Where `findspot publish` publishes, if no ADDRESS is given; '{project}' is replaced likewise.")
 

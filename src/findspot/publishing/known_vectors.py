@@ -2,8 +2,7 @@
 
 A chunk's key is a hash of the model and of all that is embedded of the chunk, so a vector is taken only for
 the same text. Nothing else is taken: whoever can write to the address can make a chunk rank wrongly, and no
-more. An address out of a committed file is contacted only after the user agreed to it. Whatever goes wrong is
-one note, and the model is asked as usual.
+more. Whatever goes wrong is one note, and the model is asked as usual.
 """
 
 from __future__ import annotations

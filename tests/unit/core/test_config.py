@@ -80,7 +80,6 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "maxCallTokens": NUMBER,
     "store": ("default", "default", ["lancedb", "ftp://host", ["default"]]),
     "storeUri": TEXT,
-    "publishedAt": ADDRESS,
     "publishTo": ADDRESS,
     "integrityIntervalHours": NUMBER,
     "secretScan": ("skip", "skip", ["sometimes"]),
@@ -244,9 +243,6 @@ def test_a_repository_cannot_decide_where_text_goes(places: Places, name: str) -
         ("cortex.chunksDir", ".cortex/chunks", "C:\\elsewhere"),
         ("cortex.endpoint", None, "http://localhost:22"),
         ("cortex.endpoint", "http://example.org", None),
-        ("publishedAt", None, "file:///srv/index"),
-        ("publishedAt", None, "/srv/index"),
-        ("publishedAt", "s3://mine/index", None),
     ],
 )
 def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, committed: Any) -> None:
@@ -275,7 +271,6 @@ def test_a_committed_file_cannot_loosen(places: Places, name: str, own: Any, com
         ("exclude", ["private/**"], ["*.js"], ["private/**", "*.js"]),
         ("exclude", ["private/**"], [], ["private/**"]),
         ("cortex.endpoint", None, "http://localhost:8121/embed", "http://localhost:8121/embed"),
-        ("publishedAt", None, "s3://bucket/x", "s3://bucket/x"),
     ],
 )
 def test_a_committed_file_can_tighten(

@@ -49,9 +49,7 @@ def opened(root: Path, files: dict[str, str], home: Path, address: str = "") -> 
     write_files(root, files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(home))
-        if address:
-            patch.setenv("FINDSPOT_PUBLISHED_AT", address)
-        with contextlib.closing(open_project(root)) as project:
+        with contextlib.closing(open_project(root, {"store": address} if address else None)) as project:
             yield project
 
 

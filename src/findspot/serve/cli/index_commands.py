@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -14,14 +13,12 @@ from typing import Any, TypeVar
 
 import click
 
-from findspot.core.caller import working_folder
-from findspot.core.config import check_value, own_address
+from findspot.core.config import check_value
 from findspot.core.errors import FileLimitError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import BY_NAME
-from findspot.embed.provider_registry import provider_named
 from findspot.project import Project
 from findspot.search.likely_files import likely_files
 from findspot.serve import shapes
@@ -76,7 +73,6 @@ _flags = together(
     _flag("docs/--no-docs", "indexDocs", default=None),
     _flag("gitignore/--no-gitignore", "respectGitignore", default=None),
     _flag("provider", "embedding.provider", metavar="NAME"),
-    _flag("published-at", "publishedAt", metavar="ADDRESS"),
     _flag("workers", "workers", metavar="ray://HOST:PORT|local"),
     _flag("chunking", "chunkingStrategy", metavar="syntax|character"),
 )
@@ -298,20 +294,18 @@ def open_index(
 def update_project(
     project: Project, reply: Reply, *, force: bool, yes: bool, still_wanted: bool = False
 ) -> IndexReport:
-    """Run the update; ask first about a home folder, a published index, and a project over `maxFiles`."""
-    _agree_to_begin(project, reply, yes=yes, force=force)
+    """Run the update; ask first about a home folder, and a project over `maxFiles`."""
+    _agree_to_begin(project, reply, yes=yes)
     return _run(project, reply, force=force, yes=yes, still_wanted=still_wanted)
 
 
-def _agree_to_begin(project: Project, reply: Reply, *, yes: bool, force: bool = False) -> None:
+def _agree_to_begin(project: Project, reply: Reply, *, yes: bool) -> None:
     root, home = project.root, expanded("~").resolve()
     if not project.store.exists and home.is_relative_to(root):
         what = "is your home folder" if root == home else "holds your home folder"
         question = f"{root} {what}. Index all of it?"
         confirm(question, yes, reply, unasked=ConfirmationRequiredError(question, _AGREE))
         output.note(f"Looking through {root}; that may take a while.")
-    if not force:
-        _tell_published(project)
 
 
 def _run(asked: Asked, reply: Reply, *, force: bool, yes: bool, still_wanted: bool = False) -> IndexReport:
@@ -333,21 +327,6 @@ def _of_any_size(work: Callable[[bool], T], reply: Reply, *, yes: bool) -> T:
     except FileLimitError as large:
         confirm(large.user_message, yes, reply, unasked=LargeProjectError(large.user_message, _AGREE))
         return work(True)
-
-
-def _tell_published(project: Project) -> None:
-    """Say how a new index takes vectors of the one that a committed file names: nothing else contacts it.
-
-    A model that each worker opens makes them faster than they are fetched.
-    """
-    settings = project.settings
-    address = settings.publishing.address
-    if address is None or own_address(settings) or project.index.publishes_to or project.store.exists:
-        return
-    if not provider_named(settings.embed.provider).in_workers:
-        elsewhere = "" if working_folder() == project.root else f" {shlex.quote(str(project.root))}"
-        command = f"findspot index --published-at {shlex.quote(address)}{elsewhere}"
-        output.note(f"An index is published at {address}. To take its vectors, run `{command}`.")
 
 
 def summarise(report: IndexReport, status: IndexStatus) -> None:

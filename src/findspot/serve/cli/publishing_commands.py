@@ -214,7 +214,7 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     """
     with open_project(project, exact=True) as opened:
         if address == "default":
-            _detach(opened)
+            unset_value(opened.store.folder / INDEX_FILE, "store")
         else:
             set_value(opened.store.folder / INDEX_FILE, "store", published_address(opened.root, address))
     with open_project(project, exact=True) as opened:  # which reads the address now
@@ -234,12 +234,3 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     reply.give(result, f"{status.project_path} reads {address}: {figures}")
     for note in () if reply.json else status.notes:
         output.note(note)
-
-
-def _detach(project: Project) -> None:
-    """Stop reading a published index, and take nothing from the address that a committed file names."""
-    config = project.store.folder / INDEX_FILE
-    unset_value(config, "store")
-    if address := project.settings.publishing.address:
-        set_value(config, "publishedAt", None)
-        output.note(f"{address} is not used here. `findspot config unset publishedAt` takes that back.")
