@@ -72,7 +72,9 @@ def test_names_of_a_line_that_differ_by_case_come_out(store: Store) -> None:
     put(store, record("a.js", "const Item = item", names=("Item", "item")))
     with store.snapshot() as snapshot:
         (file,) = snapshot.files.files
-        assert [name for _, _, name, _, _ in snapshot.record(file).rows.symbols] == ["Item", "item"]
+        rows = snapshot.record(file).rows
+        assert [name for _, _, name, _, _ in rows.symbols] == ["Item"]
+        assert rows.chunks[0][7] == "Item\nitem"
 
 
 def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> None:
@@ -116,8 +118,8 @@ def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: O
         fields = [item for batch in writer.chunks.embedded_batches(2) for item in batch]
         writer.forget_vectors()
         writer.set_vectors(
-            (item.number, b"new " + item.text.encode(), 0.5, vector_of(item.text, 128).tobytes())
-            for item in fields
+            (number, b"new " + chunk.text.encode(), 0.5, vector_of(chunk.text, 128).tobytes())
+            for number, chunk in fields
         )
         writer.set_meta(model="another")
         writer.commit()

@@ -56,12 +56,12 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
     for batch in writer.chunks.embedded_batches(BATCH_CHUNKS):
         cancel.check()
         progress(Progress(done, total, "embedding"))
-        chunks = [fields.as_chunk() for fields in batch]
+        numbers, chunks = zip(*batch, strict=True)
         vectors = embed_chunks(embedder, chunks)
         writer.set_vectors(
-            (fields.number, chunk_key(embedder, chunk), float(scale), values.tobytes())
-            for fields, chunk, scale, values in zip(
-                batch, chunks, vectors.scales, vectors.values, strict=True
+            (number, chunk_key(embedder, chunk), float(scale), values.tobytes())
+            for number, chunk, scale, values in zip(
+                numbers, chunks, vectors.scales, vectors.values, strict=True
             )
         )
         done += len(batch)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.facts import names_of, unpack
-from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
+from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.fact_rows import FactRows
@@ -20,7 +19,6 @@ from findspot.store.records import (
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
     Definition,
-    EmbeddedFields,
     Extent,
     FileRecord,
     RecordRows,
@@ -29,6 +27,7 @@ from findspot.store.records import (
     SymbolPlace,
     chunk_number,
     chunk_range,
+    embedded_chunk,
     last_name,
     lines_of,
 )
@@ -245,13 +244,13 @@ class ChunkRows:
         update = "UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1"
         self._db.executemany(update, vectors)
 
-    def embedded_batches(self, size: int) -> Iterator[list[EmbeddedFields]]:
-        """Yield what a model reads of every chunk, in batches."""
+    def embedded_batches(self, size: int) -> Iterator[list[tuple[int, Chunk]]]:
+        """Yield number and what a model reads of every chunk, in batches."""
         statement = f"{_EMBEDDED} WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?"
         last = 0
-        while batch := [_embedded_fields(row) for row in self._db.execute(statement, (last, size))]:
-            yield batch
-            last = batch[-1].number
+        while rows := self._db.execute(statement, (last, size)).fetchall():
+            yield [(number, embedded_chunk(*fields)) for number, *fields in rows]
+            last = rows[-1][0]
 
 
 class SymbolRows:
@@ -354,43 +353,20 @@ def delete_file(db: Connection, file_id: int) -> None:
 
 
 def file_record(db: Connection, file: StoredFile) -> FileRecord:
-    """Return a file revision as it was put in, with everything that was stored of it."""
+    """Return a file revision with everything that was stored of it; of equal symbols, one was."""
     numbers = chunk_range(file.id)
-    symbols: dict[int, list[Symbol]] = defaultdict(list)
-    select = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
-    for number, *symbol in db.execute(select, numbers):
-        symbols[number].append(Symbol(*symbol))
-    rows = RecordRows([], [], [])
+    select = "SELECT name, chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
+    symbols = [(name, number & OUTLINE_ORDINAL, *rest) for name, number, *rest in db.execute(select, numbers)]
+    rows = RecordRows([], symbols, [])
     select = f"SELECT {_RECORD_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
     for number, *row in db.execute(select, numbers):
-        _, _, chunk_type, _, _, text, names, _, breadcrumb, _, _, context, *_ = row
-        ordinal = number & OUTLINE_ORDINAL
-        rows.chunks.append((ordinal, *row))
-        rows.add_symbols(ordinal, _in_order(lines_of(names), symbols[number]))
+        _, _, chunk_type, _, _, text, _, _, breadcrumb, _, _, context, *_ = row
+        rows.chunks.append((number & OUTLINE_ORDINAL, *row))
         rows.keywords.append(_tokens((number, chunk_type, file.path, breadcrumb, context, text)))
     facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
     packed = facts[0] if facts else None
     source = SourceFile(file.path, Corpus(file.corpus), file.language, *file.stamp)
     return FileRecord(source, file.sha256, rows, packed, names_of(unpack(packed)) if packed else ())
-
-
-def _in_order(names: tuple[str, ...], symbols: list[Symbol]) -> tuple[Symbol, ...]:
-    """Return the symbols in the order in which the chunk names them; one may be stored once only.
-
-    Of two names on a line that differ by case alone, only one is stored.
-    """
-    left: dict[str, list[Symbol]] = defaultdict(list)
-    twins = {symbol.name.lower(): symbol for symbol in symbols}
-    for symbol in symbols:
-        left[symbol.name].append(symbol)
-    found = []
-    for name in names:
-        same = left[name]
-        if same:
-            found.append(same.pop(0) if len(same) > 1 else same[0])
-        elif twin := twins.get(name.lower()):
-            found.append(replace(twin, name=name))
-    return tuple(found)
 
 
 def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
@@ -400,11 +376,6 @@ def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
         number, path, language, start, end, chunk_type, kind, text,
         lines_of(names), signature, breadcrumb, doc_comment, lines_of(tags),
     )  # fmt: skip
-
-
-def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
-    number, path, names, text, context = row
-    return EmbeddedFields(number, path, lines_of(names), text, context)
 
 
 def tokens_of(db: Connection, numbers: Sequence[int]) -> dict[int, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -80,13 +80,9 @@ class RecordRows(NamedTuple):
             chunk = item.chunk
             ordinal = OUTLINE_ORDINAL if chunk.chunk_type is ChunkType.SYMBOLS else position
             rows.chunks.append(_chunk_row(ordinal, item))
-            rows.add_symbols(ordinal, chunk.symbols)
+            for name, kind, line in ((symbol.name, symbol.kind, symbol.line) for symbol in chunk.symbols):
+                rows.symbols.append((last_name(name).lower(), ordinal, name, kind, line))
         return rows
-
-    def add_symbols(self, ordinal: int, symbols: Iterable[Symbol]) -> None:
-        """Add what the chunk at a place defines."""
-        for name, kind, line in ((symbol.name, symbol.kind, symbol.line) for symbol in symbols):
-            self.symbols.append((last_name(name).lower(), ordinal, name, kind, line))
 
     def with_vectors(self, known: Mapping[bytes, tuple[float, bytes]]) -> RecordRows:
         """Return the rows with these vectors, by key, where they have none."""
@@ -103,9 +99,7 @@ class RecordRows(NamedTuple):
         Such a vector has no bytes. It is None where the store has one for the file already.
         """
         return {
-            row[-3]: EmbeddedFields(row[0], path, lines_of(row[7]), row[6], row[12]).as_chunk()
-            for row in self.chunks
-            if row[-1] == b""
+            row[-3]: embedded_chunk(path, row[7], row[6], row[12]) for row in self.chunks if row[-1] == b""
         }
 
 
@@ -180,27 +174,18 @@ class KnownFiles:
     """By path, what the file was like when it was read. Of an indexed file only a part is left out."""
 
 
-class EmbeddedFields(NamedTuple):
-    """All of a stored chunk that a model reads."""
-
-    number: int
-    path: str
-    names: tuple[str, ...]
-    text: str
-    context: str
-
-    def as_chunk(self) -> Chunk:
-        """Return as much of the chunk as a model reads."""
-        return Chunk(
-            path=self.path,
-            span=Span(1, 1),
-            text=self.text,
-            chunk_type=ChunkType.DEFINITIONS,
-            kind="",
-            language="",
-            symbols=tuple(Symbol(name, "", 0) for name in self.names),
-            context=self.context,
-        )
+def embedded_chunk(path: str, names: str, text: str, context: str) -> Chunk:
+    """Return as much of a stored chunk as a model reads."""
+    return Chunk(
+        path=path,
+        span=Span(1, 1),
+        text=text,
+        chunk_type=ChunkType.DEFINITIONS,
+        kind="",
+        language="",
+        symbols=tuple(Symbol(name, "", 0) for name in lines_of(names)),
+        context=context,
+    )
 
 
 class Definition(NamedTuple):

@@ -15,6 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - the module names it in lower case
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -209,7 +210,7 @@ def _chunk_rows(records: Sequence[tuple[int, FileRecord]]) -> pa.Table:
     rows = []
     for number, record in records:
         symbols = defaultdict(list)
-        for _, ordinal, *symbol in record.rows.symbols:
+        for _, ordinal, *symbol in sorted(record.rows.symbols, key=itemgetter(-1)):
             symbols[ordinal].append(symbol)
         for row, keywords in zip(record.rows.chunks, record.rows.keywords, strict=True):
             ordinal, start, end, chunk_type, _, _, text, *_, tags, _, _, _, _ = row
@@ -249,9 +250,10 @@ _HEADER = Struct("<IIId")
 
 
 def _packed(row: ChunkRow, symbols: list[Any], length: int, distinct: int, counted: bytearray) -> bytes:
-    _, start, end, chunk_type, kind, language, text, _, *shown, tags, context, key, scale, vector = row
+    _, start, end, chunk_type, kind, language, text, names, *shown, tags, context, key, scale, vector = row
     described = [
-        start, end, chunk_type, kind, language, text, symbols, *shown, lines_of(tags), context, key.hex(),
+        start, end, chunk_type, kind, language, text, lines_of(names), *shown, lines_of(tags), context,
+        symbols, key.hex(),
     ]  # fmt: skip
     header = _HEADER.pack(len(vector), length, distinct, scale)
     return b"".join((header, vector, counted, zlib.compress(json.dumps(described).encode(), 1)))
@@ -293,7 +295,8 @@ class PackedChunk:
 
     @property
     def described(self) -> list[Any]:
-        """Lines, type, kind, language, text, symbols, signature, breadcrumb, comment, tags, context, key."""
+        """Lines, type, kind, language, text, names, signature, breadcrumb, comment, tags, context,
+        and symbols by line, and the key."""
         if self._described is None:
             try:
                 at = self._words_at + 5 * self._distinct
@@ -304,13 +307,13 @@ class PackedChunk:
 
     @property
     def symbols(self) -> list[Symbol]:
-        return [Symbol(*symbol) for symbol in self.described[6]]
+        return [Symbol(*symbol) for symbol in self.described[-2]]
 
     def stored(self, path: str) -> StoredChunk:
         """Return what a search reads."""
-        start, end, chunk_type, kind, language, text, symbols, *described, tags, _, _ = self.described
+        start, end, chunk_type, kind, language, text, names, *described, tags, _, _, _ = self.described
         signature, breadcrumb, comment = described
         return StoredChunk(
             self.number, path, language, start, end, chunk_type, kind, text,
-            tuple(name for name, _, _ in symbols), signature, breadcrumb, comment, tuple(tags),
+            tuple(names), signature, breadcrumb, comment, tuple(tags),
         )  # fmt: skip

@@ -364,7 +364,7 @@ class PublishedSymbols(SymbolRows):
 
     def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
         found = self._rows.chunks(numbers).items()
-        return {number: sorted(packed.symbols, key=lambda s: s.line) for number, packed in found}
+        return {number: packed.symbols for number, packed in found}
 
     def constants_of(self, file_id: int) -> list[SymbolPlace]:
         file = self._rows.files.by_id.get(file_id)
