@@ -1,45 +1,28 @@
-"""Indexes that earlier versions wrote can still be opened, read and written."""
+"""An index that an earlier version wrote is built again by itself."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-import pytest
+from contents import MakeProject, contents, fresh_contents
+from findspot import Query
+from findspot.core.model import IndexState
+from findspot.core.progress import CancelToken
 
-from contents import contents, record
-from findspot.core.model import Corpus
-from findspot.store.sqlite_store import SqliteStore
-
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(params=["format-1", "format-2"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> SqliteStore:
-    return SqliteStore(Path(shutil.copytree(HERE / request.param, tmp_path / "index")), "/a/project")
+OLD = Path(__file__).parent / "format-1"
+FILES = {"src/cart.py": "def total():\n    return 0\n", "README.md": "How to run the shop\n"}
 
 
-def test_it_is_read_as_it_was_written(store: SqliteStore) -> None:
-    held = contents(store)
-    assert {path: row[4] for path, row in held.files.items()} == {"README.md": 1, "src/cart.py": 3}
-    assert held.keywords["code:total"] == [("src/cart.py", 1, 1)]
-    assert held.keywords["docs:shop"] == [("README.md", 1, 1)]
-    assert [name for name, *_ in held.definitions] == ["total"]
-    assert held.skips == [("logo.png", "binary", "by extension")]
-    with store.snapshot() as snapshot:
-        assert snapshot.meta()["build"] == "complete"
-
-
-def test_it_is_written_to_like_a_new_one(store: SqliteStore) -> None:
-    with store.writer() as writer:
-        writer.put(record("src/cart.py", "def total(): return 1"))
-        writer.put(record("docs/more.md", "More words", corpus=Corpus.DOCS))
-        writer.commit()
-    assert list(contents(store).files) == ["README.md", "docs/more.md", "src/cart.py"]
-
-
-def test_its_derived_parts_can_be_made_anew(store: SqliteStore) -> None:
-    before = contents(store)
-    store.close()
-    shutil.rmtree(store.folder / "vectors")
-    assert contents(store) == before
+def test_it_is_emptied_and_built_again(make_project: MakeProject, tmp_path: Path) -> None:
+    """It says so until then; whoever watches the project builds it, and so does the next command."""
+    project = make_project(FILES)
+    shutil.copytree(OLD, project.store.folder)
+    status = project.status()
+    assert (status.state, status.total_files) == (IndexState.INCOMPLETE, 0)
+    assert "An older version of Findspot made this index: it is built again." in status.notes
+    assert project.index.wanted
+    project.index.refresh(None, CancelToken())
+    assert (project.status().state, project.status().notes) == (IndexState.READY, ())
+    assert project.search(Query("total")).hits[0].path == "src/cart.py"
+    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")

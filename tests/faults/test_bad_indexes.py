@@ -17,7 +17,6 @@ import pytest
 from contents import (
     Contents,
     contents,
-    edited_database,
     fresh_contents,
     write_files,
     written_by_newer_version,
@@ -109,21 +108,6 @@ def test_a_derived_folder_that_is_something_else_is_made_again(
     project.update()
     assert contents(project.store) == before
     assert [path.name for path in elsewhere.iterdir()] == ["kept.txt"]
-
-
-def test_what_older_versions_kept_beside_an_index_is_removed(make_project: MakeProject) -> None:
-    """They would call an index damaged whose checksums are not those of its last change."""
-    project, before = indexed(make_project)
-    with edited_database(project.store.folder) as db:
-        db.execute("INSERT INTO meta VALUES ('checksums', 'checksums.json')")
-    old = [project.store.folder / name for name in ("checksums.json", "compared.json", "second.sqlite")]
-    for path in old:
-        path.write_text("{}")
-    assert contents(project.store) == before
-    project.update()
-    assert not any(path.exists() for path in old)
-    assert "checksums" not in project.store.meta()
-    assert contents(project.store) == before
 
 
 @pytest.mark.parametrize("name", ["", "indexes", "indexes/*"])

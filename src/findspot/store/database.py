@@ -1,10 +1,9 @@
 """SQLite, the truth: the format of the default store, its history, and how the database is opened.
 
+An index of an older format is emptied, and built again by the next run.
+
 FORMAT_VERSION
-    1   0.1.0   files, chunks with their vectors, symbols, skips, meta
-    2   0.1.0   facts and names: what the reference graph is made of
-    3   0.2.0   files and skips with the time of their last change and their number on disk
-    4   0.2.0   edges: the references of files, resolved
+    4   0.2.0
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from typing import NamedTuple
 from findspot.core import sqlite
 from findspot.core.errors import IndexFormatError
 from findspot.core.log import get_logger
-from findspot.core.sqlite import Connection, translated
-from findspot.store.edge_rows import EDGE_TABLES
+from findspot.core.sqlite import Connection, transaction, translated, version_of
 
 _log = get_logger("store")
 
@@ -29,7 +27,7 @@ _WRITER_CACHE_KB = 16_384
 """Names come in any order: with SQLite's 2,000 their pages are written and read again all the time."""
 
 TABLES = """
-CREATE TABLE meta (
+CREATE TABLE IF NOT EXISTS meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -42,7 +40,9 @@ CREATE TABLE files (
     size     INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     sha256   TEXT NOT NULL,
-    chunks   INTEGER NOT NULL
+    chunks   INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    inode    INTEGER NOT NULL
 );
 
 CREATE TABLE chunks (
@@ -79,11 +79,11 @@ CREATE TABLE skips (
     reason   TEXT NOT NULL,
     detail   TEXT NOT NULL,
     size     INTEGER,            -- of the file when it was read; NULL where its name was enough
-    mtime_ns INTEGER
+    mtime_ns INTEGER,
+    ctime_ns INTEGER NOT NULL,
+    inode    INTEGER NOT NULL
 ) WITHOUT ROWID;
-"""
 
-GRAPH_TABLES = """
 CREATE TABLE facts (
     file_id INTEGER PRIMARY KEY,
     data    BLOB NOT NULL        -- definitions, imports, bindings and references: `core.facts`
@@ -96,22 +96,28 @@ CREATE TABLE names (
     used    INTEGER NOT NULL,    -- … and refers to it
     PRIMARY KEY (name, file_id)
 ) WITHOUT ROWID;
+
+CREATE TABLE edges (
+    target  INTEGER NOT NULL,    -- a hash of the id of what is referred to
+    file_id INTEGER NOT NULL,    -- the file that refers to it
+    data    BLOB NOT NULL,       -- where and how: `graph.stored_edges`
+    PRIMARY KEY (target, file_id)
+) WITHOUT ROWID;
+
+CREATE TABLE edge_sources (
+    file_id INTEGER PRIMARY KEY,
+    sources BLOB NOT NULL,       -- the definitions that its edges start at: `graph.stored_edges`
+    targets BLOB NOT NULL        -- what its edges lead to, by which they are deleted
+);
+
+CREATE TABLE pending (
+    file_id INTEGER PRIMARY KEY
+)
 """
 
-STAMPS = """
-ALTER TABLE files ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE files ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE skips ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE skips ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
-DELETE FROM meta WHERE key = 'scanned_ns'
-"""
-"""Without `scanned_ns` the next run compares every file by its hash, and learns what is new here."""
-
-MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES, 2: STAMPS, 3: EDGE_TABLES}
-"""From a version to the next: statements run in the transaction that raises `user_version`.
-
-A fresh database is of version 0, so a new index goes through the same steps as an old one.
-"""
+_OF_FILES = "files chunks symbols skips facts names edges edge_sources pending"
+_KEPT = "'project_path', 'created_at', 'agreed_files', 'options'"
+_OLDER = "An older version of Findspot made this index: it is built again."
 
 
 def connect(path: Path) -> Connection:
@@ -143,6 +149,24 @@ def _checked_format(db: Connection) -> Connection:
         db.close()
         raise
     return db
+
+
+def make_tables(db: Connection) -> None:
+    """Make the tables of an index that is new; an older one is emptied for that, and knows what it is of."""
+    version = version_of(db)
+    if version == FORMAT_VERSION:
+        return
+    with transaction(db):
+        if version:
+            generation = str(generation_of(db) + 1)
+            db.execute(f"DELETE FROM meta WHERE key NOT IN ({_KEPT})")
+            write_meta(db, {"build": "incomplete", "generation": generation, "notes": _OLDER})
+            for table in _OF_FILES.split():
+                db.execute(f"DROP TABLE IF EXISTS {table}")
+            _log.info("%s", _OLDER)
+        for statement in TABLES.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 
 
 def begin(db: Connection) -> None:

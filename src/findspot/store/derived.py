@@ -41,8 +41,6 @@ from findspot.store.word_counts import ENDING, Postings, open_postings, write_po
 _log = get_logger("store")
 
 VECTORS = "vectors"
-OLD_KEYWORDS = "keywords"
-"""The folder in which versions up to 0.2.0 kept an index of words."""
 
 _FEW_FILES = 500
 """Files that are put into a table one by one; for more it is read again."""
@@ -209,10 +207,7 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
     try:
         _check(load_derived(folder, db, 0, checked))
     except DerivedDamagedError as damage:
-        if (folder / OLD_KEYWORDS).is_dir():
-            _log.info("making the keyword index, once: an older version kept another one")
-        else:
-            _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
+        _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
         rebuild(folder, db)
 
 
@@ -227,7 +222,6 @@ def _check(derived: Derived) -> None:
 
 def rebuild(folder: Path, db: Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
-    remove_entry(folder / OLD_KEYWORDS)
     if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
         remove_entry(folder / VECTORS)
     stored = ChunkRows(db).vectors()

@@ -13,27 +13,6 @@ from zlib import crc32
 
 from findspot.core.sqlite import Connection, uses_log
 
-EDGE_TABLES = """
-CREATE TABLE edges (
-    target  INTEGER NOT NULL,    -- a hash of the id of what is referred to
-    file_id INTEGER NOT NULL,    -- the file that refers to it
-    data    BLOB NOT NULL,       -- where and how: `graph.stored_edges`
-    PRIMARY KEY (target, file_id)
-) WITHOUT ROWID;
-
-CREATE TABLE edge_sources (
-    file_id INTEGER PRIMARY KEY,
-    sources BLOB NOT NULL,       -- the definitions that its edges start at: `graph.stored_edges`
-    targets BLOB NOT NULL        -- what its edges lead to, by which they are deleted
-);
-
-CREATE TABLE pending (
-    file_id INTEGER PRIMARY KEY
-);
-
-INSERT INTO pending SELECT file_id FROM facts
-"""
-
 PEND_ALL = "INSERT OR IGNORE INTO pending SELECT file_id FROM facts"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import shutil
 from collections.abc import Callable
@@ -88,19 +87,6 @@ def test_a_reader_makes_damaged_vectors_anew(copy: Path, expected: Contents, dam
 def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents) -> None:
     shutil.rmtree(copy / "vectors")
     assert contents(SqliteStore(copy, "p")) == expected
-
-
-def test_an_index_with_the_keywords_of_an_older_version_is_not_called_damaged(
-    copy: Path, expected: Contents, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="findspot")
-    for path in (copy / "vectors").glob("*.terms"):
-        path.unlink()
-    (copy / "keywords" / "code").mkdir(parents=True)
-    assert contents(SqliteStore(copy, "p")) == expected
-    assert "making the keyword index, once" in caplog.text
-    assert "INDEX_CORRUPT" not in caplog.text
-    assert not (copy / "keywords").exists()
 
 
 def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: Contents) -> None:

@@ -1,4 +1,4 @@
-"""Formats: the newest is made, older ones are brought up to it, newer ones are refused."""
+"""Formats, a database that is no index yet, and what errors of SQLite mean."""
 
 from __future__ import annotations
 
@@ -16,43 +16,19 @@ from findspot.core.errors import (
     IndexNotFoundError,
     PermissionDeniedError,
 )
-from findspot.store.database import FORMAT_VERSION, MIGRATIONS, connect, read_meta, write_meta
 from findspot.store.sqlite_store import SqliteStore
 
 
-def test_the_steps_lead_to_the_current_format() -> None:
-    assert sorted(MIGRATIONS) == list(range(FORMAT_VERSION))
-
-
-def test_an_older_database_goes_through_every_later_step(tmp_path: Path) -> None:
-    db = sqlite.connect(tmp_path / "x.sqlite", create=True)
-    sqlite.migrate(db, MIGRATIONS)
-    write_meta(db, {"kept": "yes"})
-    steps = {
-        **MIGRATIONS,
-        FORMAT_VERSION: "ALTER TABLE files ADD COLUMN extra TEXT;\nCREATE TABLE more (x)",
-        FORMAT_VERSION + 1: "INSERT INTO more VALUES (7)",
-    }
-    sqlite.migrate(db, steps)
-    assert sqlite.version_of(db) == FORMAT_VERSION + 2
-    assert read_meta(db) == {"kept": "yes"}
-    assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
-    sqlite.migrate(db, steps)
-    assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
-    db.close()
-
-
 def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    db = sqlite.connect(path, create=True)
-    sqlite.migrate(db, MIGRATIONS)
-    broken = {**MIGRATIONS, FORMAT_VERSION: "CREATE TABLE more (x);\nINSERT INTO nowhere VALUES (1)"}
+    db = sqlite.connect(tmp_path / "x.sqlite", create=True)
+    first = {0: "CREATE TABLE kept (x);\nINSERT INTO kept VALUES (1)"}
+    sqlite.migrate(db, first)
     with pytest.raises(sqlite3.OperationalError):
-        sqlite.migrate(db, broken)
-    db.close()
-    db = connect(path)
-    assert sqlite.version_of(db) == FORMAT_VERSION
-    assert db.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
+        sqlite.migrate(db, {**first, 1: "CREATE TABLE more (x);\nINSERT INTO nowhere VALUES (1)"})
+    assert sqlite.version_of(db) == 1
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("kept",)]
+    sqlite.migrate(db, {**first, 1: "CREATE TABLE more (x)"})
+    assert (sqlite.version_of(db), db.execute("SELECT x FROM kept").fetchall()) == (2, [(1,)])
     db.close()
 
 

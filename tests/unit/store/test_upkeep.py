@@ -76,7 +76,7 @@ def test_a_burst_of_readers_leaves_few_connections(store: SqliteStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0 < len(store._readers._idle) <= 4
+    assert 0 < len(store._idle) <= 4
     store.close()
     assert descriptors(store) == 0
 
