@@ -17,7 +17,6 @@ from e2e.harness import until
 from findspot import Project, Query
 from findspot.core.model import IndexState, Mode, Skip, SkipReason
 from findspot.sync.changed_paths import read_dirty
-from findspot.sync.strategies import Stats
 from findspot.sync.supervisor import LOCK_NAME
 from findspot.sync.watcher import Watcher
 
@@ -158,19 +157,14 @@ def test_strategies_change_while_it_runs(project: Project) -> None:
     given = json.loads(settings.read_text())
     settings.write_text(json.dumps(given | {"indexingStrategy": "lazy", "lazyIdleThreshold": 3600}))
 
-    def strategy() -> Stats:
-        found = project.watch().status.strategy
-        assert found
-        return found
-
-    until(lambda: strategy().name == "lazy")
+    until(lambda: project.watch().status.strategy == "lazy")
     write_files(project.root, {"pkg/mod0.py": "def unhurried():\n    return 0\n"})
     until(lambda: "pkg/mod0.py" in read_dirty(project.store.folder))
     assert not holds(project, "pkg/mod0.py", "unhurried")
     assert project.search(Query("unhurried", limit=1)).hits[0].path == "pkg/mod0.py"
     assert holds(project, "pkg/mod0.py", "unhurried")
     write_files(project.root, {"pkg/mod1.py": "def hurried():\n    return 0\n"})
-    until(lambda: strategy().pending)
+    until(lambda: project.watch().status.pending)
     settings.write_text(json.dumps(given | {"indexingStrategy": "realtime"}))
     until(lambda: holds(project, "pkg/mod1.py", "hurried"))
 

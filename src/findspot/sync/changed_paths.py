@@ -87,9 +87,9 @@ class DirtyFiles:
                 self._write()
 
     def take(self, paths: Iterable[str]) -> frozenset[str]:
-        """Take paths to index them; they stay on disk until `done`."""
+        """Take paths to index them, and everything if that waits; they stay on disk until `done`."""
         with self._guard:
-            self._taken = frozenset(self._paths.intersection(paths))
+            self._taken = frozenset(self._paths.intersection((*paths, EVERYTHING)))
             self._paths -= self._taken
             return self._taken
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import abc
-import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,41 +36,23 @@ _LOOK_S = 0.5
 """How often HEAD is looked at: a few calls that cost microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """The figures of a strategy."""
-
-    name: str
-    active: bool
-    pending: int
-    events: int
-    flushes: int
-
-
 class Strategy(abc.ABC):
-    """Notes what changed and decides when it is due; `flush` does not wait for that."""
+    """Notes what changed and decides when it is due."""
 
     name: ClassVar[str]
 
     def __init__(self, dirty: DirtyFiles, apply: Apply, clock: Clock = time.monotonic) -> None:
-        self._dirty = dirty
-        self._apply = apply
-        self._clock = clock
-        self._flushing = threading.Lock()
+        self._dirty, self._apply, self._clock = dirty, apply, clock
         self._active = False
-        self._events = 0
-        self._flushes = 0
+        self.updates = 0
 
     @abc.abstractmethod
     def due(self) -> frozenset[str]:
         """Return the paths whose time has come."""
 
-    def initialise(self) -> None:
+    def start(self) -> None:
         """Take up what an earlier process left."""
         self._note(self._dirty.paths)
-
-    def start(self) -> None:
-        self.initialise()
         self._active = True
 
     def stop(self) -> None:
@@ -83,7 +63,6 @@ class Strategy(abc.ABC):
         """Note changes; they are indexed when they are due."""
         paths = frozenset(paths)
         if self._active and paths:
-            self._events += len(paths)
             self._dirty.add(paths)
             self._note(paths)
 
@@ -98,33 +77,24 @@ class Strategy(abc.ABC):
             self._index(due)
         return bool(due)
 
-    def flush(self) -> None:
-        """Index everything that waits, now."""
-        self._index(self._dirty.paths)
-
     @property
     def waiting(self) -> frozenset[str]:
         """Paths that are not in the index yet."""
         return self._dirty.paths
 
-    def stats(self) -> Stats:
-        return Stats(self.name, self._active, len(self._dirty.paths), self._events, self._flushes)
-
-    def _note(self, paths: frozenset[str]) -> None:  # noqa: B027 - not every strategy keeps something
+    @abc.abstractmethod
+    def _note(self, paths: frozenset[str]) -> None:
         """Note what a strategy needs to know of events besides their paths."""
 
     def _index(self, paths: frozenset[str]) -> None:
-        with self._flushing:
-            taken = self._dirty.take(paths)
-            if not taken:
-                return
-            try:
-                self._apply(taken)
-            except BaseException:
-                self._dirty.give_back()
-                raise
-            self._dirty.done()
-            self._flushes += 1
+        taken = self._dirty.take(paths)
+        try:
+            self._apply(taken)
+        except BaseException:
+            self._dirty.give_back()
+            raise
+        self._dirty.done()
+        self.updates += 1
 
 
 class Realtime(Strategy):
@@ -132,11 +102,11 @@ class Realtime(Strategy):
 
     name = "realtime"
 
-    def initialise(self) -> None:
+    def __init__(self, dirty: DirtyFiles, apply: Apply, clock: Clock = time.monotonic) -> None:
+        super().__init__(dirty, apply, clock)
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._indexed: dict[str, float] = {}
-        super().initialise()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
@@ -197,12 +167,9 @@ class OnCommit(Strategy):
     def __init__(self, dirty: DirtyFiles, apply: Apply, root: Path, clock: Clock = time.monotonic) -> None:
         super().__init__(dirty, apply, clock)
         self._root = root
-        self._head: str | None = None
+        self._head = self._look()
         self._moved_at: float | None = None
         self._looked = clock()
-
-    def initialise(self) -> None:
-        self._head = self._look()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
@@ -215,6 +182,9 @@ class OnCommit(Strategy):
             return frozenset()
         self._moved_at = None
         return self._dirty.paths
+
+    def _note(self, paths: frozenset[str]) -> None:
+        """Events do not matter: commits do."""
 
     def _look(self) -> str | None:
         checkout = checkout_around(self._root)

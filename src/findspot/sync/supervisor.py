@@ -25,7 +25,7 @@ from findspot.core.settings import Settings
 from findspot.discover.outer_rules import state_above
 from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING
-from findspot.sync.strategies import Stats, Strategy, start_strategy, strategy_in_force
+from findspot.sync.strategies import Strategy, start_strategy, strategy_in_force
 from findspot.sync.watcher import Watcher
 
 _log = get_logger("sync")
@@ -53,7 +53,6 @@ class Watched(Protocol):
 
     @property
     def store(self) -> Store: ...
-
     @property
     def settings(self) -> Settings: ...
 
@@ -77,7 +76,10 @@ class WatcherStatus:
     """Why it polls, if it does."""
     last_error: str = ""
     restarts: int = 0
-    strategy: Stats | None = None
+    strategy: str = ""
+    pending: int = 0
+    """Paths that changed and are not in the index yet."""
+    updates: int = 0
     checked: bool = False
     """Whether the whole index was compared with the disk."""
 
@@ -108,10 +110,13 @@ class Supervisor:
     @property
     def status(self) -> WatcherStatus:
         """How the watching goes now."""
-        strategy = self._strategy
-        stats = strategy.stats() if strategy else None
+        strategy, checked = self._strategy, time.monotonic() < self._check_at
         with self._guard:
-            return replace(self._status, strategy=stats, checked=time.monotonic() < self._check_at)
+            status = replace(self._status, checked=checked)
+        if strategy is None:
+            return status
+        pending = len(strategy.waiting)
+        return replace(status, strategy=strategy.name, pending=pending, updates=strategy.updates)
 
     @property
     def waiting(self) -> frozenset[str]:

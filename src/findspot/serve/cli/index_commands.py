@@ -394,13 +394,13 @@ def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
     supervisor = project.watch()
     shown: object = None
     while not cancel.wait(_LOOK_S):
-        status, stats = supervisor.status, supervisor.status.strategy
+        status = supervisor.status
         values = {
             "projectPath": str(project.root),
             "watching": status.watching,
-            "strategy": stats.name if stats else project.settings.sync.strategy,
-            "updates": stats.flushes if stats else 0,
-            "pendingChanges": stats.pending if stats else 0,
+            "strategy": status.strategy or project.settings.sync.strategy,
+            "updates": status.updates,
+            "pendingChanges": status.pending,
             "lastError": status.last_error or None,
             "polling": status.polling or None,
         }
