@@ -55,9 +55,8 @@ from findspot.store.word_counts import Frequencies, Postings, distinct
 if TYPE_CHECKING:
     from lancedb.table import Table
 
-CHUNK_BYTES = 32 << 20
-LOOKUP_BYTES = 12 << 20
-"""Of chunks, and of rows by key, that are kept as they were read."""
+KEPT_BYTES = 44 << 20
+"""Of chunks and other rows that are kept as they were read."""
 _MORE = 1.4
 """Candidates per wanted one: lancedb's order differs a little from ours, and outlines are left out."""
 _PROBES = 24
@@ -69,7 +68,7 @@ _FEW_FILES = 20_000
 class Cache:
     """Values by key; the ones used longest ago are dropped."""
 
-    def __init__(self, most: int, size: Callable[[Any], int] = lambda _: 1) -> None:
+    def __init__(self, most: int, size: Callable[[Any], int]) -> None:
         self._most, self._size, self._held = most, size, 0
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
@@ -96,8 +95,7 @@ class VersionRows:
     def __init__(self, tables: Tables, versions: Mapping[str, int]) -> None:
         self._tables, self._versions = tables, versions
         self._opened: dict[str, Table] = {}
-        self._chunks = Cache(CHUNK_BYTES, lambda chunk: chunk.size)
-        self._lookups = Cache(LOOKUP_BYTES, lambda rows: 200 + sum(map(_bytes_of, rows)))
+        self._kept = Cache(KEPT_BYTES, _bytes_of)
 
     @cached_property
     def files(self) -> FileTable:
@@ -114,9 +112,12 @@ class VersionRows:
             yield NumberedFile(number, file, edges)
 
     def table(self, name: str) -> Table:
-        """Return a table at the version; every table is opened once."""
+        """Return a table at the version; every table is opened once. One that is gone is damage."""
         if name not in self._opened:
-            self._opened[name] = self._tables.at(name, self._versions[name])
+            table = self._tables.open(name, self._versions[name])
+            if table is None:
+                raise IndexCorruptError(f"table {name} is missing")
+            self._opened[name] = table
         return self._opened[name]
 
     def batches(self, name: str, fields: Sequence[str], condition: str | None = None) -> Iterator[Any]:
@@ -136,39 +137,36 @@ class VersionRows:
     def look_up(self, name: str, field: str, value: str | int) -> list[tuple[Any, ...]]:
         """Return the rows with a value of a field that has an index; the last answers are kept."""
         key = name, field, value
-        found = self._lookups.get(key)
+        found = self._kept.get(key)
         if found is None:
             quoted = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else value
             found = list(self.all(name, condition=f"{field} = {quoted}"))
-            self._lookups.put(key, found)
+            self._kept.put(key, found)
         return list(found)
 
     def chunks(self, numbers: Iterable[int]) -> dict[int, PackedChunk]:
         """Return chunks by number; those that are not kept are fetched together."""
         wanted = list(dict.fromkeys(numbers))
-        found = {number: self._chunks.get(number) for number in wanted}
+        found = {number: self._kept.get(number) for number in wanted}
         for corpus, name in CHUNK_TABLES.items():
             missing = [n for n in wanted if found[n] is None and self._corpus(n) == corpus]
             if missing:
                 listed = ", ".join(map(str, missing))
                 for packed in self._packed(name, f"number IN ({listed})"):
                     found[packed.number] = packed
-                    self._chunks.put(packed.number, packed)
+                    self._kept.put(packed.number, packed)
         return {number: packed for number, packed in found.items() if packed is not None}
 
     def of_file(self, file: StoredFile) -> list[PackedChunk]:
         """Return the chunks of a file, in order."""
         key = "file", file.id
-        numbers = self._lookups.get(key)
-        if numbers is None:
+        found: list[PackedChunk] | None = self._kept.get(key)
+        if found is None:
             first, last = chunk_range(file.id)
-            found = list(self._packed(CHUNK_TABLES[file.corpus], f"number >= {first} AND number <= {last}"))
-            for packed in found:
-                self._chunks.put(packed.number, packed)
-            self._lookups.put(key, sorted(packed.number for packed in found))
-            return sorted(found, key=lambda packed: packed.number)
-        held = self.chunks(numbers)
-        return [held[number] for number in numbers if number in held]
+            packed = self._packed(CHUNK_TABLES[file.corpus], f"number >= {first} AND number <= {last}")
+            found = sorted(packed, key=lambda each: each.number)
+            self._kept.put(key, found)
+        return found
 
     def search(self, name: str, query: Any, kind: str, allowed: Selection | None, top: int) -> Numbers:
         """Return the numbers of the chunks that lancedb finds among the allowed files."""
@@ -196,9 +194,12 @@ class VersionRows:
         return file.corpus if file else None
 
 
-def _bytes_of(row: Any) -> int:
-    values = row if isinstance(row, tuple) else (row,)
-    return 100 + sum(len(value) for value in values if isinstance(value, (str, bytes)))
+def _bytes_of(value: Any) -> int:
+    if isinstance(value, PackedChunk):
+        return value.size
+    if isinstance(value, (list, tuple)):
+        return 100 + sum(map(_bytes_of, value))
+    return len(value) if isinstance(value, (str, bytes)) else 0
 
 
 def _among(files: Sequence[int]) -> str:

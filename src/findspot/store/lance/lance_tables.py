@@ -171,13 +171,6 @@ class Tables:
                 table.checkout(version)
             return table
 
-    def at(self, name: str, version: int) -> Table:
-        """Return a table at the version that a head names; one that is gone is damage."""
-        table = self.open(name, version)
-        if table is None:
-            raise IndexCorruptError(f"table {name} is missing")
-        return table
-
     def _database(self, name: str) -> lancedb.DBConnection:
         with self._guard:
             if name not in self._databases:
