@@ -1,7 +1,7 @@
 """Workers on other machines: a Ray cluster cuts and embeds the files that it is sent.
 
-They are read here, so the cluster needs no shared disk. A worker that dies costs a retry; files that keep
-killing workers are sent one by one. A node that dies is nobody's fault: its batches are sent again.
+They are read here, so the cluster needs no shared disk. A worker or a node that dies costs retries, which Ray
+makes elsewhere; files at which workers keep dying are sent one by one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
@@ -44,11 +44,8 @@ LOCAL = ("local", "ray://local")
 Sent = tuple[Job, bytes]
 """A job and its file's content."""
 
-_RETRIES = 1
-"""Of a batch whose worker died, by Ray itself and on another worker; then its files go one by one."""
-
-_LOST_NODES = 5
-"""A batch whose node died is sent again so often; then the cluster is given up."""
+_RETRIES = 2
+"""Of a batch whose worker or node died, by Ray itself and elsewhere; then its files go one by one."""
 
 CONNECT_S = 8
 """For the port of a cluster to answer: a host that is not there must not cost half a minute."""
@@ -106,7 +103,6 @@ class RayPool:
         batches = batches_of(jobs)
         alone: deque[Sent] = deque()
         running: dict[Any, list[Sent]] = {}
-        lost: Counter[str] = Counter()
         most = _AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         try:
             while True:
@@ -126,7 +122,7 @@ class RayPool:
                 if not ended:
                     idle()
                 for task in ended:
-                    yield from self._outcomes(task, running.pop(task), alone, lost)
+                    yield from self._outcomes(task, running.pop(task), alone)
         except ConnectionError as error:
             raise _failed("The connection to the cluster was lost.", error) from error
         finally:
@@ -147,22 +143,19 @@ class RayPool:
                 batch.append((job, data))
         return batch
 
-    def _outcomes(
-        self, task: Any, batch: list[Sent], alone: deque[Sent], lost: Counter[str]
-    ) -> Iterator[Outcome]:
+    def _outcomes(self, task: Any, batch: list[Sent], alone: deque[Sent]) -> Iterator[Outcome]:
         """Yield what a task gave; where its workers kept dying, its files are tried one by one."""
         errors = self._ray.exceptions
+        died = (
+            errors.NodeDiedError,
+            errors.ObjectLostError,
+            errors.WorkerCrashedError,
+            errors.OutOfMemoryError,
+        )
         try:
             yield from self._ray.get(task)
-        except (errors.NodeDiedError, errors.ObjectLostError) as error:
-            first = batch[0][0].file.path
-            lost[first] += 1
-            if lost[first] > _LOST_NODES:
-                raise _failed("The nodes of the cluster keep dying.", error) from error
-            _log.warning("a node of the cluster died; %d files are sent again", len(batch))
-            alone.extend(batch)
-        except (errors.WorkerCrashedError, errors.OutOfMemoryError):
-            _log.warning("workers of the cluster died at %d files", len(batch))
+        except died as error:
+            _log.warning("%s: %d files are sent again", type(error).__name__, len(batch))
             if len(batch) > 1:
                 alone.extend(batch)
                 return
