@@ -89,7 +89,6 @@ def find_orphans(home: Path) -> list[Orphan]:
 
 
 def delete_orphans(home: Path) -> list[Orphan]:
-    """Delete the orphans; returns what was deleted."""
     removed = []
     for orphan in find_orphans(home):
         with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
@@ -127,7 +126,6 @@ def _project_of(folder: Path) -> Path | None:
 
 
 def _project_in_database(folder: Path) -> Path | None:
-    """Return an index still being built for the first time has no metadata file yet."""
     try:
         with contextlib.closing(_store_in(folder)) as store, store.snapshot() as snapshot:
             return Path(snapshot.meta()["project_path"])

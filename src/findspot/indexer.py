@@ -102,7 +102,6 @@ class Indexer:
 
     @property
     def store(self) -> Store:
-        """What questions are answered from."""
         return self.own if self.shared is None or holds_index(self.own.folder) else self.shared
 
     def _published(self, address: str) -> PublishedStore:
@@ -118,7 +117,6 @@ class Indexer:
 
     @property
     def settings(self) -> Settings:
-        """The configuration in force now; edits to its files count at once."""
         settings = settings_now(self.configured_at, self.own.folder, self.flags)
         if self.configured_at is None:
             found = settings.discover
@@ -127,7 +125,6 @@ class Indexer:
 
     @property
     def roots(self) -> Roots:
-        """Where the files are."""
         return Roots(self.root)
 
     @property
@@ -141,7 +138,6 @@ class Indexer:
             return True
 
     def open_embedder(self, settings: Settings) -> Embedder:
-        """Return the model that makes the vectors of the index."""
         return self.open_model(settings.embed.provider, settings.embed)
 
     def run(self, **asked: Any) -> pipeline.Run:
@@ -297,13 +293,11 @@ def refresh_waiting(index: Indexer) -> None:
 
 
 def require_index(root: Path, store: Store) -> None:
-    """Raise an error where a project has no index."""
     if not store.exists:
         raise IndexNotFoundError(str(root), str(store.folder))
 
 
 def is_complete(store: Store) -> bool:
-    """Return whether an index holds all that it should."""
     try:
         return store.exists and store.meta().get("build") == COMPLETE
     except FindspotError:
@@ -332,7 +326,6 @@ def _remove(store: Store, relative: str, skip: Skip) -> None:
 
 
 def _store_failure(store: Store, failure: str) -> None:
-    """Store the reason for the status, where there is an index to store it in."""
     with contextlib.suppress(FindspotError), store.writer(create=False) as writer:
         writer.set_meta(last_error=failure)
         writer.commit()

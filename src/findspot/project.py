@@ -305,7 +305,6 @@ def _with_missing(warning: str | None, paths: list[str]) -> str | None:
 
 
 def _give_way(supervisor: Supervisor | None) -> contextlib.AbstractContextManager[None]:
-    """Return a context in which this process's watcher keeps off the index."""
     return supervisor.giving_way() if supervisor else contextlib.nullcontext()
 
 

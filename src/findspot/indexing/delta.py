@@ -45,7 +45,6 @@ class Delta:
 
     @property
     def settled(self) -> int:
-        """Files about which nothing is to be done."""
         return self.unchanged + self.rejected
 
 

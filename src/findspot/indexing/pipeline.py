@@ -118,7 +118,6 @@ class Run:
     """About what the files to index take on disk, once they are known."""
 
     def afresh(self, *notes: str) -> Run:
-        """Return the same run, with nothing done yet."""
         return replace(self, created=False, indexed=0, unchanged=0, chunks=0, skips=[], notes=notes)
 
 
@@ -248,7 +247,6 @@ def _note_stop(run: Run) -> None:
 
 
 def _is_stopping(run: Run) -> bool:
-    """Return whether a cancelled run was stopped by whoever asked for it."""
     return run.asked and not run.cancel.interrupted
 
 
@@ -476,7 +474,6 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
 
 
 def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: Sequence[Skip]) -> None:
-    """Log what a run did, and what it left out."""
     _log.info("%s: %d files indexed, %d unchanged, %d removed", project, indexed, unchanged, removed)
     if not skips:
         return

@@ -65,8 +65,6 @@ _OBJECTS_BYTES = 256 * 1024 * 1024
 
 
 class RayWorkers:
-    """Lends the workers of one cluster."""
-
     def __init__(self, address: str) -> None:
         self._address = address
 

@@ -85,8 +85,6 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The file's content is not to be indexed."""
-
     skip: Skip
     file: SourceFile
 
@@ -108,8 +106,6 @@ class Pool(Protocol):
 
 
 class Workers(Protocol):
-    """Lends a pool for one run."""
-
     def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
         """Return a pool of about that many workers."""
 
@@ -168,7 +164,6 @@ class WorkerProcess:
 
     @property
     def is_spare(self) -> bool:
-        """Whether it may wait for the next run."""
         return self.ready and not self.jobs and self._given <= KEPT_FILES
 
     def give(self, jobs: list[Job]) -> None:
@@ -207,7 +202,6 @@ class WorkerProcess:
         return lines[-1] if lines else ""
 
     def close(self) -> None:
-        """End the process; it holds nothing that would have to be put in order first."""
         self._process.kill()
         self._process.wait()
         self._outbox.put(None)
@@ -463,7 +457,6 @@ class SparePool:
         self._keep(pool)
 
     def close(self) -> None:
-        """End the spare worker, if there is one."""
         with self._guard:
             pool, self._pool = self._pool, None
             if self._timer:

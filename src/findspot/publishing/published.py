@@ -59,7 +59,6 @@ class Version:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells versions apart: adding one whose key is there replaces that one."""
         return self.commit, self.branch, self.model, self.pipeline
 
     @property
@@ -93,7 +92,6 @@ class Entry:
 
 
 def entries_of(head: Head | None) -> list[Entry]:
-    """Return what a head lists, in its order."""
     return [Entry.read(values) for values in head.versions] if head else []
 
 
@@ -115,13 +113,10 @@ class PublishedIndex:
         self.tables = Tables(self.location, options)
 
     def versions(self) -> Sequence[Version]:
-        """Return all versions, the newest first; none where nothing was published yet."""
         return tuple(entry.version for entry in self.entries())
 
     def entries(self) -> list[Entry]:
-        """Return the same, with where their rows are."""
         return entries_of(self.tables.head())
 
     def snapshot(self, entry: Entry, generation: int = 0) -> PublishedSnapshot:
-        """Open a version to search it."""
         return PublishedSnapshot(VersionRows(self.tables, entry.tables), entry.meta, generation)

@@ -43,7 +43,6 @@ def commits_to_publish(root: Path) -> dict[int, str]:
 
 
 def commit_batches(root: Path, commits: dict[int, str]) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of commits, in batches."""
     numbered = list(commits.items())
     for at in range(0, len(numbered), _BATCH):
         part = {name: number for number, name in numbered[at : at + _BATCH]}

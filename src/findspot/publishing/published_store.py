@@ -86,7 +86,6 @@ class PublishedStore:
 
     @property
     def version(self) -> Version | None:
-        """The version that answers; None before the first question."""
         return self._opened[0].version if self._opened else None
 
     @property
@@ -98,7 +97,6 @@ class PublishedStore:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Open the version that answers."""
         try:
             yield self.current()
         except IndexCorruptError:
@@ -110,20 +108,16 @@ class PublishedStore:
         raise ReadOnlyError(self.address)
 
     def meta(self) -> dict[str, str]:
-        """Return what the index says about itself."""
         return self.current().meta()
 
     def figures(self) -> Figures:
-        """Return what the index says about itself, and its files and chunks by corpus."""
         snapshot = self.current()
         return snapshot.meta(), snapshot.files.counts()
 
     def parts(self) -> dict[str, int]:
-        """Return nothing: no part of the index is on this machine."""
         return {}
 
     def close(self) -> None:
-        """Close what is open; the store can still be used and opens it again."""
         self._opened, self._look_at = None, float("-inf")
 
     def has_common_file(self, root: Path) -> bool | None:
@@ -172,6 +166,5 @@ class PublishedStore:
             self._look_at = time.monotonic() + LEAVE_ALONE_S
 
     def delete(self) -> None:
-        """Remove the settings of this reader."""
         self.close()
         remove_folder(self.folder)

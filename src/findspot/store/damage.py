@@ -40,12 +40,10 @@ _MISCOUNTED = (
 
 
 def is_marked(folder: Path) -> bool:
-    """Return whether the index of a folder was found to be damaged."""
     return (folder / MARK).exists() and (folder / FILE_NAME).is_file()
 
 
 def check_mark(folder: Path) -> None:
-    """Raise the error of an index that was found to be damaged."""
     if not is_marked(folder):
         return
     try:

@@ -170,13 +170,11 @@ def make_tables(db: Connection) -> None:
 
 
 def begin(db: Connection) -> None:
-    """Begin a transaction that writes, unless one has begun."""
     if not db.in_transaction:
         db.execute("BEGIN IMMEDIATE")
 
 
 def generation_of(db: Connection) -> int:
-    """Return how many commits there have been."""
     return int(read_meta(db).get("generation", "0"))
 
 

@@ -68,7 +68,6 @@ class FileTable:
 
     @cached_property
     def path_of(self) -> dict[int, str]:
-        """The path of each file, by number."""
         return {file.id: file.path for file in self.files}
 
     @cached_property
@@ -111,22 +110,18 @@ class FileTable:
         return keys
 
     def mask(self, files: Iterable[StoredFile]) -> Mask:
-        """Return a mask over file numbers that is true for these files."""
         return mask_of([file.id for file in files], self._size)
 
     def find(self, path: str) -> StoredFile | None:
-        """Return the file of a path."""
         number = self.by_path.get(path)
         return None if number is None else self.by_id[number]
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return the numbers of files and chunks by corpus."""
         corpora = sorted({file.corpus for file in self.files})
         chosen = {corpus: self.whole(corpus).files for corpus in corpora}
         return {corpus: (len(files), sum(file.chunks for file in files)) for corpus, files in chosen.items()}
 
     def languages(self) -> dict[str, int]:
-        """Return the number of files per language, the most frequent first."""
         found = Counter(file.language for file in self.files)
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
@@ -141,7 +136,6 @@ class FileTable:
 
 
 def mask_of(file_ids: list[int], size: int | None = None) -> Mask:
-    """Return a mask over file numbers that is true for these."""
     mask = np.zeros(max(file_ids, default=0) + 1 if size is None else size, np.bool_)
     mask[file_ids] = True
     return mask
@@ -158,14 +152,11 @@ class Selection:
         return bool(file_id < self.mask.size and self.mask[file_id])
 
     def of_chunks(self, numbers: Numbers) -> Mask:
-        """Return whether the file of each chunk is among these."""
         return is_allowed(numbers, self.mask)
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The derived parts of one generation of the database."""
-
     generation: int
     files: FileTable
     keywords: dict[str, KeywordReader]
@@ -253,7 +244,6 @@ class Part(NamedTuple):
 
 
 def open_part(folder: Path, name: str, checked: set[str]) -> Part:
-    """Open what a commit lists."""
     vectors = open_segment(folder / name, checked)
     return Part(vectors, open_postings(folder / f"{name}{ENDING}", vectors.numbers, checked))
 

@@ -43,7 +43,6 @@ class EdgeRows:
         return self.db.execute(select, (target,)).fetchall()
 
     def sources(self, file_id: int) -> bytes:
-        """Return the definitions that the edges of a file start at."""
         select = "SELECT sources FROM edge_sources WHERE file_id = ?"
         return bytes(self.db.execute(select, (file_id,)).fetchone()[0])
 
@@ -58,7 +57,6 @@ class EdgeRows:
         return (row[0] if row else b""), {target: data[0] for target, data in found.items() if data}
 
     def digests(self) -> dict[int, int]:
-        """Return a digest of the edges of each file."""
         found: dict[int, int] = defaultdict(int)
         for target, file_id, data in self.db.execute("SELECT target, file_id, data FROM edges"):
             found[file_id] = (found[file_id] + crc32(data, target & 0xFFFFFFFF)) & 0xFFFFFFFFFFFF
@@ -85,7 +83,6 @@ class EdgeRows:
             self.db.execute("BEGIN IMMEDIATE")
 
     def save(self) -> None:
-        """Commit all that was put."""
         self._store()
         self.db.execute("COMMIT")
 
@@ -96,7 +93,6 @@ class EdgeRows:
         self.db.executemany("INSERT INTO edges VALUES (?,?,?)", sorted(rows))
 
     def drop(self, file_id: int) -> None:
-        """Delete the edges of a file."""
         self._waiting.pop(file_id, None)
         select = "SELECT targets FROM edge_sources WHERE file_id = ?"
         for (targets,) in self.db.execute(select, (file_id,)).fetchall():

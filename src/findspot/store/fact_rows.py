@@ -12,8 +12,6 @@ ALL_NUMBERS = 0, _LAST
 
 
 class FactRows:
-    """What the files of code say about names."""
-
     def __init__(self, db: Connection) -> None:
         self._db = db
 
@@ -44,7 +42,6 @@ class FactRows:
         return [row[0] for row in self._db.execute(select, (name, first, last))]
 
     def defined_names(self) -> list[str]:
-        """Return every name that is defined, and that code could write."""
         found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")
         return [row[0] for row in found]
 

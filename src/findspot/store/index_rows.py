@@ -66,11 +66,9 @@ class FileRows:
         return self._select("ORDER BY path")
 
     def find(self, path: str) -> StoredFile | None:
-        """Return the file of a path."""
         return next(iter(self._select("WHERE path = ?", path)), None)
 
     def below(self, path: str) -> list[StoredFile]:
-        """Return the file of a path, or the files below that folder."""
         return self._select(f"WHERE {_BELOW}", path)
 
     def numbered_above(self, number: int) -> list[StoredFile]:
@@ -87,17 +85,14 @@ class FileRows:
         return [row[0] for row in rows]
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return the numbers of files and chunks by corpus."""
         rows = self._db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
         return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
 
     def totals(self) -> tuple[int, int]:
-        """Return the numbers of files and chunks; counting chunks themselves would read all of them."""
         row = self._db.execute("SELECT COUNT(*), COALESCE(SUM(chunks), 0) FROM files").fetchone()
         return int(row[0]), int(row[1])
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
-        """Update what the system says about a file whose content is the same."""
         self._db.execute(
             "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?", (*stamp, path)
         )
@@ -123,7 +118,6 @@ class SkipRows:
         return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
     def counts(self) -> dict[str, int]:
-        """Return how many skips each reason has."""
         rows = self._db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
         return dict(rows.fetchall())
 
@@ -145,7 +139,6 @@ class SkipRows:
         )
 
     def delete(self, path: str) -> None:
-        """Delete the skip of a path."""
         self._db.execute("DELETE FROM skips WHERE path = ?", (path,))
 
     def shared(self) -> list[tuple[Any, ...]]:
@@ -155,18 +148,14 @@ class SkipRows:
 
 
 class ChunkRows:
-    """The chunks of an index."""
-
     def __init__(self, db: Connection) -> None:
         self._db = db
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
-        """Return these chunks, by number."""
         statement = f"SELECT {_CHUNK_COLUMNS} {_WITH_FILE} WHERE chunks.id IN"
         return {row[0]: _stored_chunk(row) for row in _rows_in(self._db, statement, numbers)}
 
     def texts(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return the texts of these chunks."""
         return dict(_rows_in(self._db, "SELECT id, text FROM chunks WHERE id IN", numbers))
 
     def of_file(self, path: str) -> list[StoredChunk]:
@@ -198,7 +187,6 @@ class ChunkRows:
             yield number, chunk_type, lines_of(tags)
 
     def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return the breadcrumbs of these chunks."""
         found = _rows_in(self._db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
         return {number: breadcrumb or "" for number, breadcrumb in found}
 
@@ -217,7 +205,6 @@ class ChunkRows:
         return {number: Extent(*rest) for number, *rest in _rows_in(self._db, statement, numbers)}
 
     def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
-        """Return the stored vector of a chunk, and its scale."""
         select = "SELECT vector, scale FROM chunks WHERE id = ?"
         vector, scale = self._db.execute(select, (number,)).fetchone()
         return np.frombuffer(vector, np.int8), float(scale)
@@ -235,7 +222,6 @@ class ChunkRows:
         return {key: (scale, vector) for key, scale, vector in rows}
 
     def keys(self, file_id: int) -> frozenset[bytes]:
-        """Return what is embedded of a file."""
         rows = self._db.execute("SELECT key FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
         return frozenset(key for (key,) in rows)
 
@@ -284,13 +270,11 @@ class SymbolRows:
         return found
 
     def constants_of(self, file_id: int) -> list[SymbolPlace]:
-        """Return the constants and fields of a file."""
         return self._places(
             "chunk_id BETWEEN ? AND ? AND kind IN ('constant', 'field')", *chunk_range(file_id)
         )
 
     def places(self, name: str) -> list[SymbolPlace]:
-        """Return every place that defines a lower-cased name."""
         return self._places("name = ?", name)
 
     def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
@@ -314,7 +298,6 @@ class SymbolRows:
 
 
 def insert_file(db: Connection, record: FileRecord) -> int:
-    """Insert a file revision; return its number."""
     file, rows = record.file, record.rows
     described = (file.path, file.corpus.value, file.language, file.size, file.mtime_ns, record.sha256)
     cursor = db.execute(

@@ -54,7 +54,6 @@ class KeywordReader:
 
     @cached_property
     def _totals(self) -> tuple[int, int]:
-        """How many chunks there are, and how many words they have."""
         if self._known:
             return self._known.chunks, self._known.tokens
         held = list(zip(self._parts, self._alive, strict=True))
@@ -75,7 +74,6 @@ class KeywordReader:
 
     @property
     def size(self) -> int:
-        """How many live chunks there are."""
         return self._totals[0]
 
     def document_frequency(self, term: str) -> int:
@@ -116,7 +114,6 @@ class KeywordReader:
     def best(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> tuple[Numbers, Column]:
-        """Return the same as arrays."""
         gains = self._gains(terms)
         if not gains or top < 1:
             return np.empty(0, np.int64), np.empty(0)

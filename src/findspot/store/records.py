@@ -35,7 +35,6 @@ def chunk_range(file_id: int) -> tuple[int, int]:
 
 
 def last_name(name: str) -> str:
-    """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
     return name if name.isidentifier() else _QUALIFIER.sub("", name) or name
 
 

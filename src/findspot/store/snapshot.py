@@ -34,16 +34,13 @@ class Snapshot:
         self._meta: dict[str, str] = {}
 
     def meta(self) -> dict[str, str]:
-        """Return what the index says about itself."""
         self._meta = self._meta or read_meta(self._db)
         return self._meta
 
     def known_files(self) -> KnownFiles:
-        """Return every file that the index has, and every file that was read and has a skip."""
         return KnownFiles({file.path: file for file in self.files.files}, self.skips.files_read())
 
     def record(self, file: StoredFile) -> FileRecord:
-        """Return a file with everything that is stored of it."""
         return file_record(self._db, file)
 
     def memo(self, make: Callable[[], T], *, lasting: bool = False) -> T:

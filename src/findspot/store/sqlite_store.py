@@ -100,7 +100,6 @@ class SqliteStore:
         db.close()
 
     def meta(self) -> dict[str, str]:
-        """Return what the index says about itself."""
         with self._confirming(), contextlib.closing(self._open()) as db:
             return read_meta(db)
 
@@ -117,7 +116,6 @@ class SqliteStore:
             return read_meta(db), FileRows(db).counts()
 
     def parts(self) -> dict[str, int]:
-        """Return the bytes of the database and of what is derived from it."""
         files = (stat_of(self.folder / name) for name in FILE_NAMES)
         words = (stat_of(path) for path in (self.folder / VECTORS).glob("*.seg.*"))
         sizes = {
@@ -186,7 +184,6 @@ class SqliteStore:
         return IndexNotFoundError(self._project_path, str(self.folder))
 
     def _state(self, db: Connection) -> object:
-        """Return what changes with every commit."""
         file = stat_of(self.database)
         return generation_of(db), file and file.st_ino
 

@@ -19,7 +19,6 @@ _OLD_PARTS = ("keywords", "checksums.json", "compared.json", "second.sqlite", "s
 
 
 def holds_index(folder: Path) -> bool:
-    """Return whether a folder has an index."""
     return (folder / FILE_NAME).is_file()
 
 

@@ -100,8 +100,6 @@ def write_segment(folder: Path, segments: Sequence[Segment], live: Mask) -> str 
 
 
 class _Gathered:
-    """The rows of several segments in one order."""
-
     def __init__(self, kept: Sequence[tuple[Segment, NDArray[np.intp]]], order: NDArray[np.intp]) -> None:
         self._kept = kept
         self.order = order
@@ -220,7 +218,6 @@ def scores_in(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp])
 
 
 def scores_in_python(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
-    """Return the same without compiled code."""
     if keep.size <= _FEW * segment.numbers.size:
         dots = _dots(segment.rows[keep], query) if keep.size else np.empty(0, np.float32)
         return dots * segment.scales[keep]

@@ -60,7 +60,6 @@ _hashes = _Hashes()
 
 
 def hashes_of(words: Iterable[str]) -> Hashes:
-    """Return the numbers by which words are stored."""
     return np.array([_hashes[word] for word in words], np.uint32)
 
 
@@ -104,7 +103,6 @@ class Postings:
 
     @classmethod
     def of(cls, texts: Iterable[tuple[int, str]]) -> Postings:
-        """Count the words of chunks, each given by its number and its tokens."""
         ordered = sorted(texts)
         starts, lengths, words, counts = count_words([text for _, text in ordered])
         begins = np.frombuffer(starts, np.int64)
@@ -263,7 +261,6 @@ class Frequencies:
     counts: NDArray[np.int64]
 
     def of(self, word: str) -> int:
-        """Return how many chunks hold a word."""
         place = int(np.searchsorted(self.words, _hashes[word]))
         is_held = place < self.words.size and self.words[place] == _hashes[word]
         return int(self.counts[place]) if is_held else 0

@@ -60,11 +60,9 @@ class Writer:
         return KnownFiles(indexed, left_out)
 
     def meta(self) -> dict[str, str]:
-        """Return what the index says about itself."""
         return read_meta(self._db)
 
     def set_meta(self, **values: str) -> None:
-        """Store what the index says about itself."""
         begin(self._db)
         write_meta(self._db, values)
 
@@ -102,7 +100,6 @@ class Writer:
         return file is not None
 
     def clear(self) -> None:
-        """Remove every file: vectors of different models must not meet."""
         begin(self._db)
         self._only_added = False
         for file in self.files.all():
@@ -163,7 +160,6 @@ class Writer:
         edges.save()
 
     def close(self) -> None:
-        """Roll back what is not committed."""
         with contextlib.suppress(Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -186,7 +182,6 @@ class SkipWriter(SkipRows):
         return int(self._db.execute(absent).fetchone()[0])
 
     def add(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
-        """Store what was left out; with the file that was read, so that it is not read again."""
         begin(self._db)
         self.changed = True
         self.put(skips, file)
@@ -239,7 +234,6 @@ class _PartChanges:
             self._count()
 
     def add(self, number: int, scale: float, vector: bytes, tokens: str) -> None:
-        """Add a chunk."""
         self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector, tokens))
 
     def drop(self, file_id: int) -> None:
@@ -247,7 +241,6 @@ class _PartChanges:
         self._new.pop(file_id, None)
 
     def clear(self) -> None:
-        """Drop every part and every new chunk."""
         self.names, self._new, self._counted, self._waiting = [], {}, [], 0
 
     def _count(self) -> None:
@@ -276,7 +269,6 @@ class _PartChanges:
         self._counted = []
 
     def remove_replaced(self) -> None:
-        """Delete the segments that were merged into others."""
         remove_unlisted(self._folder, set(self.names))
 
 

@@ -57,7 +57,6 @@ def changed_path(root: Path, reported: str) -> str | None:
 
 
 def _is_own(path: str, project: Path) -> bool:
-    """Return whether a path is Findspot's own, and never indexed."""
     own = own_paths(home_folder(), project)
     return any(not each or f"{path}/".startswith(f"{each}/") for each in own)
 
@@ -100,7 +99,6 @@ class DirtyFiles:
             self._write()
 
     def give_back(self) -> None:
-        """Put back the paths that were taken."""
         with self._guard:
             self._paths |= self._taken
             self._taken = frozenset()

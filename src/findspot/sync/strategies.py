@@ -79,7 +79,6 @@ class Strategy(abc.ABC):
 
     @property
     def waiting(self) -> frozenset[str]:
-        """Paths that are not in the index yet."""
         return self._dirty.paths
 
     @abc.abstractmethod

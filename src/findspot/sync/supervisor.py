@@ -109,7 +109,6 @@ class Supervisor:
 
     @property
     def status(self) -> WatcherStatus:
-        """How the watching goes now."""
         strategy, checked = self._strategy, time.monotonic() < self._check_at
         with self._guard:
             status = replace(self._status, checked=checked)
@@ -120,7 +119,6 @@ class Supervisor:
 
     @property
     def waiting(self) -> frozenset[str]:
-        """The paths that changed and are not in the index yet."""
         strategy = self._strategy
         return strategy.waiting if strategy is not None else frozenset()
 
@@ -266,7 +264,6 @@ class Supervisor:
         self._watched.refresh(None if whole else paths, self._cancel)
 
     def _still_ours(self, mark: tuple[int, int] | None) -> bool:
-        """Return whether project, index and lock are those that we began with."""
         store = self._watched.store
         return store.exists and is_folder(self._watched.root) and _identity(self._lock) == mark
 

@@ -99,7 +99,6 @@ def database_of(table: str) -> str:
 
 
 def schema_of(table: str, dimensions: int = SPECIFIED_DIMENSIONS) -> pa.Schema:
-    """Return the fields of a table."""
     import pyarrow as pa
 
     if table in _FIELDS:
@@ -141,7 +140,6 @@ class NumberedFile(NamedTuple):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What two files have in common whose rows are the same."""
         return *self.file[1:4], *self.file[6:8], self.edges
 
 
@@ -167,7 +165,6 @@ def file_batches(
 
 
 def parts_of(files: Iterable[NumberedFile], chunks: int) -> Iterator[list[NumberedFile]]:
-    """Yield files in parts of about this many chunks."""
     part: list[NumberedFile] = []
     held = 0
     for each in files:
@@ -310,7 +307,6 @@ class PackedChunk:
         return [Symbol(*symbol) for symbol in self.described[-2]]
 
     def stored(self, path: str) -> StoredChunk:
-        """Return what a search reads."""
         start, end, chunk_type, kind, language, text, names, *described, tags, _, _, _ = self.described
         signature, breadcrumb, comment = described
         return StoredChunk(

@@ -74,7 +74,6 @@ class Cache:
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, key: Hashable) -> Any:
-        """Return a value; None where there is none."""
         with self._guard:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -99,7 +98,6 @@ class VersionRows:
 
     @cached_property
     def files(self) -> FileTable:
-        """Every file of the version."""
         return FileTable(sorted((each.file for each in self.numbered()), key=lambda file: file.path))
 
     def __contains__(self, name: str) -> bool:
@@ -121,7 +119,6 @@ class VersionRows:
         return self._opened[name]
 
     def batches(self, name: str, fields: Sequence[str], condition: str | None = None) -> Iterator[Any]:
-        """Yield rows in batches."""
         table = self.table(name)
         with self._tables.translated():
             query = table.search().select(list(fields))
@@ -158,7 +155,6 @@ class VersionRows:
         return {number: packed for number, packed in found.items() if packed is not None}
 
     def of_file(self, file: StoredFile) -> list[PackedChunk]:
-        """Return the chunks of a file, in order."""
         key = "file", file.id
         found: list[PackedChunk] | None = self._kept.get(key)
         if found is None:
@@ -294,8 +290,6 @@ class PublishedVectors(VectorReader):
 
 
 class PublishedChunks(ChunkRows):
-    """The chunks of a version."""
-
     def __init__(self, rows: VersionRows) -> None:
         self._rows = rows
 
@@ -350,8 +344,6 @@ class PublishedChunks(ChunkRows):
 
 
 class PublishedSymbols(SymbolRows):
-    """The names that chunks of a version define."""
-
     def __init__(self, rows: VersionRows) -> None:
         self._rows = rows
 
@@ -397,8 +389,6 @@ def _place(row: tuple[Any, ...]) -> SymbolPlace:
 
 
 class PublishedFacts(FactRows):
-    """What the files of a version say about names."""
-
     def __init__(self, rows: VersionRows) -> None:
         self._rows = rows
 

@@ -147,7 +147,6 @@ class Tables:
         self._databases: dict[str, lancedb.DBConnection] = {}
 
     def head(self) -> Head | None:
-        """Return what is published; None where nothing ever was."""
         table = self.open(HEAD_TABLE)
         if table is None:
             return None
@@ -195,7 +194,6 @@ class Tables:
         return lancedb.connect(uri, storage_options={**_QUICK, **self._options}, session=session)
 
     def _for(self, table: str) -> dict[str, str] | None:
-        """Return how an object store is asked for a table; None for a folder."""
         large = {} if table == HEAD_TABLE else _LARGE
         return None if isinstance(self.location, Path) else {**_QUICK, **large, **self._options}
 
@@ -311,12 +309,10 @@ class Draft:
             self._follow(name, table.add(rows, mode="append" if alike else "overwrite").version)
 
     def replace(self, name: str, rows: pa.Table) -> None:
-        """Replace every row."""
         with self._tables.translated():
             self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
 
     def delete(self, name: str, numbers: Sequence[int]) -> None:
-        """Remove the rows of these files or commits."""
         for first in range(0, len(numbers), _MAX_LISTED):
             listed = ", ".join(map(str, numbers[first : first + _MAX_LISTED]))
             with self._tables.translated():
