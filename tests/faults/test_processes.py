@@ -33,7 +33,8 @@ from findspot.indexing import pipeline
 project = Project(sys.argv[1])
 def say(progress):
     print(progress.phase, flush=True)
-pipeline.apply(project.index.run(asked=True, progress=say, commit_s=0.0))
+pipeline.COMMIT_S = 0.0
+pipeline.apply(project.index.run(asked=True, progress=say))
 print("finished", flush=True)
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from findspot.core import sqlite
@@ -52,7 +52,7 @@ def adopt(store: SqliteStore, root: Path, made_by: dict[str, str], files: Sequen
     """
     if store.exists or len(files) < MIN_FILES:
         return None
-    sibling = _most_alike(store.folder, made_by, _sample(files))
+    sibling = _most_alike(store.folder, made_by, files)
     if sibling is None:
         return None
     _remove_unfinished(store.folder)
@@ -70,25 +70,20 @@ def adopt(store: SqliteStore, root: Path, made_by: dict[str, str], files: Sequen
         _remove_unfinished(store.folder)
 
 
-def _sample(files: Sequence[SourceFile]) -> list[SourceFile]:
-    return list(files[:: max(1, len(files) // _SAMPLE)])
-
-
-def _most_alike(own: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> Path | None:
-    """Return the index folder that holds most of the sampled files, if that is enough of them."""
-    found = [(_alike(folder, made_by, sample), folder) for folder in _others(own)]
+def _most_alike(own: Path, made_by: dict[str, str], files: Sequence[SourceFile]) -> Path | None:
+    """Return the index folder that holds most of a sample of files, if that is enough of them."""
+    sample = files[:: max(1, len(files) // _SAMPLE)]
+    others = sorted(own.parent.iterdir()) if own.parent.is_dir() else ()
+    found = [(_alike(folder, made_by, sample), folder) for folder in others if folder != own]
     best, folder = max(found, default=(0, own))
     return folder if best >= _MIN_ALIKE * len(sample) else None
 
 
-def _others(own: Path) -> Iterator[Path]:
-    for folder in sorted(own.parent.iterdir()) if own.parent.is_dir() else ():
-        if folder != own and (folder / FILE_NAME).is_file():
-            yield folder
-
-
 def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> int:
+    """Return how many files of a sample an index has in the same size; none if it was made otherwise."""
     path = folder / FILE_NAME
+    if not path.is_file():
+        return 0
     wanted = {**made_by, "build": COMPLETE}
     with (
         contextlib.suppress(FindspotError),

@@ -31,7 +31,7 @@ from findspot.core.utc_time import utc_now
 from findspot.discover.admission import left_out_notes
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
-from findspot.embed.provider_registry import open_embedder, provider_named
+from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges
 from findspot.indexing.adoption import MIN_FILES, adopt
 from findspot.indexing.delta import (
@@ -49,7 +49,6 @@ from findspot.indexing.workers import (
     Job,
     Outcome,
     Setup,
-    SparePool,
     Unchanged,
     Workers,
     worker_count,
@@ -88,8 +87,8 @@ class Run:
     store: SqliteStore
     settings: Settings
     model: str
-    embedder: Embedder | None = None
-    """The open model; without it, one is opened where it is needed."""
+    embedder: Embedder
+    workers: Workers
     asked: bool = False
     """Whether somebody asked for this run. Background work creates no index, and continues none that
     was stopped on request."""
@@ -104,8 +103,6 @@ class Run:
     """Returns paths that are to be indexed before the others, in this order: a question waits for them."""
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
-    commit_s: float = COMMIT_S
-    workers: Workers = field(default_factory=SparePool)
     started_ns: int = field(default_factory=time.time_ns)
     created: bool = False
     indexed: int = 0
@@ -298,7 +295,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
 
 def _change_model(run: Run, writer: Writer) -> None:
     """Embed what is stored with another model: one commit, so that the two never meet."""
-    run.chunks = renew_vectors(writer, _embedder(run), run.progress, run.cancel)
+    run.chunks = renew_vectors(writer, run.embedder, run.progress, run.cancel)
     writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
     writer.commit()
     _log.info("%d chunks embedded again with %s", run.chunks, run.model)
@@ -352,7 +349,7 @@ class _Commits:
     def __init__(self, run: Run, writer: Writer, done: int) -> None:
         self._run, self._writer = run, writer
         self.done = self._committed = done
-        self._at, self._chunks, self._wait_s = time.monotonic(), 0, run.commit_s
+        self._at, self._chunks, self._wait_s = time.monotonic(), 0, COMMIT_S
 
     def if_due(self) -> None:
         """Commit if there is something new, and much of it or long since the last commit."""
@@ -366,8 +363,7 @@ class _Commits:
         with memory_given_back():
             self._writer.commit()
         self._at, self._chunks, self._committed = time.monotonic(), self._run.chunks, self.done
-        wait_s = max(self._run.commit_s, _COMMIT_SHARE * (self._at - began))
-        self._wait_s = min(wait_s, _LONGEST_COMMIT_S)
+        self._wait_s = min(max(COMMIT_S, _COMMIT_SHARE * (self._at - began)), _LONGEST_COMMIT_S)
 
 
 def _outcomes(
@@ -377,7 +373,7 @@ def _outcomes(
     yield from map(Unchanged, unchanged)
     if not changed:
         return
-    embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
+    embedder = None if provider_named(run.settings.embed.provider).in_workers else run.embedder
     # A file that costs much must not keep the others from being found meanwhile.
     first = {path: place for place, path in enumerate(run.first())}
     changed.sort(key=lambda each: (first.get(each[0].path, len(first)), each[0].size // _SMALL_BYTES))
@@ -403,12 +399,6 @@ def _setup(run: Run, embedder: Embedder | None) -> Setup:
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
     )
-
-
-def _embedder(run: Run) -> Embedder:
-    if run.embedder is None:
-        run.embedder = open_embedder(run.settings.embed.provider, run.settings.embed)
-    return run.embedder
 
 
 def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:

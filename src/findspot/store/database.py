@@ -120,12 +120,6 @@ _KEPT = "'project_path', 'created_at', 'agreed_files', 'options'"
 _OLDER = "An older version of Findspot made this index: it is built again."
 
 
-def connect(path: Path) -> Connection:
-    """Open the database to read and write; one of a newer format is refused."""
-    with translated(path):
-        return _checked_format(sqlite.connect(path))
-
-
 def connect_reader(path: Path) -> Connection:
     """Open the database to read; one of a newer format is refused."""
     with translated(path):
@@ -186,10 +180,6 @@ def write_meta(db: Connection, values: dict[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
-ADDITIONS = "additions"
-"""The row of `meta` that `Additions` is read from."""
-
-
 class Additions(NamedTuple):
     """What the last commits did to the table of files: a reader need not read all of it again."""
 
@@ -203,15 +193,8 @@ class Additions(NamedTuple):
     @classmethod
     def of(cls, meta: Mapping[str, str]) -> Additions | None:
         """Return what is known of the generation that `meta` names; None after a writer that says nothing."""
-        noted = cls(*map(int, meta[ADDITIONS].split())) if ADDITIONS in meta else None
+        noted = cls(*map(int, meta["additions"].split())) if "additions" in meta else None
         return noted if noted and str(noted.upto) == meta.get("generation") else None
-
-    @classmethod
-    def after(cls, meta: Mapping[str, str], chunks: int, *, only_added: bool) -> Additions:
-        """Return what holds after the next commit."""
-        before, generation = cls.of(meta), int(meta.get("generation", "0"))
-        since = before.since if before else generation
-        return cls(since if only_added else generation + 1, generation + 1, chunks)
 
     @property
     def text(self) -> str:

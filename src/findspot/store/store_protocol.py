@@ -18,18 +18,14 @@ class Store(Protocol):
 
     folder: Path
     """The folder of this machine: settings, locks and logs, and the index itself."""
-
-    @property
-    def kind(self) -> str:
-        """The name by which settings choose it."""
+    kind: str
+    """The name by which settings choose it."""
+    read_only: bool
+    """Whether this is a published index: its texts are shown as they are, and stay so."""
 
     @property
     def exists(self) -> bool:
         """Whether there is an index, finished or not."""
-
-    @property
-    def read_only(self) -> bool:
-        """Whether this is a published index: its texts are shown as they are, and stay so."""
 
     @property
     def damaged(self) -> bool:

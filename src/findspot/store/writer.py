@@ -128,13 +128,17 @@ class Writer:
         """Make everything since the last commit visible at once."""
         begin(self._db)
         self._meanings.settle()
-        meta, only_added = self.meta(), self._only_added and not self.skips.changed
-        before = Additions.of(meta)
+        meta = self.meta()
+        before, generation = Additions.of(meta), int(meta.get("generation", "0")) + 1
         chunks = before.chunks + self._more_chunks if before else self.files.totals()[1]
-        additions = Additions.after(meta, chunks, only_added=only_added)
-        self._parts.write(self.files, additions.chunks)
+        since = generation
+        if self._only_added and not self.skips.changed:
+            since = before.since if before else generation - 1
+        self._parts.write(self.files, chunks)
         self.set_meta(
-            generation=str(additions.upto), segments=json.dumps(self._parts.names), additions=additions.text
+            generation=str(generation),
+            segments=json.dumps(self._parts.names),
+            additions=Additions(since, generation, chunks).text,
         )
         self._db.execute("COMMIT")
         self._more_chunks, self._only_added, self.skips.changed = 0, True, False
