@@ -165,6 +165,7 @@ class Engine:
             return self._servers[loop]
 
     def end_servers_of(self, connection: str) -> None:
+        """End the MCP servers that were started for a connection."""
         if (pool := self._servers.get(asyncio.get_running_loop())) is not None:
             pool.leave(connection)
 
@@ -189,6 +190,7 @@ class Engine:
         return self.project(root)
 
     def indexed_root(self, folder: Path) -> Path | None:
+        """Return the root of the nearest index that covers a folder."""
         return covering_root(folder)
 
     def workspace(self, start: str | Path = ".") -> Workspace | None:

@@ -16,11 +16,8 @@ from findspot.core.sqlite import Connection, uses_log
 PEND_ALL = "INSERT OR IGNORE INTO pending SELECT file_id FROM facts"
 
 
-_LEAST = 10_000
-_MOST = 200_000
-_SHARE = 4
-"""A transaction stores a quarter as many rows as were stored before it, but no fewer and no more than this.
-Each one writes most pages of the table again. A row has about 100 bytes."""
+_MANY_ROWS = 100_000
+"""Rows of a transaction: each one writes most pages of the table again. A row has about 100 bytes."""
 
 
 class EdgeRows:
@@ -31,7 +28,7 @@ class EdgeRows:
         self._waiting: dict[int, Mapping[int, bytes]] = {}
         """The edges of files that are not stored yet, by target. They are stored in the order of their
         targets, so that neighbours are on the same page."""
-        self._unsaved = self._saved = 0
+        self._unsaved = 0
 
     def pending(self) -> set[int]:
         """Return the numbers of the files whose references are not resolved."""
@@ -75,7 +72,7 @@ class EdgeRows:
 
         Without a log nothing can be committed while another process reads.
         """
-        if self._unsaved <= min(max(_LEAST, self._saved // _SHARE), _MOST):
+        if self._unsaved <= _MANY_ROWS:
             return
         self._store()
         if uses_log(self.db):
@@ -87,7 +84,6 @@ class EdgeRows:
         self.db.execute("COMMIT")
 
     def _store(self) -> None:
-        self._saved += self._unsaved
         files, self._waiting, self._unsaved = self._waiting, {}, 0
         rows = [(target, file_id, data) for file_id, edges in files.items() for target, data in edges.items()]
         self.db.executemany("INSERT INTO edges VALUES (?,?,?)", sorted(rows))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from findspot.store.records import (
     StoredChunk,
     StoredFile,
     SymbolPlace,
+    SymbolRow,
     chunk_number,
     chunk_range,
     embedded_chunk,
@@ -242,24 +244,15 @@ class ChunkRows:
 class SymbolRows:
     """The names that chunks define."""
 
-    def __init__(self, db: Connection) -> None:
-        self._db = db
+    def __init__(self, db: Connection, files: Mapping[int, StoredFile]) -> None:
+        self._db, self._files = db, files
 
     def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
-        """Return the definitions of any of these lower-cased names, by path and line where there are more."""
-        if not names:
-            return []
-        select = "SELECT name, chunk_id, kind, display FROM symbols"
-        named = f"WHERE name IN ({','.join('?' * len(names))})"
-        found = self._db.execute(f"{select} {named} ORDER BY chunk_id, line LIMIT ?", (*names, limit + 1))
-        definitions = [Definition(*row) for row in found]
-        if len(definitions) <= limit:
-            return definitions
-        files = f"JOIN files ON files.id = chunk_id >> {ORDINAL_BITS}"
-        ordered = self._db.execute(
-            f"{select} {files} {named} ORDER BY path, chunk_id, line LIMIT ?", (*names, limit)
-        )
-        return [Definition(*row) for row in ordered]
+        """Return the definitions of any of these lower-cased names, the first ones by path and line."""
+        rows = self._named(names)
+        if len(rows) > limit:
+            rows.sort(key=lambda row: (self._files[row[1] >> ORDINAL_BITS].path, row[1], row[-1]))
+        return [Definition(*row[:2], row[3], row[2]) for row in rows[:limit]]
 
     def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
         """Return what each of these chunks defines, in the order of their lines."""
@@ -270,31 +263,34 @@ class SymbolRows:
         return found
 
     def constants_of(self, file_id: int) -> list[SymbolPlace]:
-        return self._places(
-            "chunk_id BETWEEN ? AND ? AND kind IN ('constant', 'field')", *chunk_range(file_id)
-        )
+        """Return the constants and fields of a file."""
+        select = "SELECT display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
+        found = self._db.execute(f"{select} AND kind IN ('constant', 'field')", chunk_range(file_id))
+        return [SymbolPlace(display, kind, file_id, line) for display, kind, line in found]
 
     def places(self, name: str) -> list[SymbolPlace]:
-        return self._places("name = ?", name)
+        """Return every place that defines a lower-cased name."""
+        return [_place(row) for row in self._named([name])]
 
     def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
         """Return every place that defines one of these names in just this spelling, with its chunk."""
         keys = list({last_name(name).lower() for name in names})
-        found = _rows_in(self._db, "SELECT chunk_id, display, kind, line FROM symbols WHERE name IN", keys)
-        return [
-            (number, SymbolPlace(display, kind, number >> ORDINAL_BITS, line))
-            for number, display, kind, line in found
-            if display in names
-        ]
+        return [(row[1], _place(row)) for row in self._named(keys) if row[2] in names]
 
-    def _places(self, condition: str, *values: object) -> list[SymbolPlace]:
-        select = f"SELECT display, kind, chunk_id >> {ORDINAL_BITS}, line FROM symbols WHERE {condition}"
-        return list(map(SymbolPlace._make, self._db.execute(select, values)))
+    def _named(self, names: Sequence[str]) -> list[SymbolRow]:
+        """Return the symbols of these lower-cased names, by chunk and line, with the number of the chunk."""
+        select = "SELECT name, chunk_id, display, kind, line FROM symbols WHERE name IN"
+        return sorted(_rows_in(self._db, select, names), key=itemgetter(1, 4))
 
     def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
         """Return the numbers of the chunks that define something of one of these kinds."""
         found = _rows_in(self._db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
         return {number for (number,) in found}
+
+
+def _place(row: SymbolRow) -> SymbolPlace:
+    _, number, display, kind, line = row
+    return SymbolPlace(display, kind, number >> ORDINAL_BITS, line)
 
 
 def insert_file(db: Connection, record: FileRecord) -> int:

@@ -27,7 +27,7 @@ class Snapshot:
         self.keywords = derived.keywords
         self.vectors = derived.vectors
         self.chunks = ChunkRows(db)
-        self.symbols = SymbolRows(db)
+        self.symbols = SymbolRows(db, derived.files.by_id)
         self.facts = FactRows(db)
         self.edges = EdgeRows(db)
         self.skips = SkipRows(db)

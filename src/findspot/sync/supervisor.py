@@ -87,11 +87,10 @@ class WatcherStatus:
 class Supervisor:
     """A thread that watches a project while no other process does."""
 
-    def __init__(self, watched: Watched, *, polling: bool = False, delay_s: float = 0.0) -> None:
+    def __init__(self, watched: Watched, *, delay_s: float = 0.0) -> None:
         """Begin after `delay_s`: comparing the index with the disk takes the processor from whoever asks."""
         self._watched = watched
         self._delay_s = delay_s
-        self._polling = polling
         self._stop = threading.Event()
         self._guard = threading.Lock()
         self._status = WatcherStatus(watching=False)
@@ -109,6 +108,7 @@ class Supervisor:
 
     @property
     def status(self) -> WatcherStatus:
+        """How the watching goes now."""
         strategy, checked = self._strategy, time.monotonic() < self._check_at
         with self._guard:
             status = replace(self._status, checked=checked)
@@ -119,6 +119,7 @@ class Supervisor:
 
     @property
     def waiting(self) -> frozenset[str]:
+        """The paths that changed and are not in the index yet."""
         strategy = self._strategy
         return strategy.waiting if strategy is not None else frozenset()
 
@@ -177,7 +178,7 @@ class Supervisor:
         self._strategy = strategy = start_strategy(
             self._watched.store.folder, settings.sync, root, self._apply
         )
-        watcher = Watcher(root, lambda: self._watched.settings.discover, self._stop, polling=self._polling)
+        watcher = Watcher(root, lambda: self._watched.settings.discover, self._stop)
         looked = time.monotonic()
         above = state_above(root)
         _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)

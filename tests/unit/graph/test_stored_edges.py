@@ -239,7 +239,7 @@ def test_edges_do_not_depend_on_when_tables_are_emptied(
 
 def test_a_killed_run_has_the_edges_of_most_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """speed 7: many edges are committed in parts, which other processes see."""
-    monkeypatch.setattr(edge_rows, "_LEAST", 0)
+    monkeypatch.setattr(edge_rows, "_MANY_ROWS", 0)
     files = {f"m{number}.py": f"def f{number}():\n    pass\n\n\nf{number}()\n" for number in range(4)}
     store = stored(files, tmp_path, resolve=False)
     reported: list[int] = []
@@ -275,7 +275,7 @@ def test_files_whose_edges_could_not_be_stored_are_resolved_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second Ctrl-C, or no memory, while many are stored at once."""
-    monkeypatch.setattr(edge_rows, "_LEAST", 0)
+    monkeypatch.setattr(edge_rows, "_MANY_ROWS", 0)
     store = stored({"m.py": "def f():\n    pass\n\n\nf()\n"}, tmp_path, resolve=False)
     with store.snapshot() as snapshot:
         (pending,) = snapshot.edges.pending()

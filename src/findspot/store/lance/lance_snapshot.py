@@ -11,6 +11,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,11 +41,11 @@ from findspot.store.lance.lance_format import (
 from findspot.store.lance.lance_tables import Tables
 from findspot.store.records import (
     ORDINAL_BITS,
-    Definition,
     Extent,
     StoredChunk,
     StoredFile,
     SymbolPlace,
+    SymbolRow,
     chunk_range,
     last_name,
 )
@@ -344,16 +345,10 @@ class PublishedChunks(ChunkRows):
 
 
 class PublishedSymbols(SymbolRows):
-    def __init__(self, rows: VersionRows) -> None:
-        self._rows = rows
+    """The names that chunks of a version define."""
 
-    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
-        found = [row for name in names for row in self._named(name)]
-        by_id = self._rows.files.by_id
-        if len(found) > limit:
-            found.sort(key=lambda row: (by_id[row[1]].path, row[2], row[5]))
-        chosen = sorted(found[:limit], key=lambda row: (row[2], row[5]))
-        return [Definition(name, number, kind, display) for name, _, number, display, kind, _ in chosen]
+    def __init__(self, rows: VersionRows) -> None:
+        self._rows, self._files = rows, rows.files.by_id
 
     def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
         found = self._rows.chunks(numbers).items()
@@ -367,25 +362,17 @@ class PublishedSymbols(SymbolRows):
         constants = (symbol for symbol in symbols if symbol.kind in ("constant", "field"))
         return [SymbolPlace(symbol.name, symbol.kind, file_id, symbol.line) for symbol in constants]
 
-    def places(self, name: str) -> list[SymbolPlace]:
-        return [_place(row) for row in self._named(name)]
-
-    def spelled(self, names: Sequence[str]) -> list[tuple[int, SymbolPlace]]:
-        keys = dict.fromkeys(last_name(name).lower() for name in names)
-        found = (row for key in keys for row in self._named(key))
-        return [(row[2], _place(row)) for row in found if row[3] in names]
-
     def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
         listed = ", ".join(f"'{kind}'" for kind in kinds)
         return {row[0] for row in self._rows.all(DEFINITIONS_TABLE, ("number",), f"kind IN ({listed})")}
 
-    def _named(self, name: str) -> list[tuple[Any, ...]]:
-        return self._rows.look_up(DEFINITIONS_TABLE, "name", name)
-
-
-def _place(row: tuple[Any, ...]) -> SymbolPlace:
-    _, file_id, _, display, kind, line = row
-    return SymbolPlace(display, kind, file_id, line)
+    def _named(self, names: Sequence[str]) -> list[SymbolRow]:
+        found = [
+            row
+            for name in dict.fromkeys(names)
+            for row in self._rows.look_up(DEFINITIONS_TABLE, "name", name)
+        ]
+        return sorted(((row[0], *row[2:]) for row in found), key=itemgetter(1, 4))
 
 
 class PublishedFacts(FactRows):
