@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contents import chunks_of, contents, put, record, vector_of, words_found
-from findspot.core.errors import IndexNotFoundError
+from findspot.core.errors import IndexBusyError, IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
 from findspot.store.records import RecordRows
 from findspot.store.store_protocol import Store
@@ -282,3 +282,15 @@ def test_deleting_leaves_nothing_behind(store: Store) -> None:
     assert not store.folder.exists()
     with pytest.raises(IndexNotFoundError), store.snapshot():
         pass
+
+
+def test_nobody_deletes_what_is_being_written(store: Store, open_at: Callable[[Path], Store]) -> None:
+    put(store, record("a.py", "alpha"))
+    with store.writer() as writer:
+        with pytest.raises(IndexBusyError):
+            open_at(store.folder).delete()
+        writer.put(record("d.py", "delta"))
+        writer.commit()
+    assert len(contents(store).files) == 2
+    store.delete()
+    assert not store.exists

@@ -83,19 +83,6 @@ def test_what_differs_is_not(first: Project, copied: Copied, tmp_path: Path) -> 
     assert contents(first.store) == fresh_contents(first, tmp_path / "fresh-first")
 
 
-def test_both_live_on_by_themselves(first: Project, copied: Copied, tmp_path: Path) -> None:
-    second = copied()
-    second.update()
-    write_files(first.root, {"pkg/mod1.py": "def only_first():\n    return 1\n"})
-    write_files(second.root, {"pkg/mod1.py": "def only_second():\n    return 2\n"})
-    first.update()
-    second.update()
-    for project in (first, second):
-        assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
-    first.delete()
-    assert second.search(Query("only_second")).hits[0].path == "pkg/mod1.py"
-
-
 def test_an_index_that_is_cut_otherwise_is_no_beginning(copied: Copied) -> None:
     report = copied({"chunkingStrategy": "character"}).update()
     assert report.files_indexed == MIN_FILES + 1
