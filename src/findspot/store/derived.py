@@ -32,6 +32,7 @@ from findspot.store.vector_segments import (
     VectorReader,
     is_allowed,
     live_rows,
+    mask_of,
     open_segment,
     remove_unlisted,
     write_segment,
@@ -133,12 +134,6 @@ class FileTable:
         if corpus not in self._whole:
             self._whole[corpus] = self.select([file for file in self.files if file.corpus == corpus])
         return self._whole[corpus]
-
-
-def mask_of(file_ids: list[int], size: int | None = None) -> Mask:
-    mask = np.zeros(max(file_ids, default=0) + 1 if size is None else size, np.bool_)
-    mask[file_ids] = True
-    return mask
 
 
 @dataclass(frozen=True, slots=True)

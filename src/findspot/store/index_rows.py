@@ -132,17 +132,6 @@ class SkipRows:
         )
         return {path: Stamp(*stamp) for path, *stamp in rows}
 
-    def put(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
-        """Store skips, with the file that was read for them."""
-        stamp = file.stamp if file else (None, None, 0, 0)
-        self._db.executemany(
-            "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?,?,?)",
-            ((skip.path, skip.reason, skip.detail, *stamp) for skip in skips),
-        )
-
-    def delete(self, path: str) -> None:
-        self._db.execute("DELETE FROM skips WHERE path = ?", (path,))
-
     def shared(self) -> list[tuple[Any, ...]]:
         """Return every skip as rows that are the same on every machine."""
         select = "SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path"

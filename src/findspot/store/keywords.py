@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.store.vector_segments import Mask, Numbers, is_allowed, of_lines, places_of
+from findspot.store.vector_segments import Mask, Numbers, is_allowed, mask_of, of_lines, places_of
 from findspot.store.word_counts import (
     STORED_LENGTHS,
     Counts,
@@ -148,7 +148,7 @@ class KeywordReader:
         """
         part, damped = self._parts[at], self._damped[at]
         if only_files is not None:
-            damped = np.where(is_allowed(part.numbers, _mask(only_files)), damped, np.inf)
+            damped = np.where(is_allowed(part.numbers, mask_of(only_files)), damped, np.inf)
         most = np.array(list(gains.values()))
         begins, widths = part.spans(hashes_of(gains))
         scores, left = np.zeros(part.numbers.size), float(most.sum())
@@ -209,12 +209,6 @@ class KeywordReader:
         words, places = np.unique(np.concatenate(terms), return_inverse=True)
         held = np.bincount(places, np.concatenate(counts), words.size).astype(np.int64)
         return Frequencies(*self._totals, words[held > 0], held[held > 0])
-
-
-def _mask(files: Sequence[int]) -> Mask:
-    mask = np.zeros(max(files, default=0) + 1, np.bool_)
-    mask[list(files)] = True
-    return mask
 
 
 def _last_of_best(scores: Column, top: int) -> float:

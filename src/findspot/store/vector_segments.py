@@ -11,7 +11,7 @@ The first bytes of a file
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -73,6 +73,13 @@ def is_allowed(numbers: Numbers, allowed: Mask) -> Mask:
         return mask
     known = files < allowed.size
     return np.where(known, allowed[np.where(known, files, 0)], False)
+
+
+def mask_of(files: Collection[int], size: int | None = None) -> Mask:
+    """Return a mask over file numbers that is true for these."""
+    mask = np.zeros(max(files, default=0) + 1 if size is None else size, np.bool_)
+    mask[list(files)] = True
+    return mask
 
 
 def write_segment(folder: Path, segments: Sequence[Segment], live: Mask) -> str | None:

@@ -13,7 +13,7 @@ from findspot.core.model import Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import Additions, begin, read_meta, write_meta
-from findspot.store.derived import VECTORS, Part, mask_of, open_part, write_part
+from findspot.store.derived import VECTORS, Part, open_part, write_part
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, tokens_of
 from findspot.store.records import (
@@ -23,7 +23,7 @@ from findspot.store.records import (
     StoredFile,
     chunk_number,
 )
-from findspot.store.vector_segments import Mask, Segment, remove_unlisted
+from findspot.store.vector_segments import Mask, Segment, mask_of, remove_unlisted
 
 _FEW_ROWS = 2_000
 """For so many rows their own files are looked up, for more every file is read."""
@@ -186,22 +186,31 @@ class SkipWriter(SkipRows):
         return int(self._db.execute(absent).fetchone()[0])
 
     def add(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
-        begin(self._db)
-        self.changed = True
-        self.put(skips, file)
+        """Store what was left out; with the file that was read, so that it is not read again."""
+        self._begin()
+        stamp = file.stamp if file else (None, None, 0, 0)
+        self._db.executemany(
+            "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?,?,?)",
+            ((skip.path, skip.reason, skip.detail, *stamp) for skip in skips),
+        )
 
     def drop(self, reason: SkipReason) -> None:
         """Remove every skip of one reason, so that its files are looked at again."""
+        self._begin()
+        self._db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
+
+    def delete(self, path: str) -> None:
+        self._db.execute("DELETE FROM skips WHERE path = ?", (path,))
+
+    def _begin(self) -> None:
         begin(self._db)
         self.changed = True
-        self._db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
 
     def replace_walk(self, skips: Iterable[Skip]) -> None:
         """Replace what the walk left out; the skips of files that were read stay."""
-        begin(self._db)
-        self.changed = True
+        self._begin()
         self._db.execute("DELETE FROM skips WHERE mtime_ns IS NULL")
-        self.put(skips)
+        self.add(skips)
 
     def replace_walk_at(self, paths: Sequence[str], skips: Sequence[Skip]) -> bool:
         """Replace what the walk left out at some paths; return False when nothing changed."""
@@ -210,11 +219,10 @@ class SkipWriter(SkipRows):
         around = {s for s in skips if s not in before and s in self.of_walk(s.path.removesuffix("/"))}
         if before == set(skips) - around:
             return False
-        begin(self._db)
-        self.changed = True
+        self._begin()
         for skip in before:
             self.delete(skip.path)
-        self.put(skips)
+        self.add(skips)
         return True
 
 
