@@ -28,7 +28,6 @@ INNER = {
         "ServerSpec",
         "ServerStatus",
         "Snapshot",
-        "Stats",
         "Store",
         "ToolAccess",
         "ToolSet",
