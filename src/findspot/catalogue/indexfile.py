@@ -190,19 +190,14 @@ def _parsed(value: Any) -> IndexFile:
 
 def _read_servers(value: Any) -> dict[str, ServerState]:
     """Return the state of each server; one that cannot be read is asked again."""
-    if not isinstance(value, dict):
-        return {}
-    return {
-        name: ServerState(
-            str(about.get("fingerprint", "")), _count(about.get("tools")), str(about.get("updatedAt", ""))
-        )
-        for name, about in value.items()
-        if isinstance(about, dict)
-    }
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    listed = value.items() if isinstance(value, dict) else ()
+    states: dict[str, ServerState] = {}
+    for name, about in listed:
+        if isinstance(about, dict):
+            tools, updated = about.get("tools"), str(about.get("updatedAt", ""))
+            count = tools if isinstance(tools, int) else 0
+            states[name] = ServerState(str(about.get("fingerprint", "")), count, updated)
+    return states
 
 
 def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:

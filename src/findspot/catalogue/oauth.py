@@ -80,10 +80,6 @@ class Login(BaseModel):
     def access_token(self) -> str:
         return self.tokens.access_token if self.tokens else ""
 
-    @property
-    def can_be_renewed(self) -> bool:
-        return bool(self.tokens and self.tokens.refresh_token)
-
     async def get_tokens(self) -> OAuthToken | None:
         return self.tokens
 
@@ -211,7 +207,8 @@ class StoredLogin(httpx2.Auth):
             login = self._logins.read(self._url)
             if login is not None and login.access_token != refused.access_token:
                 return login
-            renewed = await _refreshed(login, self._spec) if login and login.can_be_renewed else None
+            can_be_renewed = login and login.tokens and login.tokens.refresh_token
+            renewed = await _refreshed(login, self._spec) if login and can_be_renewed else None
             if renewed is None:
                 raise self._needed("The login has expired.")
             self._logins.write(renewed, self._spec)

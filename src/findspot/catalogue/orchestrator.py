@@ -82,17 +82,12 @@ class SearchOrchestrator:
         self._ready: set[str] = set()
         self._guard = threading.RLock()
 
-    @property
-    def modes(self) -> list[str]:
-        return list(self._strategies)
-
     def register_strategy(self, strategy: SearchStrategy) -> None:
         """Offer a mode; one of the same name is replaced."""
         with self._guard:
-            earlier = self._strategies.get(strategy.mode)
-            if earlier is not None and strategy.mode in self._ready:
-                earlier.dispose()
-            self._ready.discard(strategy.mode)
+            if strategy.mode in self._ready:
+                self._ready.remove(strategy.mode)
+                self._strategies[strategy.mode].dispose()
             self._strategies[strategy.mode] = strategy
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.server_pool import PoolClient, ServerPool
     from findspot.catalogue.server_sources import ServerSpec
-    from findspot.engine import Engine
 
 Result = TypeVar("Result")
 
@@ -54,15 +53,10 @@ async def opened_catalogue(call: Call) -> tuple[Catalogue, ServerPool, PoolClien
     are called.
     """
     folder, client = await _caller(call)
-    engine, catalogue, followed = await call.quick(lambda engine: _opened(engine, folder))
-    for spec in followed:
+    engine, catalogue = await call.quick(lambda engine: (engine, engine.catalogue(folder)))
+    for spec in await call.quick(lambda _: catalogue.followed()):
         engine.servers.follow(spec, partial(catalogue.learn, spec), client)
     return catalogue, engine.servers, client
-
-
-def _opened(engine: Engine, folder: Path) -> tuple[Engine, Catalogue, list[ServerSpec]]:
-    catalogue = engine.catalogue(folder)
-    return engine, catalogue, catalogue.followed()
 
 
 async def server_names(call: Call) -> list[str]:

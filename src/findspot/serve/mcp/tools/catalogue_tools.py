@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
+from findspot.catalogue.call_results import ADDRESS, fit_result, written_chars
 from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _CONFIRMED = "findspot.confirmed_tools"
 
-_ADDRESS = "findspot://results/"
 _ALWAYS = "Always allow this tool, until it changes"
 
 
@@ -116,7 +116,7 @@ GET_TOOL = Tool(
 
 async def _call_tool(call: Call, arguments: Arguments) -> Answer:
     name = arguments["name"]
-    if name.startswith(_ADDRESS):
+    if name.startswith(ADDRESS):
         return _stored_page(call, name)
     from findspot.catalogue.tool_calls import ToolCaller
 
@@ -135,8 +135,6 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
 async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
     """Return the result within the token budget; its settings are read only for one that may exceed it."""
-    from findspot.catalogue.call_results import fit_result, written_chars
-
     if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
         return outcome.result
     owner, results = call.client.connection, call.library.results
