@@ -455,7 +455,6 @@ class LogSettings:
     activity: bool = key("activity", True, boolean,
         "If false, nothing about what you and your assistants ask is recorded: no questions, no calls, no "
         "counts. See `findspot activity`.")
-    """Whether questions, calls and counts of use are recorded on this machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,16 +77,8 @@ def test_yaml_that_is_not_read_is_told_without_its_text(tmp_path: Path, text: st
     with pytest.raises(ContentError, match=problem):
         parse_yaml(text.encode())
     (warning,) = load(tmp_path, text).warnings
-    assert warning == f".cortex/config.yml: cannot be read ({_reason(text)}); using defaults"
+    assert warning.startswith(f".cortex/config.yml: cannot be read ({problem}")
     assert "canary" not in warning
-
-
-def _reason(text: str) -> str:
-    try:
-        parse_yaml(text.encode())
-    except ContentError as error:
-        return str(error)
-    return ""
 
 
 @pytest.mark.parametrize("value", ["[1, 2]", "{a: 1}", "true", "2024-01-01"])
