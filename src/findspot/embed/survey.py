@@ -52,8 +52,20 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
     if name.startswith("local:"):
         return _find_transformer(name, settings.sha256)
     if name == "http":
-        return _find_service(settings.endpoint or HTTP_ENDPOINT)
-    return _find_key(name, settings.endpoint)
+        from findspot.embed.services import HttpEmbedder
+
+        endpoint = settings.endpoint or HTTP_ENDPOINT
+        try:
+            HttpEmbedder(endpoint, timeout_s=_CHECK_S).check()
+        except FindspotError as error:
+            return False, error.developer_message.partition(": ")[2], None
+        return True, endpoint, None
+    from findspot.embed.services import DIALECTS
+
+    variable = DIALECTS[name].key_variable
+    if secret(variable):
+        return True, f"{variable} is set", None
+    return settings.endpoint is not None, f"{variable} is not set", None
 
 
 def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
@@ -73,25 +85,6 @@ def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | N
     if weights is None:
         return False, f"{files.repository} is fetched when it is first used (~{files.about_mb}MB)", None
     return True, str(weights.folder), size
-
-
-def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
-    from findspot.embed.services import HttpEmbedder
-
-    try:
-        HttpEmbedder(endpoint, timeout_s=_CHECK_S).check()
-    except FindspotError as error:
-        return False, error.developer_message.partition(": ")[2], None
-    return True, endpoint, None
-
-
-def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.services import DIALECTS
-
-    variable = DIALECTS[name].key_variable
-    if secret(variable):
-        return True, f"{variable} is set", None
-    return endpoint is not None, f"{variable} is not set", None
 
 
 def _destination(name: str, settings: EmbedSettings) -> str | None:
