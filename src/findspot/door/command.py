@@ -35,27 +35,15 @@ _WRITING = frozenset(("index", "reindex", "watch", "ui"))
 _LOST = 70
 
 
-class Pager:
-    """The user's pager: it quits if all fits on one screen, keeps colours, and leaves the text there."""
+def page(command: list[str], text: str) -> None:
+    """Show a text in the user's pager: it quits if all fits on one screen, keeps colours, and leaves them."""
+    import subprocess
 
-    def __init__(self, command: list[str]) -> None:
-        import subprocess
-
-        environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
-        assert self._process.stdin is not None
-        self._input = self._process.stdin
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
-            self._input.write(text.encode("utf-8", "backslashreplace"))
-            self._input.flush()
-
-    def close(self) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            self._input.close()
-        with contextlib.suppress(KeyboardInterrupt):
-            self._process.wait()
+    environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
+    sys.stdout.flush()
+    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    with contextlib.suppress(KeyboardInterrupt):
+        pager.communicate(text.encode("utf-8", "backslashreplace"))
 
 
 def run(arguments: list[str]) -> int | None:
@@ -95,7 +83,6 @@ class _Attendant:
         """Whether the command can be run again: it only reads, and has said nothing yet."""
         self._socket = greeted.socket
         self._rest = greeted.rest
-        self._pager: Pager | None = None
         self._stops = 0
         self._sending = threading.RLock()  # a signal may come while something is sent
         self._is_asking = False
@@ -115,7 +102,6 @@ class _Attendant:
             say(f"error: The answer cannot be written: {error.strerror}.")
             return 1
         finally:
-            self._close_pager()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -123,20 +109,19 @@ class _Attendant:
         for said in map(json.loads, lines_from(self._socket, self._rest)):
             self._is_repeatable = False
             if "exit" in said:
-                self._close_pager()
                 sys.stdout.flush()
                 return int(said["exit"])
             if "out" in said:
-                self._print(said["out"])
+                sys.stdout.write(said["out"])
+                if said["out"].endswith("\n"):
+                    sys.stdout.flush()
             elif "err" in said:
                 say(said["err"], end="")
             elif "read" in said:
                 self._send(answer=self._read(said["read"]))
             elif "page" in said:
-                sys.stdout.flush()
-                self._pager = Pager(said["page"])
-            elif "unpage" in said:
-                self._close_pager()
+                page(said["page"], said["text"])
+                self._send(answer=0)
             elif "run" in said:
                 self._send(answer=_run(said["run"]))
         if self._is_repeatable:
@@ -152,19 +137,6 @@ class _Attendant:
             return ""
         finally:
             self._is_asking = False
-
-    def _print(self, text: str) -> None:
-        if self._pager is not None:
-            self._pager.write(text)
-            return
-        sys.stdout.write(text)
-        if text.endswith("\n"):
-            sys.stdout.flush()
-
-    def _close_pager(self) -> None:
-        if self._pager is not None:
-            self._pager.close()
-            self._pager = None
 
     def _send(self, **said: Any) -> None:
         with contextlib.suppress(OSError), self._sending:

@@ -27,7 +27,7 @@ import click
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.config import terminal_settings
 from findspot.core.platforms import find_program, resolved
-from findspot.door.command import Pager
+from findspot.door.command import page
 from findspot.door.connection import lines_from
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class _Stream(io.TextIOBase):
         return self._is_terminal
 
     def write(self, text: str) -> int:
-        self._write(text)
+        self._write("" + text)  # click asks by writing bytes whether a stream takes them: this one fails
         return len(text)
 
     def readline(self, _size: int = -1, /) -> str:  # type: ignore[override]
@@ -93,16 +93,13 @@ class OwnTerminal:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    @contextlib.contextmanager
-    def paging(self, command: list[str]) -> Iterator[None]:
-        """Send what is printed to a pager."""
-        pager = Pager(command)
-        stream = _Stream(pager.write, is_terminal=True)
-        try:
-            with contextlib.redirect_stdout(cast(IO[str], stream)):
-                yield
-        finally:
-            pager.close()
+    def printing_to(self, stream: _Stream) -> contextlib.AbstractContextManager[object]:
+        """Send what is printed to a stream."""
+        return contextlib.redirect_stdout(cast(IO[str], stream))
+
+    def page(self, command: list[str], text: str) -> None:
+        """Show a text in a pager."""
+        page(command, text)
 
     def run(self, command: list[str]) -> int:
         """Run a program on the terminal, and return its exit status."""
@@ -149,12 +146,15 @@ class RemoteTerminal:
         return int(self._ask(run=command) or 0)
 
     @contextlib.contextmanager
-    def paging(self, command: list[str]) -> Iterator[None]:
-        self.send(page=command)
+    def printing_to(self, stream: _Stream) -> Iterator[None]:
+        before, self.stdout = self.stdout, stream
         try:
             yield
         finally:
-            self.send(unpage=True)
+            self.stdout = before
+
+    def page(self, command: list[str], text: str) -> None:
+        self._ask(page=command, text=text)
 
     @contextlib.contextmanager
     def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
@@ -229,11 +229,13 @@ def route_streams() -> None:
 @contextlib.contextmanager
 def paged(*, wanted: bool = True) -> Iterator[None]:
     """Send what is printed to the user's pager, if there is a terminal and a pager."""
-    if wanted and sys.stdout.isatty() and (command := _pager()):
-        with terminal().paging(command):
-            yield
-    else:
+    if not (wanted and sys.stdout.isatty() and (command := _pager())):
         yield
+        return
+    text: list[str] = []
+    with terminal().printing_to(_Stream(text.append, is_terminal=True)):
+        yield
+    terminal().page(command, "".join(text))
 
 
 def _pager() -> list[str]:
