@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 
-from findspot.door.connection import Greeted, InProcessError, RefusedError, connect, lines_from, say
+from findspot.door.connection import Greeted, RefusedError, connect, lines_from, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +52,11 @@ def run(arguments: list[str]) -> int | None:
         return None
     try:
         greeted = connect("command", arguments=arguments, terminal=_terminal())
-    except InProcessError as reason:
-        if not reason.is_usual:
-            say(f"Answering in this process: {reason}.")
-        return None
     except RefusedError as error:
         say(f"error: {error}")
         return error.code
+    if greeted is None:
+        return None
     return _Attendant(greeted, is_repeatable=arguments[0] not in _WRITING).run()
 
 

@@ -38,15 +38,8 @@ _TRIES = 50
 _PAUSE_S = 0.05
 
 
-class InProcessError(Exception):
-    """No resident process answers here, and why: the caller answers by itself.
-
-    The user gets a line about it unless `is_usual`, as in a CI job.
-    """
-
-    def __init__(self, why: str, *, is_usual: bool = False) -> None:
-        super().__init__(why)
-        self.is_usual = is_usual
+class _ApartError(Exception):
+    """No resident process answers here, and why."""
 
 
 class RefusedError(Exception):
@@ -87,10 +80,21 @@ def say(text: str, end: str = "\n") -> None:
         sys.stderr.flush()
 
 
-def connect(kind: str, **said: Any) -> Greeted:
-    """Connect to the resident process of the home, and start it if there is none."""
-    if reason := reason_for_none():
-        raise InProcessError(reason, is_usual=True)
+def connect(kind: str, **said: Any) -> Greeted | None:
+    """Connect to the resident process of the home, and start it if there is none.
+
+    None where the caller answers by itself. The user gets a line about it unless that is usual, as in CI.
+    """
+    if reason_for_none():
+        return None
+    try:
+        return _connect(kind, **said)
+    except _ApartError as why:
+        say(f"Answering in this process: {why}.")
+        return None
+
+
+def _connect(kind: str, **said: Any) -> Greeted:
     home = home_folder()
     for _ in range(_TRIES):
         connection = reach(home)
@@ -103,11 +107,11 @@ def connect(kind: str, **said: Any) -> Greeted:
             return greeted
         connection.close()
         if "apart" in reply:
-            raise InProcessError(reply["apart"])
+            raise _ApartError(reply["apart"])
         if "refused" in reply:
             raise RefusedError(reply["refused"], reply.get("code", 1))
         time.sleep(_PAUSE_S)  # it is leaving: another one takes its place
-    raise InProcessError("the resident process could not be reached")
+    raise _ApartError("the resident process could not be reached")
 
 
 def ask(kind: str) -> dict[str, Any] | None:
@@ -202,7 +206,7 @@ def _start(home: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         log = os.open(os.path.join(folder, "start.log"), flags, 0o600)
     except OSError as error:
-        raise InProcessError(f"its folder cannot be written ({error.strerror})") from None
+        raise _ApartError(f"its folder cannot be written ({error.strerror})") from None
     paths = [path for path in sys.path if os.path.isabs(path)]
     try:
         process = subprocess.Popen(
@@ -221,9 +225,9 @@ def _start(home: str) -> None:
         said = _first_line(output.fileno())
     process.wait()  # it goes on as a child of its own
     if said.startswith(b"apart "):
-        raise InProcessError(said[6:].decode(errors="replace").strip())
+        raise _ApartError(said[6:].decode(errors="replace").strip())
     if said.strip() not in (b"ready", b"taken"):
-        raise InProcessError(f"the resident process did not start; see {os.path.join(folder, 'start.log')}")
+        raise _ApartError(f"the resident process did not start; see {os.path.join(folder, 'start.log')}")
 
 
 def _first_line(descriptor: int) -> bytes:

@@ -18,7 +18,7 @@ import threading
 import time
 from importlib import import_module
 
-from findspot.door.connection import Greeted, InProcessError, RefusedError, connect, lines_from, say
+from findspot.door.connection import Greeted, RefusedError, connect, lines_from, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,13 +122,10 @@ class Pipe:
 
     def _open(self, *, is_replaced: bool = False) -> Greeted:
         """Return a session of the resident process or, where there is to be none, of this one."""
-        try:
-            if len(self._deaths) >= _MOST_DEATHS:
-                raise InProcessError("the resident process ended three times within a minute")
-            return connect("mcp", arguments=self._arguments, revived=is_replaced)
-        except InProcessError as reason:
-            if not reason.is_usual:
-                say(f"Answering in this process: {reason}.")
+        if len(self._deaths) >= _MOST_DEATHS:
+            say("Answering in this process: the resident process ended three times within a minute.")
+        elif greeted := connect("mcp", arguments=self._arguments, revived=is_replaced):
+            return greeted
         ours, its = socket.socketpair()
         gc.disable()  # nothing that is imported is garbage
         sessions = import_module("findspot.resident.sessions")
@@ -278,14 +275,10 @@ def main(arguments: list[str]) -> int:
     source, sink = _take_streams()
     try:
         pipe = Pipe(arguments, source, sink)
-    except RefusedError as error:
-        say(f"error: {error}")
-        return error.code
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: pipe.end_on_signal(number))
-    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, _: pipe.end_on_signal(number))
         pipe.run()
-    except RefusedError as error:  # by the successor of the process that answered
+    except RefusedError as error:  # also by the successor of the process that answered
         say(f"error: {error}")
         return error.code
     return 0
