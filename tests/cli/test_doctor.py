@@ -87,14 +87,18 @@ def test_for_people_each_line_says_what_to_do(findspot: Program, make_project: M
     assert not findspot.home.exists(), "looking leaves nothing behind"
 
 
-def test_a_damaged_index_is_an_error(findspot: Program, make_project: Make) -> None:
+def test_a_damaged_index_is_an_error_and_rebuilt(findspot: Program, make_project: Make) -> None:
     root = make_project()
     findspot.make_index(root)
     (database,) = findspot.home.glob("indexes/*/index.sqlite")
+    for name in ("index.sqlite-wal", "index.sqlite-shm"):
+        database.with_name(name).unlink(missing_ok=True)
     database.write_bytes(b"no database" * 1000)
     done = findspot("doctor", root, "--json")
-    assert done.code == 1
-    assert states(done.json["checks"])["index"] == "error"
+    assert (done.code, states(done.json["checks"])["index"]) == (1, "error")
+    assert findspot("status", root, "--json").json["status"] == "failed"
+    assert findspot("index", root, "--json").json["filesIndexed"] == 4
+    assert findspot("status", root, "--json").json["status"] == "ready"
 
 
 def test_a_folder_that_is_not_there(findspot: Program) -> None:

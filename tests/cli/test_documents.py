@@ -60,22 +60,14 @@ def test_metadata_comes_back_with_the_results(findspot: Program, notes: Path) ->
         assert findspot("documents", "add", notes, "--index", "notes", "--metadata", wrong).code == 2
 
 
-def test_several_documents_are_removed_at_once(findspot: Program, notes: Path) -> None:
-    findspot("documents", "add", notes, "--index", "notes")
-    done = findspot(
-        "documents", "remove", "black.md", "tea/green.md", "none.md", "--index", "notes", "--json"
-    )
-    assert done.code == 1
-    assert [one["status"] for one in done.json["documents"]] == ["removed", "removed", "not_found"]
-
-
 def test_documents_are_removed_and_indexes_dropped(findspot: Program, notes: Path) -> None:
     findspot("documents", "add", notes, "--index", "notes")
-    assert findspot("documents", "remove", "black.md", "--index", "notes").code == 0
-    assert findspot("documents", "remove", "black.md", "--index", "notes", "--json").json == {
-        "status": "not_found",
-        "doc_id": "black.md",
-    }
+    named = ("black.md", "tea/green.md", "none.md")
+    done = findspot("documents", "remove", *named, "--index", "notes", "--json")
+    assert done.code == 1
+    assert [one["status"] for one in done.json["documents"]] == ["removed", "removed", "not_found"]
+    again = findspot("documents", "remove", "black.md", "--index", "notes", "--json")
+    assert again.json == {"status": "not_found", "doc_id": "black.md"}
     assert findspot("documents", "drop", "notes").code == 2
     assert findspot("documents", "drop", "notes", "--yes", "--json").json["status"] == "dropped"
     assert "no index yet" in findspot("documents", "list").out

@@ -234,16 +234,13 @@ class TestFailures:
 
 
 class TestAssistance:
-    def test_expansion_and_synthesis_for_people(self, ask: Ask) -> None:
-        found = ask("search", "open", "a", "session", "--expand-query", "--synthesize")
-        assert found.code == 0
-        lines = found.out.splitlines()
+    def test_expansion_and_synthesis(self, ask: Ask) -> None:
+        asked = ("search", "open a session", "--expand-query", "--synthesize")
+        lines = ask(*asked).out.splitlines()
         assert lines[0].startswith("Also searched for: ")
         assert lines[0].endswith("(by index)")
         assert any(line.startswith("Ask next: ") for line in lines)
-
-    def test_and_for_programs(self, ask: Ask) -> None:
-        found = json.loads(ask("search", "open a session", "--expand-query", "--synthesize", "--json").out)
+        found = ask(*asked, "--json").json
         assert found["synthesis"]["madeBy"] == found["expandedBy"] == "index"
         assert found["expandedQuery"].startswith("open a session ")
 

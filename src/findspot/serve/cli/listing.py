@@ -102,30 +102,22 @@ def _show_context(hit: Hit) -> None:
 
 def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     lines = hit.text.split("\n")
-    start, end = (0, len(lines)) if full else _window(hit, len(lines))
+    best = (hit.focus or hit.span.start) - hit.span.start
+    start, end = (0, len(lines)) if full else _window(best, len(lines))
     width = len(str(hit.span.start + end))
     room = sys.maxsize if full else output.room(width + 4)
-    lines = with_passage(hit, lines, room)
+    if best < len(lines):
+        lines[best] = shorten(lines[best], 0, room, hit.focus_column)
     for position, shown in enumerate(source_lines(lines[start:end], marked, room), start):
         number = output.paint(f"{hit.span.start + position:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
     _show_rest(len(lines) - (end - start), f"  {'':>{width}}  ")
 
 
-def _window(hit: Hit, count: int) -> tuple[int, int]:
+def _window(best: int, count: int) -> tuple[int, int]:
     """Return lines to show: from the first one on if the best is near, else around it."""
-    focus = (hit.focus or hit.span.start) - hit.span.start
-    top = 0 if focus < SHOWN_LINES else max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
+    top = 0 if best < SHOWN_LINES else max(0, min(best - SHOWN_LINES // 2, count - SHOWN_LINES))
     return top, min(count, top + SHOWN_LINES)
-
-
-def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
-    """Return the lines of a hit, the best one cut to its passage if it is long."""
-    focus = (hit.focus or hit.span.start) - hit.span.start
-    return [
-        shorten(line, 0, room, hit.focus_column) if position == focus else line
-        for position, line in enumerate(lines)
-    ]
 
 
 def query_words(query: str) -> re.Pattern[str] | None:
