@@ -23,7 +23,7 @@ BORROWED = "".join(f"{path}\n" for path in sys.path if path.endswith("site-packa
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT)
+    _build("wheel", folder)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -62,6 +62,10 @@ def _run(
     return done.stdout
 
 
+def _build(target: str, folder: Path, **environ: str) -> None:
+    _run(sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder), cwd=ROOT, **environ)
+
+
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         names = {name for name in opened.namelist() if not name.endswith("/")}
@@ -80,7 +84,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 @pytest.mark.parametrize("environ", [{"FINDSPOT_NATIVE": "off"}, {"CC": "no-such-compiler"}])
 def test_it_is_built_without_a_compiler(environ: dict[str, str], tmp_path: Path) -> None:
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path), cwd=ROOT, **environ)
+    _build("wheel", tmp_path, **environ)
     (built,) = tmp_path.glob("*-py3-none-any.whl")
     with zipfile.ZipFile(built) as opened:
         assert not [name for name in opened.namelist() if name.endswith((".so", ".pyd", ".c"))]
@@ -89,24 +93,13 @@ def test_it_is_built_without_a_compiler(environ: dict[str, str], tmp_path: Path)
 def test_a_compiled_part_that_is_required_and_cannot_be_built_is_an_error(tmp_path: Path) -> None:
     environ = {"FINDSPOT_NATIVE": "require", "CC": "no-such-compiler"}
     with pytest.raises(AssertionError, match="no-such-compiler"):
-        _run(
-            sys.executable,
-            "-m",
-            "hatchling",
-            "build",
-            "-t",
-            "wheel",
-            "-d",
-            str(tmp_path),
-            cwd=ROOT,
-            **environ,
-        )
+        _build("wheel", tmp_path, **environ)
     assert not list(tmp_path.glob("*.whl"))
 
 
 def test_an_index_page_accepts_the_packages(wheel: Path) -> None:
     """first-impression A14: `twine check` on the wheel and the sdist, whose description renders."""
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(wheel.parent), cwd=ROOT)
+    _build("sdist", wheel.parent)
     (sdist,) = wheel.parent.glob("*.tar.gz")
     _run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
     with zipfile.ZipFile(wheel) as opened:

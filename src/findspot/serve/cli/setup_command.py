@@ -78,9 +78,9 @@ def setup(
             step.report()
         elif step in done and not undo:
             output.line(f"{step.client.title}: done. {step.client.then}", fg="green")
-    if undo:
+    if undo and not (dry_run and steps):
         restored = f"Restored {output.count(len(done), 'file')}."
-        output.line(restored if steps else "There is nothing to undo.")
+        output.line(restored if done else "There is nothing to undo.")
     elif done:
         output.note(f"Backups are in {backups.folder}; `findspot setup --undo` restores the files.", dim=True)
         _tell_more(done, offered)
