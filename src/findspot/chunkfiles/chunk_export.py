@@ -36,7 +36,6 @@ class ExportReport:
     folder: str
     counts: dict[str, int]
     """Chunk type → number of chunks."""
-    generation: int
 
     @property
     def total(self) -> int:
@@ -50,23 +49,39 @@ def export_chunks(
 
     With `base`, no link below it is followed: a repository may have one instead of the folder.
     """
+    counts = dict.fromkeys(map(str, FILE_NAMES), 0)
     with translated_os_errors(folder), _opened(folder, base) as target:
         _keep_out_of_repository(target)
         with contextlib.ExitStack() as stack:
             files = {
-                kind: stack.enter_context(target.replacing(name, _MODE)) for kind, name in FILE_NAMES.items()
+                str(kind): stack.enter_context(target.replacing(name, _MODE))
+                for kind, name in FILE_NAMES.items()
             }
-            writers = {kind: _Writer(file, kind, snapshot) for kind, file in files.items()}
+            for kind, file in files.items():
+                _write(file, '{"_metadata":' + json.dumps(_head(snapshot, kind)) + ',"chunks":[')
             describer = Describer(snapshot)
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.chunks.vector(chunk.number)
                 vector = [round(float(value), DIGITS) for value in row.astype(np.float64) * scale]
                 for kind in describer.types_of(chunk.number, chunk.chunk_type, chunk.tags):
-                    writers[kind].add(describer.describe(chunk, kind).as_object(), vector)
-            for writer in writers.values():
-                writer.end()
-    counts = {str(kind): writer.count for kind, writer in writers.items()}
-    return ExportReport(str(folder), counts, snapshot.generation)
+                    value = describer.describe(chunk, kind).as_object() | {"embedding": vector}
+                    separator = ",\n" if counts[kind] else "\n"
+                    _write(files[kind], separator + json.dumps(value, ensure_ascii=False))
+                    counts[kind] += 1
+            for file in files.values():
+                _write(file, "\n]}\n")
+    return ExportReport(str(folder), counts)
+
+
+def _write(file: IO[bytes], text: str) -> None:
+    file.write(text.encode("utf-8", "replace"))
+
+
+def _head(snapshot: Snapshot, kind: str) -> dict[str, Any]:
+    model = snapshot.meta().get("model", "")
+    size = int(model.rpartition("/")[2] or 0)
+    about = {"model": model, "dimensions": size, "chunk_type": kind}
+    return about | {"generated": utc_now(), "version": FILE_VERSION}
 
 
 def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]:
@@ -79,7 +94,6 @@ def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]
 
 @contextlib.contextmanager
 def _opened(folder: Path, base: Path | None) -> Iterator[Folder]:
-    """Open the folder; create it if it is missing."""
     if base is None:
         folder.mkdir(parents=True, exist_ok=True)
         base = folder
@@ -94,34 +108,6 @@ def _keep_out_of_repository(folder: Folder) -> None:
     except FileNotFoundError:
         with folder.replacing(".gitignore", _MODE) as note:
             note.write(b"*\n")
-
-
-class _Writer:
-    """One chunk file that is being written."""
-
-    def __init__(self, file: IO[bytes], kind: ChunkType, snapshot: Snapshot) -> None:
-        self._file = file
-        self.count = 0
-        model = snapshot.meta().get("model", "")
-        head = {
-            "model": model,
-            "dimensions": int(model.rpartition("/")[2] or 0),
-            "chunk_type": str(kind),
-            "generated": utc_now(),
-            "version": FILE_VERSION,
-        }
-        self._write('{"_metadata":' + json.dumps(head) + ',"chunks":[')
-
-    def add(self, chunk: dict[str, Any], vector: list[float]) -> None:
-        line = json.dumps(chunk | {"embedding": vector}, ensure_ascii=False)
-        self._write((",\n" if self.count else "\n") + line)
-        self.count += 1
-
-    def end(self) -> None:
-        self._write("\n]}\n")
-
-    def _write(self, text: str) -> None:
-        self._file.write(text.encode("utf-8", "replace"))
 
 
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
@@ -143,7 +129,6 @@ class Describer:
         self._shared = {slug for slug, count in counts.items() if count > 1}
 
     def describe(self, chunk: StoredChunk, kind: ChunkType) -> ContextChunk:
-        """Return a chunk as one of its types."""
         file = self._files[chunk.number >> ORDINAL_BITS]
         written = utc_time(file.mtime_ns)
         return ContextChunk(

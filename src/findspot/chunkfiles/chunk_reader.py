@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,16 +56,8 @@ class ContextChunk:
 
     def as_object(self) -> dict[str, Any]:
         """Return the chunk as an answer shows it."""
-        return {
-            "id": self.id,
-            "chunk_type": self.chunk_type,
-            "title": self.title,
-            "text": self.text,
-            "tags": list(self.tags),
-            "metadata": dict(self.metadata),
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return values | {"tags": list(self.tags), "metadata": dict(self.metadata)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +87,13 @@ class FoundChunks(list[SearchResult]):
 
 
 class ContextSearcher(Protocol):
-    """Anything that can answer `cortex_search`; called from several threads at once."""
+    """Anything that can answer `cortex_search`; called from several threads at once.
+
+    A method `stats`, if it has one, returns the figures for `include_stats`.
+    """
 
     def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
         """Return the nearest chunks, best first; raise a `FindspotError` if that fails."""
-
-
-@runtime_checkable
-class ReportsStats(Protocol):
-    """A searcher that can also describe what it searches."""
-
-    def stats(self) -> Mapping[str, Any]:
-        """Return the figures for `include_stats`."""
 
 
 MAX_FILE_BYTES = 1 << 30
@@ -163,36 +150,30 @@ def _with_vector(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _vector(position: int, value: dict[str, Any]) -> Vectors:
-    vector: Any = value.get("embedding")
-    if (
-        not isinstance(vector, np.ndarray)
-        or vector.ndim != 1
-        or not vector.size
-        or not np.isfinite(vector).all()
-    ):
+    row: Any = value.get("embedding")
+    if not isinstance(row, np.ndarray) or row.ndim != 1 or not row.size or not np.isfinite(row).all():
         raise MalformedError(f"chunk {position}: its embedding is not a list of numbers")
-    row: Vectors = vector
-    length = np.linalg.norm(row.astype(np.float64))
-    return row / np.float32(length) if length else row
+    vector: Vectors = row
+    length = np.linalg.norm(vector.astype(np.float64))
+    return vector / np.float32(length) if length else vector
+
+
+_TEXTS = ("id", "text", "title", "chunk_type", "created_at", "updated_at")
+_NEEDED = ("id", "chunk_type")
 
 
 def _chunk(position: int, value: Any, metadata: dict[str, Any]) -> ContextChunk:
     if not isinstance(value, dict):
         raise MalformedError(f"chunk {position} is no object")
-    fields = {
-        "id": value.get("id"),
-        "text": value.get("text"),
-        "title": value.get("title", ""),
-        "chunk_type": value.get("chunk_type") or metadata.get("chunk_type", ""),
-        "created_at": value.get("created_at", ""),
-        "updated_at": value.get("updated_at", ""),
-    }
-    for name, text in fields.items():
-        if not isinstance(text, str) or (name in ("id", "chunk_type") and not text):
+    given = {"title": "", "created_at": "", "updated_at": ""} | value
+    given["chunk_type"] = value.get("chunk_type") or metadata.get("chunk_type", "")
+    texts: dict[str, Any] = {name: given.get(name) for name in _TEXTS}
+    for name, text in texts.items():
+        if not isinstance(text, str) or (name in _NEEDED and not text):
             raise MalformedError(f"chunk {position}: its {name} is missing or no text")
     tags, about = value.get("tags") or [], value.get("metadata") or {}
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise MalformedError(f"chunk {position}: its tags are no list of texts")
     if not isinstance(about, dict):
         raise MalformedError(f"chunk {position}: its metadata is no object")
-    return ContextChunk(tags=tuple(tags), metadata=about, **fields)
+    return ContextChunk(tags=tuple(tags), metadata=about, **texts)

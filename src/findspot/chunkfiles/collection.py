@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,55 +34,49 @@ Rows = NDArray[np.int64]
 
 
 class Facets:
-    """The rows of each chunk type and of each tag; the case of tags does not matter."""
+    """The types and the tags of each row; the case of tags does not matter."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self._types: dict[str, array[int]] = {}
-        self._tags: dict[str, array[int]] = {}
+        self._rows: list[tuple[frozenset[str], frozenset[str]]] = []
+        self._same: dict[frozenset[str], frozenset[str]] = {}
+        """Most rows have the types and tags of others."""
 
     def add(self, chunk_types: Iterable[str], tags: Iterable[str]) -> None:
-        """Add a row of one or several types."""
-        for chunk_type in chunk_types:
-            self._types.setdefault(chunk_type, array("I")).append(self.count)
-        for tag in {tag.lower() for tag in tags}:
-            self._tags.setdefault(tag, array("I")).append(self.count)
-        self.count += 1
+        sets = frozenset(chunk_types), frozenset(tag.lower() for tag in tags)
+        types, tags = (self._same.setdefault(each, each) for each in sets)
+        self._rows.append((types, tags))
 
     @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    @cached_property
     def type_counts(self) -> dict[str, int]:
-        return {name: len(rows) for name, rows in sorted(self._types.items())}
+        return dict(sorted(Counter(name for types, _ in self._rows for name in types).items()))
 
     def rows(self, options: SearchOptions) -> Rows:
-        """Return the rows that pass, in order."""
-        sets = [_rows(self._tags, tag.lower()) for tag in options.tags]
-        if options.chunk_types:
-            chosen = [_rows(self._types, name) for name in dict.fromkeys(options.chunk_types)]
-            sets.append(np.unique(np.concatenate(chosen)))
-        if not sets:
+        wanted, among = {tag.lower() for tag in options.tags}, set(options.chunk_types)
+        if not wanted and not among:
             return np.arange(self.count, dtype=np.int64)
-        common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), sets)
-        return common.astype(np.int64)
-
-
-def _rows(held: dict[str, array[int]], name: str) -> NDArray[np.uint32]:
-    return np.frombuffer(held.get(name, b""), np.uint32)
+        passing = (wanted <= tags and (not among or among & types) for types, tags in self._rows)
+        return np.array([row for row, passes in enumerate(passing) if passes], np.int64)
 
 
 class Collection:
     """Loaded chunk files; the vectors are unit rows."""
 
     def __init__(
-        self, head: FileHead, chunks: list[ContextChunk], vectors: Vectors, skipped: tuple[str, ...] = ()
+        self, heads: Mapping[str, FileHead], chunks: Mapping[str, tuple[ContextChunk, Vectors]]
     ) -> None:
-        self.head = head
-        self.skipped = skipped
+        self.names = frozenset(heads)
+        self.head = next(iter(heads.values()))
+        self.skipped: tuple[str, ...] = ()
         """Files that were left out, each with the reason."""
         self.facets = Facets()
-        for chunk in chunks:
+        self._chunks = [chunk for chunk, _ in chunks.values()]
+        self._vectors = np.stack([vector for _, vector in chunks.values()])
+        for chunk in self._chunks:
             self.facets.add((chunk.chunk_type,), chunk.tags)
-        self._chunks = chunks
-        self._vectors = vectors
 
     def search(self, vector: Vectors, options: SearchOptions) -> list[SearchResult]:
         """Return the nearest chunks that pass the filters: by cosine, then by id."""
@@ -100,7 +94,6 @@ class Collection:
 
 
 def cosines(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Return cosines as answers show them."""
     shown: NDArray[np.float64] = np.clip(values.astype(np.float64), -1.0, 1.0)
     return shown.round(6)
 
@@ -120,17 +113,17 @@ def chunk_files(folder: Path) -> list[Path]:
         return []
 
 
-State = tuple[tuple[str, int, int, int, int], ...]
+State = dict[str, tuple[int, int, int, int]]
 
 
-def state_of_files(folder: Path) -> State:
-    """Return a value that changes whenever one of the files changes: names, inodes, sizes and times."""
-    states = []
+def _state(folder: Path) -> State:
+    """Return a value that changes whenever one of the files does: inode, size and times of each."""
+    states = {}
     for path in chunk_files(folder):
         with suppress(OSError):  # gone this moment: the state differs already
             info = path.lstat()
-            states.append((path.name, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
-    return tuple(states)
+            states[path.name] = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    return states
 
 
 def load(folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
@@ -159,29 +152,27 @@ def load(folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Colle
     if not heads:
         why = "; ".join(skipped) or "they hold no chunks"
         raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
-    head = _common_head(heads, dimensions)
-    rows = np.stack([vector for _, vector in chunks.values()])
-    return Collection(head, [chunk for chunk, _ in chunks.values()], rows, tuple(skipped))
+    _compare(heads, dimensions)
+    collection = Collection(heads, chunks)
+    collection.skipped = tuple(skipped)
+    return collection
 
 
-def _common_head(heads: Mapping[str, FileHead], dimensions: int | None) -> FileHead:
-    """Return the head that all files share: vectors of different models cannot be compared."""
+def _compare(heads: Mapping[str, FileHead], dimensions: int | None) -> None:
+    """Refuse files that differ: vectors of different models cannot be compared."""
     first_name, first = next(iter(heads.items()))
+    wrong = "Wrong embedding dimensions:"
     for name, head in heads.items():
         if head.dimensions != first.dimensions:
-            raise ChunkFilesError(
-                f"Wrong embedding dimensions: {name} has {head.dimensions}, {first_name} {first.dimensions}."
-            )
+            raise ChunkFilesError(f"{wrong} {name} has {head.dimensions}, {first_name} {first.dimensions}.")
         if head.model != first.model:
             raise ChunkFilesError(
                 f"{name} was made with the model '{head.model}', {first_name} with '{first.model}'."
             )
-    if dimensions is not None and dimensions != first.dimensions:
+    if dimensions not in (None, first.dimensions):
         raise ChunkFilesError(
-            f"Wrong embedding dimensions: the chunk files have {first.dimensions}, "
-            f"{dimensions} are configured."
+            f"{wrong} the chunk files have {first.dimensions}, {dimensions} are configured."
         )
-    return first
 
 
 QUIET_S = 0.5
@@ -198,9 +189,7 @@ class ServedFiles:
         self._dimensions = dimensions
         self._guard = threading.Lock()
         self._collection: Collection | None = None
-        self._seen: State = ()
-        self._names: frozenset[str] = frozenset()
-        """The files that the collection was made of; none after all of them were gone."""
+        self._seen: State = {}
         self._reloads = 0
         self._failure: str | None = None
 
@@ -212,13 +201,12 @@ class ServedFiles:
     def collection(self) -> Collection:
         """Return the current collection, loaded on first use, and again once its files have changed."""
         with self._guard:
-            seen = state_of_files(self.folder)
+            seen = _state(self.folder)
             if self._collection is None:
-                self._collection = load(self.folder, self._dimensions, skip_malformed=True)
-                self._seen, self._names = seen, _names(seen)
+                self._collection, self._seen = load(self.folder, self._dimensions, skip_malformed=True), seen
             elif seen != self._seen and not _is_being_written(seen):
+                self._collection = self._reloaded(self._collection, seen)
                 self._seen = seen
-                self._reload(seen)
             return self._collection
 
     @property
@@ -241,31 +229,26 @@ class ServedFiles:
             "skipped_files": list(collection.skipped),
         }
 
-    def _reload(self, seen: State) -> None:
-        """Read the files again. A file that is gone, as one is for a moment while the set is replaced, is an
-        error; after all of them were gone, any set is a new one.
+    def _reloaded(self, old: Collection, seen: State) -> Collection:
+        """Return what the files hold now. A file that is gone, as one is for a moment while the set is
+        replaced, is an error; after all of them were gone, any set is a new one.
         """
-        started, gone = time.monotonic(), sorted(self._names - _names(seen))
-        self._names = self._names if seen else frozenset()
+        gone = sorted(old.names - seen.keys()) if seen and self._seen else []
         try:
-            if seen and gone:
+            if gone:
                 missing = ", ".join(gone)
                 raise ChunkFilesError(f"{missing} is missing. Restart the server if that is intended.")
             fresh = load(self.folder, self._dimensions, skip_malformed=False)
         except FindspotError as error:
             _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
             self._failure = error.user_message
-            return
-        self._collection, self._failure, self._names = fresh, None, _names(seen)
+            return old
+        self._failure = None
         self._reloads += 1
-        took_ms = (time.monotonic() - started) * 1000
-        _log.info("chunk files reloaded: %d chunks in %.0f ms", fresh.facets.count, took_ms)
+        _log.info("chunk files reloaded: %d chunks", fresh.facets.count)
+        return fresh
 
 
 def _is_being_written(seen: State) -> bool:
-    written_ns = max((max(times) for _, _, _, *times in seen), default=0)
+    written_ns = max((max(times) for _, _, *times in seen.values()), default=0)
     return abs(time.time_ns() - written_ns) < QUIET_S * 1e9
-
-
-def _names(seen: State) -> frozenset[str]:
-    return frozenset(name for name, *_ in seen)

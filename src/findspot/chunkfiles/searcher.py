@@ -101,7 +101,6 @@ class _Generation:
         self.numbers: Rows = np.array(numbers, np.int64)
 
     def described(self, chunk: StoredChunk, options: SearchOptions) -> ContextChunk:
-        """Return a chunk as the type of it that was asked for."""
         types = self.describer.types_of(chunk.number, chunk.chunk_type, chunk.tags)
         wanted = [kind for kind in types if kind in options.chunk_types]
         return self.describer.describe(chunk, (wanted or types)[0])
@@ -116,7 +115,6 @@ class IndexedChunks:
         self._generation: _Generation | None = None
 
     def search(self, embedder: Embedder, query: str, options: SearchOptions) -> list[SearchResult]:
-        """Return the nearest chunks that pass the filters: by cosine, then by id."""
         with self._store().snapshot() as snapshot:
             meta = snapshot.meta()
             if meta.get("model") not in (None, model_name(embedder)):

@@ -29,10 +29,11 @@ from findspot.documents.document_record import (
     AddedDocument,
     DamagedIndexError,
     Document,
+    FoundDocument,
     IndexInfo,
     SearchAnswer,
     UnknownIndexError,
-    answer,
+    highlights,
 )
 
 _log = get_logger("documents")
@@ -141,8 +142,12 @@ class DocumentIndex:
             ranked, total = _rank(db, parsed, k)
             rows = _documents(db, "number, content, metadata", [number for number, _, _ in ranked])
         stored = {number: (content, metadata) for number, content, metadata in rows}
-        found = [(doc_id, score, *stored[number]) for number, doc_id, score in ranked]
-        return answer(found, total, parsed, self.tokenizer)
+        results = []
+        for number, doc_id, score in ranked:
+            content, metadata = stored[number]
+            shown = highlights(content, parsed.shown, self.tokenizer)
+            results.append(FoundDocument(doc_id, score, shown, json.loads(metadata)))
+        return SearchAnswer(tuple(results), total, parsed)
 
     def close(self) -> None:
         with self._lock:
@@ -285,7 +290,7 @@ def _rank(db: Connection, query: ParsedQuery, k: int) -> tuple[list[tuple[int, s
 def _holding(db: Connection, phrase: Phrase) -> set[int]:
     """Return the documents that have the words of a phrase in a row."""
     select = "SELECT document, places FROM words WHERE word = ?"
-    places = [dict(db.execute(select, (word,)).fetchall()) for word in phrase.words]
+    places = [dict(db.execute(select, (word,)).fetchall()) for word in phrase]
     holding = set.intersection(*map(set, places))
     if len(places) == 1:
         return holding

@@ -34,16 +34,15 @@ class Tokenizer:
     @classmethod
     def from_config(cls, config: Mapping[str, Any] | None) -> Tokenizer:
         """Read `tokenizer_config`; missing fields have their defaults."""
-        given = dict(config or {})
         known = asdict(cls())
+        given = known | dict(config or {})
         if unknown := [name for name in given if name not in known]:
             raise InvalidArgumentError(
                 f"Unknown tokenizer_config field: '{unknown[0]}'. Known fields: {', '.join(known)}."
             )
-        lowercase = given.get("lowercase", known["lowercase"])
-        if not isinstance(lowercase, bool):
+        if not isinstance(given["lowercase"], bool):
             raise InvalidArgumentError("tokenizer_config.lowercase must be true or false")
-        return cls(lowercase, _length(given.get("min_length", known["min_length"])))
+        return cls(given["lowercase"], _length(given["min_length"]))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -85,14 +84,8 @@ _OPERATED = re.compile(r"([+-])(?=\w)(.*)", re.DOTALL)
 """One sign directly before a word. `--force`, `C++` and a single `-` have no operator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """One or more words in a row, short ones included."""
-
-    words: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return " ".join(self.words)
+Phrase = tuple[str, ...]
+"""One or more words in a row, short ones included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +106,9 @@ class ParsedQuery:
         return self.must + self.phrases
 
     @property
-    def shown(self) -> list[tuple[str, ...]]:
+    def shown(self) -> list[Phrase]:
         """The words and whole phrases for highlights."""
-        return [*((term,) for term in self.terms), *(phrase.words for phrase in self.required)]
+        return [*((term,) for term in self.terms), *self.required]
 
     @property
     def warning(self) -> str | None:
@@ -129,12 +122,8 @@ class ParsedQuery:
         )
 
     def as_lists(self) -> dict[str, list[str]]:
-        return {
-            "terms": list(self.terms),
-            "must": [str(phrase) for phrase in self.must],
-            "must_not": [str(phrase) for phrase in self.must_not],
-            "phrases": [str(phrase) for phrase in self.phrases],
-        }
+        phrases = {"must": self.must, "must_not": self.must_not, "phrases": self.phrases}
+        return {"terms": list(self.terms)} | {n: [" ".join(p) for p in each] for n, each in phrases.items()}
 
 
 def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
@@ -151,8 +140,8 @@ def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
             continue
         sign, text = found.groups() if found else (quoted_sign, quoted)
         if words := tokenizer.words(text):
-            operated[sign].append(Phrase(tuple(words)))
-    required = chain.from_iterable(phrase.words for phrase in (*operated["+"], *operated[""]))
+            operated[sign].append(tuple(words))
+    required = chain.from_iterable((*operated["+"], *operated[""]))
     return ParsedQuery(
         tuple(filter(tokenizer.is_token, terms)),
         tuple(operated["+"]),

@@ -144,25 +144,12 @@ class SearchAnswer:
     query: ParsedQuery
 
 
-def answer(
-    ranked: Sequence[tuple[str, float, str, str]], total: int, query: ParsedQuery, tokenizer: Tokenizer
-) -> SearchAnswer:
-    """Return the ranked documents with their highlights; each has its score, content and metadata."""
-    results = []
-    for doc_id, score, content, metadata in ranked:
-        shown = highlights(content, query.shown, tokenizer)
-        results.append(FoundDocument(doc_id, score, shown, json.loads(metadata)))
-    return SearchAnswer(tuple(results), total, query)
-
-
 def highlights(content: str, wanted: Iterable[Sequence[str]], tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return the first excerpts around words and phrases; they do not overlap."""
     text = tokenizer.folded(content)
     excerpts: list[str] = []
     shown_to = -1
-    for start, end in heapq.merge(
-        *(_phrase_spans(text, words) for words in dict.fromkeys(map(tuple, wanted)))
-    ):
+    for start, end in heapq.merge(*(_spans(text, words) for words in dict.fromkeys(map(tuple, wanted)))):
         if start < shown_to:
             continue
         first, last = max(0, start - AROUND_CHARS), min(len(content), end + AROUND_CHARS)
@@ -174,33 +161,16 @@ def highlights(content: str, wanted: Iterable[Sequence[str]], tokenizer: Tokeniz
     return tuple(excerpts)
 
 
-def _phrase_spans(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where words occur in a row, with searches in C: a document may have ten million characters."""
-    if len(words) == 1:
-        yield from _word_spans(text, words[0])
-        return
-    # It begins with a literal, which the engine looks for fast; the word's own beginning is checked here.
+def _spans(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where words occur in a row: a document may have ten million characters.
+
+    The pattern begins with a literal, which the engine looks for fast; that it begins a word is checked here.
+    """
     row = re.compile(r"\W+".join(map(re.escape, words)) + r"(?!\w)")
     for found in row.finditer(text):
-        if _begins_word(text, found.start()):
+        before = text[found.start() - 1] if found.start() else ""
+        if not (before.isalnum() or before == "_"):
             yield found.span()
-
-
-def _word_spans(text: str, word: str) -> Iterator[tuple[int, int]]:
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if _begins_word(text, at) and (end == len(text) or not _is_word_character(text[end])):
-            yield at, end
-        at = text.find(word, end)
-
-
-def _begins_word(text: str, at: int) -> bool:
-    return at == 0 or not _is_word_character(text[at - 1])
-
-
-def _is_word_character(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 MAX_FILE_BYTES = 10_000_000
@@ -253,7 +223,6 @@ def bytes_document(doc_id: str, data: bytes, settings: Settings) -> Document | S
 
 
 def in_words(skip: Skip) -> str:
-    """Say why a file was skipped."""
     words = _WORDS.get(skip.reason, skip.reason.replace("_", " "))
     detail = "" if skip.reason in (SkipReason.BINARY, SkipReason.TOO_LARGE, SkipReason.EMPTY) else skip.detail
     separator = " " if words.endswith(" by") else ": "

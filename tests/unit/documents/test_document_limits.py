@@ -23,11 +23,14 @@ def held(indexes: NamedIndexes, name: str = "default") -> int:
 
 class TestMemory:
     def test_a_limit_admits_as_much_as_it_says_and_no_more(self, tmp_path: Path) -> None:
-        indexes = NamedIndexes(tmp_path, 1_000_000)
+        """documents A12: "706 of at most 537 MB" for a limit of 512 MB."""
+        indexes = NamedIndexes(tmp_path, 1 << 20)
         documents = (Document.checked(str(number), words(number * 100, 100)) for number in range(10_000))
-        with pytest.raises(InvalidArgumentError, match="Memory limit reached"):
+        with pytest.raises(InvalidArgumentError, match=r"^Memory limit reached: .* may take 1 MB together\."):
             indexes.add(documents)
-        assert 975_000 < held(indexes) <= 1_000_000
+        assert 1_000_000 < held(indexes) <= 1 << 20
+        indexes.create("large", "disk")
+        indexes.add([Document.checked("a", words(0, 50_000))], "large")
 
     def test_all_indexes_in_memory_share_the_limit(self, tmp_path: Path) -> None:
         indexes = NamedIndexes(tmp_path, 300_000)
@@ -45,12 +48,6 @@ class TestMemory:
         for number in range(30):
             indexes.remove(str(number))
         assert held(indexes) == pytest.approx(empty, abs=20_000)
-
-    def test_replacing_a_document_does_not_grow_the_index_for_ever(self, tmp_path: Path) -> None:
-        indexes = NamedIndexes(tmp_path, LIMIT)
-        for number in range(30):
-            indexes.add([Document.checked("a", f"tea{number} " * 9_999)])
-        assert held(indexes) < 1_000_000
 
 
 def test_a_thousand_indexes_in_memory(tmp_path: Path) -> None:
@@ -88,13 +85,6 @@ def test_other_lengths_of_tokens_are_refused(length: object) -> None:
         Tokenizer.from_config({"min_length": length})
 
 
-def test_a_token_of_one_character_scores_where_the_index_says_so(indexes: NamedIndexes) -> None:
-    indexes.create("letters", tokenizer_config={"min_length": 1})
-    (added,) = indexes.add([Document.checked("a", "R and C")], "letters")
-    assert added.token_count == 3
-    assert indexes.search("r", index_name="letters").total_matches == 1
-
-
 def test_ten_thousand_characters_of_a_query_are_read() -> None:
     query = "tea " * 2_499 + "last never"
     assert parse(query, Tokenizer()).terms == ("tea",) * 2_499 + ("last",)
@@ -122,14 +112,6 @@ class TestManyDocuments:
         assert (info.name, info.backend, info.documents) == ("shelf", "disk", 1_900)
         assert info.storage_bytes == sum(path.stat().st_size for path in folder.glob("docs-shelf.sqlite*")
                                          if not path.name.endswith("-shm"))  # fmt: skip
-
-
-def test_a_phrase_at_the_very_end_of_everything(tmp_path: Path) -> None:
-    indexes = NamedIndexes(tmp_path, LIMIT)
-    indexes.add([Document.checked("a", "tea"), Document.checked("b", "green tea")])
-    assert [found.doc_id for found in indexes.search('"green tea"').results] == ["b"]
-    assert [found.doc_id for found in indexes.search('"tea green"').results] == []
-    assert indexes.search('"a green tea"').total_matches == 0
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])

@@ -39,7 +39,7 @@ def test_the_tokenizer_of_the_index_reads_the_query() -> None:
 
 def test_a_phrase_holds_short_words_and_they_do_not_score() -> None:
     parsed = parse('"state of the art"', Tokenizer(min_length=3))
-    assert parsed.phrases[0].words == ("state", "of", "the", "art")
+    assert parsed.phrases[0] == ("state", "of", "the", "art")
     assert parsed.scored == ("state", "the", "art")
 
 
