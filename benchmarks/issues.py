@@ -40,9 +40,9 @@ from findspot.core.git import changed_together
 from findspot.core.model import Corpus, GroupBy, Hit, Results
 from findspot.embed.provider_registry import open_embedder
 from findspot.graph import Graph, Node
+from findspot.graph.source_view import TYPE_KINDS
 from findspot.rank.roles import Role, role_of
 from findspot.research.changes import LineRange, parse_diff, touched
-from findspot.research.graph_walks import ADDITIONS, TYPES
 from findspot.research.research_view import flat
 from findspot.search.hybrid import search
 from findspot.serve.search_answers import fitted_values
@@ -51,7 +51,7 @@ from findspot.store.sqlite_store import SqliteStore
 from findspot.text.tokens import tokens
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
-OUTER = TYPES | ADDITIONS
+OUTER = TYPE_KINDS
 NONE: frozenset[str] = frozenset()
 HITS = 50
 """Hits that are read to see ten files and ten functions."""

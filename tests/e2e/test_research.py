@@ -238,7 +238,6 @@ class TestFocus:
         assert hops(answer) == {
             MAIN: 0, "app/__main__.py": 1, "app/http": 2, "app/mail": 3, "app/auth": 4, "app/storage": 5,
         }  # fmt: skip
-        assert answer["chains"] == [["app/__main__.py", "app/http", "app/mail", "app/auth", "app/storage"]]
         assert answer["summary"] == (
             "5 modules, 7 dependencies, 5 layers. It begins in main (app/__main__.py:7). "
             "Layer 1: app/__main__.py. Layer 2: app/http. Layer 3: app/mail. Layer 4: app/auth. "

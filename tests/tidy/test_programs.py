@@ -18,7 +18,6 @@ STARTERS = {
     "door/connection.py": "_start",  # this Python
     "embed/services.py": "resolved",
     "history/project_history.py": "python_command",  # reading 20,000 commits must not slow a server down
-    "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/likely_files.py": "ripgrep_binary",
     "search/regex.py": "ripgrep_binary",
     "search/ripgrep.py": "ripgrep_binary",

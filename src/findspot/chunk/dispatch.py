@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -29,8 +27,7 @@ from findspot.chunk.prose import chunk_prose
 from findspot.chunk.references import read_references
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
-from findspot.core.facts import pack
-from findspot.core.languages import PLAIN, language_of, row
+from findspot.core.languages import PLAIN, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile
 
 MAX_CHUNKS = 1_000
@@ -173,17 +170,6 @@ def _chunk(draft: Draft, about: _About) -> Chunk | None:
         tags=chunk_tags(shared, language, chunk_type, text if is_docs else None),
         context=draft.context,
     )
-
-
-def print_facts() -> None:
-    """Read paths with their texts from standard input, and print the facts of each, packed."""
-    found = {}
-    for path, text in json.load(sys.stdin).items():
-        file = SourceFile(path, Corpus.CODE, language_of(path), len(text), 0)
-        facts = chunk_file(file, text).facts
-        if facts is not None:
-            found[path] = pack(facts).hex()
-    sys.stdout.write(json.dumps(found))
 
 
 @dataclass(frozen=True, slots=True)

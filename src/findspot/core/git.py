@@ -151,10 +151,6 @@ def hunk_of(line: str) -> Hunk | None:
     return Hunk(old, removed, new, added, found[5])
 
 
-def old_version(root: Path, commit: str, path: str) -> str | None:
-    return run_git(root, "cat-file", "blob", f"{commit}:./{path}")
-
-
 def read_history(root: Path) -> History:
     """Return what the last commits reachable from HEAD changed below a folder; none where git cannot say.
 

@@ -55,12 +55,10 @@ class CodeReference:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """The results in a few sentences; every statement can be looked up at its references."""
+    """The results in a few sentences, with the lines that they stand on."""
 
     summary: str
-    key_insights: tuple[str, ...]
     code_references: tuple[CodeReference, ...]
-    confidence: float
     follow_ups: tuple[str, ...]
     made_by: str = FROM_INDEX
 
@@ -420,14 +418,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A file that is no result, and why it may have to change with them."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Results:
     """A page of hits over one snapshot of the index."""
 
@@ -447,8 +437,6 @@ class Results:
     """How near the best hit is to the question, to compare the answers of several projects."""
     word_shares: Mapping[str, float] = field(default_factory=dict)
     """The share of all chunks that hold each word of the question; for the same purpose."""
-    suggestions: tuple[Suggestion, ...] = ()
-    """Files that usually change with the first hits, where the query is a whole report."""
 
 
 class IndexState(StrEnum):

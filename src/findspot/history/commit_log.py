@@ -39,7 +39,11 @@ _DEFINITION = re.compile(
     r"protocol|record|macro|sub|namespace|(?<!\s)const)\s+(?:\([^)]*\)\s*)?(?:self\.)?([A-Za-z_$][\w$]*)"
 )
 _CONSTANT = re.compile(r"^[ \t]*([A-Z][A-Z0-9_]{2,})\s*[:=]")
-_NO_TYPES = {"if", "for", "while", "switch", "return", "else", "throw", "catch", "await", "yield", "new"}
+_WORDS_OF_STATEMENTS = """
+and assert await catch del elif else except for from if import in is new not or print raise return switch
+throw while with yield
+"""
+_NO_TYPES = frozenset(_WORDS_OF_STATEMENTS.split())
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _HEADERS = ("diff ", "index ", "new ", "deleted ", "old ", "Binary ", "--- ", "+++ ", "similarity ", "\\")
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".rdoc", ".json", ".yml", ".yaml", ".xml", ".html", ".css")
@@ -116,7 +120,6 @@ def _read(root: Path, ids: Sequence[str], detail: Sequence[str]) -> Iterator[Com
 
 
 def _begun(lines: Iterator[str], mark: str) -> Commit:
-    """Return a commit with its message."""
     name, time, author = (next(lines, "").strip() for _ in range(3))
     message: list[str] = []
     for line in lines:
@@ -195,13 +198,11 @@ class _Changes:
                 self._here.update(words)
 
     def finished(self) -> Commit:
-        """Return the commit with all that was read of it."""
         self._commit.removed = [name for name in self._gone if name not in self._here][:MOST_NAMES]
         self._commit.words = list(self._words)[:MOST_WORDS]
         return self._commit
 
     def _name(self, line: str) -> str | None:
-        """Note what a line defines, if it does."""
         file = self._file
         name = defined_in(line) if file is not None and not file.path.endswith(_PROSE) else None
         if name and file and len(file.names) < MOST_NAMES and name not in file.names:

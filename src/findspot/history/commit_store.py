@@ -7,7 +7,7 @@ import math
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -90,7 +90,6 @@ class Loaded:
 
     @classmethod
     def of(cls, stamp: str, rows: Sequence[tuple[int, bytes, int, str]]) -> Loaded:
-        """Return what is kept, from number, vector, length of the body, and subject of each."""
         whole = np.frombuffer(b"".join(row[1] for row in rows), np.int8)
         vectors = whole.reshape(len(rows), -1) if rows else np.empty((0, 0), np.int8)
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
@@ -103,7 +102,6 @@ class Loaded:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """The row of each number: how many commits are newer."""
         return {number: row for row, number in enumerate(self.numbers.tolist())}
 
     @cached_property
@@ -141,12 +139,10 @@ class CommitStore:
         return stamp == self._seen
 
     def remove(self) -> None:
-        """Remove the database, to begin again."""
         self.close()
         sqlite.remove_database(self._path)
 
     def close(self) -> None:
-        """Close the connection; the next question opens another."""
         with self._lent:
             if self._open is not None:
                 self._open[0].close()
@@ -269,7 +265,6 @@ class CommitStore:
         return str([(info.st_ino, info.st_mtime_ns, info.st_size) for info in files if info and info.st_size])
 
     def commits(self, numbers: Sequence[int]) -> dict[int, Commit]:
-        """Return commits by their numbers."""
         among = f"IN ({','.join('?' * len(numbers))})"
         columns = "id, hash, time, author, subject, body, removed"
         with self._reading() as db:
@@ -290,7 +285,6 @@ class CommitStore:
         return Commit(*commit) if commit else None
 
     def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
-        """Return what each of these commits changed."""
         among = f"IN ({','.join('?' * len(numbers))})"
         select = "SELECT commit_id, path, names FROM changes JOIN paths ON paths.id = path_id"
         found: dict[int, list[Change]] = defaultdict(list)
@@ -298,19 +292,6 @@ class CommitStore:
             for number, path, names in db.execute(f"{select} WHERE commit_id {among}", tuple(numbers)):
                 found[number].append(Change(path, names.split()))
         return found
-
-    def reach(
-        self, numbers: Sequence[int], paths: Collection[str]
-    ) -> tuple[Mapping[int, int], list[tuple[int, Change]]]:
-        """Return how many files each of these commits changed, and what they changed of some files."""
-        ids = f"SELECT id FROM paths WHERE path IN ({','.join('?' * len(paths))})"
-        among = f"commit_id IN ({','.join('?' * len(numbers))})"
-        counted = f"SELECT commit_id, COUNT(*) FROM changes WHERE {among} GROUP BY commit_id"
-        changed = f"SELECT commit_id, path, names FROM changes JOIN paths ON paths.id = path_id WHERE {among}"
-        with self._reading() as db:
-            counts = dict(db.execute(counted, tuple(numbers)).fetchall())
-            rows = db.execute(f"{changed} AND +path_id IN ({ids})", (*numbers, *paths)).fetchall()
-        return counts, [(number, Change(path, names.split())) for number, path, names in rows]
 
 
 def rarity(count: int, everything: int) -> float:
@@ -336,8 +317,6 @@ def described(
 
 
 class CommitWriter:
-    """Adds and removes commits."""
-
     def __init__(self, db: sqlite.Connection) -> None:
         self._db = db
 
@@ -350,7 +329,6 @@ class CommitWriter:
         return int(last) - len(self.known())
 
     def remove(self, hashes: Iterable[str]) -> None:
-        """Remove commits that HEAD no longer reaches."""
         with sqlite.transaction(self._db) as db:
             for name in hashes:
                 db.execute(

@@ -94,7 +94,6 @@ class ProjectHistory:
         return None
 
     def had_file(self, path: str) -> bool:
-        """Return whether a commit changed a file, which may be gone."""
         commits = self.commits
         return commits is not None and commits.knows_path(path)
 
@@ -151,7 +150,6 @@ class ProjectHistory:
                 progress(self._progress)
 
     def close(self) -> None:
-        """End the process that reads."""
         self._is_closed = True
         process, self._process = self._process, None
         if process is not None:
@@ -177,7 +175,6 @@ class ProjectHistory:
             return False
 
     def search(self, question: str, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Commits:
-        """Return the commits that answer a question, the best first."""
         started = time.perf_counter()
         store, warning = self._current()
         topic = _FRAME.sub(" ", question)

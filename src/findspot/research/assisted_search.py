@@ -7,14 +7,24 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from findspot.core.errors import LanguageModelError
-from findspot.core.model import Assistance, Corpus, Expansion, Hit, Mode, Query, Results, Synthesis
+from findspot.core.model import (
+    Assistance,
+    CodeReference,
+    Corpus,
+    Expansion,
+    Hit,
+    Mode,
+    Query,
+    Results,
+    Synthesis,
+)
 from findspot.embed.embedder import Embedder, EmbedMode
-from findspot.llm import LanguageModel, ask, clipped_list
-from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
+from findspot.llm import LanguageModel, ask, clipped, clipped_list
 from findspot.search.questions import asks_model
 from findspot.search.reader import IndexReader
 from findspot.store.keywords import KeywordReader
 from findspot.text.bm25 import lucene_idf
+from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts, stem, words
 
 
@@ -153,3 +163,94 @@ def _nearness(embedder: Embedder, text: str, candidates: Sequence[str]) -> dict[
     """Return how near each word is to the query."""
     rows = embedder.embed([text, *candidates], EmbedMode.QUERY)
     return dict(zip(candidates, map(float, rows[1:] @ rows[0]), strict=True))
+
+
+MOST_REFERENCES = 5
+MOST_FOLLOW_UPS = 3
+
+_PASSAGE_CHARS = 1_500
+_LINE_CHARS = 200
+_SUMMARY_CHARS = 1_500
+_SYNTHESIS_TOKENS = 900
+
+_TYPES = frozenset({"class", "interface", "protocol", "trait", "struct", "enum", "type"})
+
+_SYNTHESIS_TASK = (
+    "You explain what a code search found. From the question and the numbered passages, and from nothing "
+    "else, write: summary (a few sentences that answer the question), references (numbers of the passages "
+    'that it stands on), followUps (at most three questions). {"summary": "…", "references": [1], '
+    '"followUps": ["…"]}'
+)
+
+
+def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -> Synthesis:
+    """Return what a language model makes of the results; raises `LanguageModelError`."""
+    read = hits[:READ_HITS]
+    excerpts = (shorten(h.text, _line(h) - h.span.start, _PASSAGE_CHARS, h.focus_column) for h in read)
+    passages = "\n\n".join(
+        f"[{number}] {hit.path}:{hit.span.start}-{hit.span.end}\n{excerpt}"
+        for number, (hit, excerpt) in enumerate(zip(read, excerpts, strict=True), 1)
+    )
+    answer, made_by = ask(
+        model, _SYNTHESIS_TASK, f"Question: {query[:_QUERY_CHARS]}\n\n{passages}", _SYNTHESIS_TOKENS
+    )
+    summary = clipped(answer.get("summary"), _SUMMARY_CHARS)
+    if not summary:
+        raise LanguageModelError(f"{model.name}: its answer has no summary")
+    return Synthesis(
+        summary,
+        tuple(map(_reference_to, _named(answer.get("references"), read))),
+        clipped_list(answer.get("followUps"), MOST_FOLLOW_UPS, _LINE_CHARS),
+        made_by,
+    )
+
+
+def synthesize_from_hits(hits: Sequence[Hit]) -> Synthesis:
+    """Return the best results, described by their names and lines."""
+    if not hits:
+        return Synthesis("Nothing in the index answers this.", (), ())
+    best = hits[:MOST_REFERENCES]
+    files = list(dict.fromkeys(hit.path for hit in hits))
+    where = ", ".join(f"{_symbol(hit) or hit.kind} ({hit.path}:{_line(hit)})" for hit in best[:3])
+    counted = f"{len(hits)} passage{'s' * (len(hits) > 1)} in {len(files)} file{'s' * (len(files) > 1)}"
+    return Synthesis(
+        f"{counted}; the best: {where}.",
+        tuple(map(_reference_to, best)),
+        tuple(dict.fromkeys(_follow_ups(best)))[:MOST_FOLLOW_UPS],
+    )
+
+
+def _reference_to(hit: Hit) -> CodeReference:
+    """Return the line of a result that matches best."""
+    return CodeReference(hit.path, _line(hit), _line_text(hit)[:_LINE_CHARS], _symbol(hit))
+
+
+def _line(hit: Hit) -> int:
+    last = hit.span.start + hit.text.count("\n")
+    return min(max(hit.focus or hit.span.start, hit.span.start), last)
+
+
+def _line_text(hit: Hit) -> str:
+    return hit.text.split("\n")[_line(hit) - hit.span.start].strip()
+
+
+def _symbol(hit: Hit) -> str | None:
+    """Return what the best line is about: a name that it holds, else the passage's own."""
+    held = words(_line_text(hit))
+    here = (name for name in hit.symbols if name in held)
+    return next(here, None) or hit.breadcrumb or (hit.symbols[0] if hit.symbols else None)
+
+
+def _follow_ups(hits: Sequence[Hit]) -> Iterator[str]:
+    """Questions that `code_research` answers."""
+    for hit in hits:
+        name = (_symbol(hit) or "").rpartition(".")[2]
+        if name.isidentifier() and hit.language and hit.symbols:
+            yield f"all implementations of {name}" if hit.kind in _TYPES else f"what calls {name}()"
+
+
+def _named(numbers: object, read: Sequence[Hit]) -> list[Hit]:
+    """Return the passages that an answer names by number; without any, the first ones it was given."""
+    given = numbers if isinstance(numbers, list) else []
+    valid = [n for n in given if isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= len(read)]
+    return [read[number - 1] for number in dict.fromkeys(valid)] or list(read[:MOST_FOLLOW_UPS])

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.graph import Node
-from findspot.graph.edges import FILE_KIND, Unresolved
-from findspot.graph.possible_uses import Leftover, PossibleUse
+from findspot.graph.edges import FILE_KIND
+from findspot.graph.possible_uses import Leftover
 from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR, IMPORTED
 from findspot.rank.roles import Role, role_of
@@ -50,14 +50,14 @@ def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> 
 
 def _asked_about(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> tuple[Change | None, str]:
     """Return what a question calls a change: a diff, a file, or the definitions of a name; and a note."""
-    graph, roots = view.graph, view.reader.disk.roots
+    graph = view.graph
     if not name or inquiry.since:
         if name and not view.reader.files(f"{name.rstrip('/')}/**") and graph.node(name) is None:
             raise InvalidArgumentError(
                 f"'since' compares files, and '{name}' is neither a file nor a folder of the index.",
                 hint="Name a file or a folder, or nothing.",
             )
-        return _below(read_change(graph, roots, inquiry.since), name or view.trail.under or ""), ""
+        return _below(read_change(view, inquiry.since), name or view.trail.under or ""), ""
     file = graph.node(name)
     if file is not None and file.kind == FILE_KIND:
         return Change((FileChange(file.path),), (file, *view.definitions(file.path))), ""
@@ -74,8 +74,6 @@ def _change_of(places: Sequence[Node], nodes: Sequence[Node]) -> Change | None:
 
 
 def _below(change: Change, place: str) -> Change:
-    """Return the part of a change in a file or below a folder."""
-
     def inside(path: str) -> bool:
         return not place or path == place or path.startswith(f"{place.rstrip('/')}/")
 
@@ -126,7 +124,6 @@ def _reason(affected: Affected) -> str:
 
 
 def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[PossiblePlace]:
-    """Return the unresolved places that may use what changed."""
     defined = [node for node in change.nodes if node.kind != FILE_KIND]
     uses = view.graph.doubts.callers(defined[:_MOST_LISTED])
     known = {(edge.path, edge.line) for edge in view.trail.edges}
@@ -134,21 +131,14 @@ def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[Poss
     uses.places += mentions(view, values, known, named=True)
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     unknown = [use for use in shown if (use.path, use.line) not in known][:_MOST_LISTED]
-    return [_place(view, use, use.reason, use.confidence) for use in unknown]
+    return [view.possible(use, use.reason, use.confidence) for use in unknown]
 
 
 def _leftover(view: ResearchView, left: Leftover) -> PossiblePlace:
-    gone = left.gone
     certainty = "" if left.certain else "may be "
-    reason = f"{certainty}a leftover use of {gone.qualified}, which {gone.path} does not define any more"
-    return _place(view, left.use, reason, IMPORTED if left.certain else 0.0)
-
-
-def _place(
-    view: ResearchView, use: PossibleUse | Unresolved, reason: str, confidence: float
-) -> PossiblePlace:
-    text = view.cite(use.path, use.line).text
-    return PossiblePlace(use.path, use.line, use.source.qualified, reason, confidence, text)
+    use = f"{certainty}a leftover use of {left.gone.qualified}"
+    reason = f"{use}, which {left.gone.path} does not define any more"
+    return view.possible(left.use, reason, IMPORTED if left.certain else 0.0)
 
 
 def _impact_summary(

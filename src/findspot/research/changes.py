@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.facts import Facts, unpack
-from findspot.core.git import diff_from, find_commit, hunk_of, old_version, untracked
+from findspot.core.git import diff_from, find_commit, hunk_of, untracked
 from findspot.core.languages import language_of, row
-from findspot.core.model import Corpus
-from findspot.core.paths import Roots
-from findspot.core.platforms import NO_WINDOW, python_command, python_environment
-from findspot.graph import Graph, Node
-from findspot.graph.source_view import SourceView
-from findspot.research.research_view import ResearchView, flat
-from findspot.store.records import StoredFile
+from findspot.graph import Node
+from findspot.graph.source_view import TYPE_KINDS
+from findspot.history.commit_log import defined_in
+from findspot.research.research_view import ResearchView
 
 DEFAULT_REVISION = "HEAD"
 _LINE_CHARS = 200
 MOST_FILES = 300
 """Changed files whose definitions are compared; a diff of more is a merge or generated."""
 
-_MOST_OLD_BYTES = 1 << 20
-_OLD_SIDE_S = 20.0
-_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
+_TYPE = re.compile(r"\b(?:class|struct|enum|interface|trait|protocol|object|record|type|impl)\b")
+_SPACE = re.compile(r"\b(?:namespace|module|defmodule|mod)\b")
 
 LineRange = tuple[int, int]
 """First and last line. Where nothing stands on one side, the last is before the first."""
@@ -70,35 +61,80 @@ class Change:
         return tuple(file.path for file in self.files)
 
 
-def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
+def read_change(view: ResearchView, since: str | None) -> Change:
     """Return what differs between a revision and the working tree."""
-    files, old = _changes_below(roots.project, since or DEFAULT_REVISION)
-    before = _views(old)
+    root = view.reader.disk.roots.project
+    commit = find_commit(root, since or DEFAULT_REVISION, "The diff", "Name a symbol or a file instead.")
+    diff, others = diff_from(root, commit), untracked(root)
+    if diff is None or others is None:
+        raise InvalidArgumentError(f"git could not say what changed since '{since}'.")
+    paths = (unicodedata.normalize("NFC", path) for path in others.split("\0") if path)
+    added = [FileChange(path, ((1, 0),), ((1, sys.maxsize),), added=True) for path in paths]
+    return _change_of(view, [*parse_diff(diff), *added], since or DEFAULT_REVISION, applied=True)
+
+
+def pasted_change(view: ResearchView, diff: str, base: str = DEFAULT_REVISION) -> Change:
+    """Return what a diff changes that somebody pasted, whether or not the index has it already."""
+    return _change_of(view, parse_diff(diff), base, applied=False)
+
+
+def _change_of(view: ResearchView, files: Sequence[FileChange], base: str, *, applied: bool) -> Change:
+    """Return what a diff changes; where it may not be applied yet, the index may have its old lines."""
     nodes: dict[str, Node] = {}
     gone: list[Node] = []
     for file in files[:MOST_FILES]:
-        current = [node for outline in graph.outline(file.path) for node in flat(outline)]
-        whole = graph.node(file.path)
-        nodes |= {node.id: node for node in touched(current, file.new, whole)}
-        older = before[file.path].definitions if file.path in before else ()
-        known = {node.id for node in current}
-        gone += [each.node for each in older if each.id_of_node not in known]
-    left_out = max(0, len(files) - MOST_FILES)
-    return Change(tuple(files), tuple(nodes.values()), tuple(gone), left_out, since or DEFAULT_REVISION)
-
-
-def pasted_change(view: ResearchView, text: str) -> Change:
-    """Return what a diff changes that somebody pasted, whether or not the index has it already."""
-    files = parse_diff(text)
-    nodes: dict[str, Node] = {}
-    for file in files[:MOST_FILES]:
         first = next((first for first, last in file.old if last >= first), None)
         removed = file.before.partition("\n")[0].strip()
-        is_new = first is None or view.cite(file.path, first).text != removed[:_LINE_CHARS]
-        whole = view.graph.node(file.path)
+        is_new = applied or first is None or view.cite(file.path, first).text != removed[:_LINE_CHARS]
         lines = file.new if is_new else file.old
-        nodes |= {node.id: node for node in touched(view.definitions(file.path), lines, whole)}
-    return Change(tuple(files), tuple(nodes.values()), (), max(0, len(files) - MOST_FILES))
+        current = view.definitions(file.path)
+        nodes |= {node.id: node for node in touched(current, lines, view.graph.node(file.path))}
+        if is_new and row(language_of(file.path)).grammar:
+            gone += _gone(view, file, current)
+    return Change(tuple(files), tuple(nodes.values()), tuple(gone), max(0, len(files) - MOST_FILES), base)
+
+
+def _gone(view: ResearchView, file: FileChange, current: Sequence[Node]) -> Iterator[Node]:
+    """Yield what the removed lines define at the top or in a type, and the file does not define any more.
+
+    A name without a type around it may be a member that is defined outside of its type, as in Go and C++.
+    """
+    known = {_tail(node.qualified) for node in current} | {node.name for node in current}
+    removed = iter(file.before.split("\n"))
+    for (first, last), (at, _) in zip(file.old, file.new, strict=True):
+        around = (node for node in current if node.start_line < at <= node.end_line + 1)
+        inside = [(_indent(view.text_of(n, 1)), n.qualified, n.kind in TYPE_KINDS) for n in around]
+        lines = zip(range(first, last + 1), removed, strict=False)
+        defined = _defined(file.path, lines, inside)
+        yield from (node for node in defined if _tail(node.qualified) not in known)
+
+
+def _defined(
+    path: str, lines: Iterable[tuple[int, str]], inside: list[tuple[int, str, bool]]
+) -> Iterator[Node]:
+    """Yield what lines define; `inside` is what is around them: indentation, name, whether it is a type."""
+    for number, line in lines:
+        name = defined_in(line)
+        before = line.partition(name)[0] if name else ""
+        if name is None or _SPACE.search(before):
+            continue
+        inside = [outer for outer in inside if outer[0] < _indent(line)]
+        _, holder, holds_members = inside[-1] if inside else (0, "", True)
+        qualified = f"{holder}.{name}" if holder else name
+        is_type = _TYPE.search(before) is not None
+        inside.append((_indent(line), qualified, is_type))
+        if holds_members:
+            kind = "class" if is_type else "method" if holder else "function"
+            yield Node(path, number, number, name, qualified, kind, f"{path}#{qualified}")
+
+
+def _tail(qualified: str) -> str:
+    """Return a name with what encloses it at once: files write the rest in several ways."""
+    return ".".join(qualified.split(".")[-2:])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def touched(nodes: Sequence[Node], lines: Sequence[LineRange], file: Node | None) -> list[Node]:
@@ -169,66 +205,8 @@ def _path(name: str) -> str | None:
     """Return a path of a diff without its prefix and quotes; None for the side that has no such file."""
     name = name.split("\t", maxsplit=1)[0]
     if name.startswith('"') and name.endswith('"'):
-        name = _unquoted(name[1:-1])
+        escaped = name[1:-1].encode("utf-8", "surrogateescape").decode("unicode_escape")
+        name = escaped.encode("latin-1").decode("utf-8", "surrogateescape")
     if name[:2] in ("a/", "b/"):
         return name[2:]
     return name if name not in ("", "/dev/null") else None
-
-
-def _unquoted(name: str) -> str:
-    def byte(found: re.Match[bytes]) -> bytes:
-        escaped = found[1]
-        return bytes([int(escaped, 8) & 0xFF]) if escaped.isdigit() else _ESCAPES.get(escaped, escaped)
-
-    return _ESCAPE.sub(byte, name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-
-
-def _changes_below(folder: Path, since: str) -> tuple[list[FileChange], dict[str, str]]:
-    """Return the changed files of one root, and the older versions of those that are code."""
-    commit = find_commit(folder, since, "The diff", "Name a symbol or a file instead.")
-    diff, others = diff_from(folder, commit), untracked(folder)
-    if diff is None or others is None:
-        raise InvalidArgumentError(f"git could not say what changed since '{since}'.")
-    files = parse_diff(diff)
-    old = {}
-    for file in files[:MOST_FILES]:
-        if not file.added and row(language_of(file.path)).grammar:
-            version = old_version(folder, commit, file.path)
-            if version is not None and len(version) <= _MOST_OLD_BYTES:
-                old[file.path] = version
-    untracked_paths = (unicodedata.normalize("NFC", path) for path in others.split("\0") if path)
-    files += [FileChange(path, new=((1, sys.maxsize),), added=True) for path in untracked_paths]
-    return files, old
-
-
-def _views(texts: Mapping[str, str]) -> dict[str, SourceView]:
-    """Return what older versions of files define."""
-    views = {}
-    for path, facts in _facts_of(texts).items():
-        stored = StoredFile(0, path, Corpus.CODE, language_of(path), 0, 0, "", 0)
-        views[path] = SourceView(stored, facts)
-    return views
-
-
-_CODE = "from findspot.chunk.dispatch import print_facts; print_facts()"
-
-
-def _facts_of(texts: Mapping[str, str]) -> dict[str, Facts]:
-    """Return the facts of texts, read by another process: a parser that hangs or crashes costs the answer
-    these facts, and nothing else.
-    """
-    if not texts:
-        return {}
-    try:
-        done = subprocess.run(
-            python_command("-c", _CODE),
-            input=json.dumps(dict(texts)).encode(),
-            capture_output=True,
-            timeout=_OLD_SIDE_S,
-            env=python_environment(),
-            creationflags=NO_WINDOW,
-            check=True,
-        )
-        return {path: unpack(bytes.fromhex(facts)) for path, facts in json.loads(done.stdout).items()}
-    except (subprocess.SubprocessError, OSError, ValueError):
-        return {}

@@ -37,8 +37,6 @@ MOST_LINES = 400
 """Of a definition that are read."""
 MOST_TESTS = 5
 MOST_TOO = 8
-LEAST_TOGETHER = 5
-"""Commits that changed a file too, to say that it must change."""
 MOST_CALLERS = 30
 """What is used in more places says nothing about the signal by being used."""
 FURTHER = 0.4
@@ -56,7 +54,6 @@ _TRIVIAL = re.compile(r"[\W_]*|pass|return|else:?|try:?|end|break|continue")
 
 
 def gather(view: ResearchView, request: Request) -> Context:
-    """Return what is needed next for a signal."""
     signal = read_signal(view, request)
     task = _Task(view, signal)
     if signal.kind is Kind.DIFF:
@@ -277,9 +274,9 @@ class _Task:
     def _together(self, paths: Sequence[str]) -> None:
         """Add the files that changed with these in most of their commits."""
         files = {file.path for file in self.view.reader.snapshot.files.files}
-        for each in suggest_files(paths, self.view.reader.history(), files, LEAST_TOGETHER):
-            if role_of(each.path) is not Role.TEST:
-                self._line(each.path, 1, Reason.TOO, each.reason)
+        for path, why in suggest_files(paths, self.view.reader.history(), files):
+            if role_of(path) is not Role.TEST:
+                self._line(path, 1, Reason.TOO, why)
 
     def _tests(self, change: Change) -> None:
         view = self.view

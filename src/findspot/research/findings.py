@@ -9,7 +9,7 @@ from enum import StrEnum
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import FROM_INDEX, IncludeTests, Span, include_tests, one_of, storable
 from findspot.graph import Edge, Node
-from findspot.text.snippet import CUT_MARK
+from findspot.text.snippet import CUT_MARK, cut
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
 
@@ -153,17 +153,18 @@ class FoundEdge:
     path: str
     line: int
     confidence: float
+    text: str = ""
+    """The line; empty for those that no answer shows."""
 
     @classmethod
     def of(cls, edge: Edge) -> FoundEdge:
-        """Return an edge of the graph as one of an answer."""
         confidence = round(edge.confidence, 2)
         return cls(edge.source.id, edge.target.id, edge.relation, edge.path, edge.line, confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A line that shows what is said."""
+    """A line that shows what is said, apart from those of references."""
 
     path: str
     line: int
@@ -204,7 +205,7 @@ class Region:
         """
         if len(self.text) <= max_chars:
             return self
-        lines = [_clipped(line) for line in self.text.split("\n")]
+        lines = [cut(line, _LINE_CHARS) for line in self.text.split("\n")]
         near = _spread((*self.worth, *(0.0,) * (len(lines) - len(self.worth))))
         shown, size = {0}, len(lines[0]) + 1
         for number in sorted(range(1, len(lines)), key=lambda number: (-near[number], number)):
@@ -221,10 +222,6 @@ class Region:
         text += [CUT_MARK] * (last < len(lines) - 1)
         span = Span(self.span.start, self.span.start + last)
         return replace(self, text="\n".join(text), span=span, worth=())
-
-
-def _clipped(line: str) -> str:
-    return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1] + CUT_MARK
 
 
 def _spread(worth: Sequence[float]) -> list[float]:
@@ -294,8 +291,6 @@ class Findings:
     edges: tuple[FoundEdge, ...] = ()
     chains: tuple[tuple[str, ...], ...] = ()
     """Node ids in the order in which control or dependence passes."""
-    chain_count: int = 0
-    """How many chains there are, shown or not."""
     relation: Aim | None = None
     """What was asked about a symbol, if that was the question."""
     possible: tuple[PossiblePlace, ...] = ()

@@ -9,10 +9,10 @@ from itertools import islice
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
-from findspot.graph.source_view import VALUE_KINDS
+from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, folders_apart, reading_order, role_of
-from findspot.research.findings import DEFAULT_DEPTH, Aim
+from findspot.research.findings import DEFAULT_DEPTH, FORWARD, Aim
 
 MOST_NODES = 200
 """A walk that finds more has left the question behind; the answer says that it stopped."""
@@ -22,10 +22,6 @@ _EDGE = 2
 """Nodes of a way that is a single step."""
 
 Chain = tuple[str, ...]
-
-
-def _ignore_hop(_hop: int) -> None:
-    """For walks that nobody watches."""
 
 
 @dataclass(slots=True)
@@ -39,7 +35,7 @@ class Trail:
     floor: float = FLOOR
     """The least confidence of edges that are followed."""
     include_tests: bool = True
-    tick: Callable[[int], None] = _ignore_hop
+    tick: Callable[[int], None] = lambda _hop: None
     """Called with the number of each hop before it is taken."""
     cancel: CancelToken = field(default_factory=CancelToken)
     nodes: dict[str, tuple[Node, int]] = field(default_factory=dict)
@@ -92,8 +88,8 @@ class Trail:
                     self.link(edge)
             frontier = reached
 
-    def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> tuple[list[Chain], int]:
-        """Return the longest ways from the starts, each step one hop further, and how many there are.
+    def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
+        """Return the longest ways from the starts, each step one hop further.
 
         A way has two steps at least: one of a single step is an edge.
         """
@@ -105,13 +101,9 @@ class Trail:
                 onward[near.id].append(far.id)
         for reached in onward.values():
             reached.sort(key=lambda node: reading_order(self.nodes[node][0].path))
-        begun = [node.id for node in starts if node.id in onward]
-        ways = (way for start in begun for way in _ways((start,), onward) if len(way) > _EDGE)
+        ways = (way for start in starts for way in _ways((start.id,), onward) if len(way) > _EDGE)
         found = list(islice(ways, MOST_CHAINS))
-        counts: dict[str, int] = {}
-        total = sum(_count_ways(start, onward, counts) for start in begun)
-        total -= sum(not onward.get(far) for start in begun for far in onward[start])
-        return [way[::-1] for way in found] if backwards else found, total
+        return [way[::-1] for way in found] if backwards else found
 
 
 def _ways(way: Chain, onward: dict[str, list[str]]) -> Iterator[Chain]:
@@ -121,17 +113,7 @@ def _ways(way: Chain, onward: dict[str, list[str]]) -> Iterator[Chain]:
         yield from _ways((*way, node), onward)
 
 
-def _count_ways(node: str, onward: dict[str, list[str]], counts: dict[str, int]) -> int:
-    if node not in counts:
-        counts[node] = sum(_count_ways(far, onward, counts) for far in onward.get(node, ())) or 1
-    return counts[node]
-
-
-ADDITIONS = frozenset({"extension", "impl"})
-"""Kinds of definitions that add to a type which is defined elsewhere."""
-
-_TYPES = "class struct enum interface trait protocol object record union mixin type module"
-TYPES = frozenset(_TYPES.split(" "))
+TYPES = TYPE_KINDS - SATELLITE_KINDS
 _FAMILY = (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES)
 
 
@@ -141,8 +123,10 @@ def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
         return _files_of(graph, name)
     found = graph.find(name)
     if aim in _FAMILY:
-        return [node for node in found if node.kind in TYPES] or [n for n in found if n.kind in ADDITIONS]
-    plain = [node for node in found if node.kind not in VALUE_KINDS and node.kind not in ADDITIONS]
+        return [node for node in found if node.kind in TYPES] or [
+            n for n in found if n.kind in SATELLITE_KINDS
+        ]
+    plain = [node for node in found if node.kind not in VALUE_KINDS | SATELLITE_KINDS]
     return plain or found
 
 
@@ -157,9 +141,9 @@ def _files_of(graph: Graph, name: str) -> list[Node]:
     return [node for node in files if node is not None]
 
 
-def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> tuple[list[Chain], int]:
-    """Follow one relation from the starts; return the ways that it went, and how many there are."""
-    neighbours, backwards = _NEIGHBOURS[aim]
+def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
+    """Follow one relation from the starts; return the ways that it went."""
+    neighbours, backwards = _NEIGHBOURS[aim], aim not in FORWARD
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
 
     def next_to(node: Node) -> Iterable[Edge]:
@@ -180,33 +164,12 @@ def is_test(path: str) -> bool:
     return role_of(path) is Role.TEST
 
 
-def is_backwards(aim: Aim) -> bool:
-    """Return whether a relation is followed from what is referred to, to what refers to it."""
-    return _NEIGHBOURS[aim][1]
-
-
-def _below(graph: Graph, node: Node) -> list[Edge]:
-    return [_of_type(graph, edge) for edge in graph.implementers(node, transitive=False)]
-
-
-def _above(graph: Graph, node: Node) -> list[Edge]:
-    return [_of_type(graph, edge) for edge in graph.supertypes(node)]
-
-
 def _of_type(graph: Graph, edge: Edge) -> Edge:
-    """Return an extension's conformance is its type's; where it was declared stays as it is."""
-    if edge.source.kind not in ADDITIONS:
+    """Return an extension's conformance as its type's; where it was declared stays as it is."""
+    if edge.source.kind not in SATELLITE_KINDS:
         return edge
     homes = [node for node in graph.find(edge.source.name) if node.kind in TYPES]
     return replace(edge, source=homes[0]) if homes else edge
-
-
-def _imported(graph: Graph, node: Node) -> list[Edge]:
-    return [_between_files(graph, edge) for edge in graph.imports_of(node.path)]
-
-
-def _importing(graph: Graph, node: Node) -> list[Edge]:
-    return [_between_files(graph, edge) for edge in graph.importers(node.path)]
 
 
 def _between_files(graph: Graph, edge: Edge) -> Edge:
@@ -215,31 +178,18 @@ def _between_files(graph: Graph, edge: Edge) -> Edge:
     return replace(edge, target=file) if file is not None else edge
 
 
-def _using(graph: Graph, node: Node) -> list[Edge]:
-    """Return references from code; a file's import of what it then uses says nothing more."""
-    return graph.references_to(
-        node, [relation for relation in Relation if relation is not Relation.IMPORT], 0
-    )
+_BUT_IMPORTS = tuple(relation for relation in Relation if relation is not Relation.IMPORT)
+"""A file's import of what it then uses says nothing more."""
 
-
-def _overriding(graph: Graph, node: Node) -> list[Edge]:
-    return [edge for edge in graph.overrides(node) if edge.target.id == node.id]
-
-
-def _calling(graph: Graph, node: Node) -> list[Edge]:
-    """Return who calls it, and what it decorates."""
-    return [*graph.callers(node, 0), *graph.references_to(node, (Relation.DECORATE,), 0)]
-
-
-_NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
-    Aim.CALLERS: (_calling, True),
-    Aim.CALLEES: (lambda graph, node: graph.callees(node, 0), False),
-    Aim.IMPLEMENTATIONS: (_below, True),
-    Aim.SUPERTYPES: (_above, False),
-    Aim.IMPORTERS: (_importing, True),
-    Aim.IMPORTS: (_imported, False),
-    Aim.USES: (_using, True),
-    Aim.OVERRIDES: (_overriding, True),
+_NEIGHBOURS: dict[Aim, Callable[[Graph, Node], Iterable[Edge]]] = {
+    Aim.CALLERS: lambda g, node: [*g.callers(node, 0), *g.references_to(node, (Relation.DECORATE,), 0)],
+    Aim.CALLEES: lambda g, node: g.callees(node, 0),
+    Aim.IMPLEMENTATIONS: lambda g, node: [_of_type(g, e) for e in g.implementers(node, transitive=False)],
+    Aim.SUPERTYPES: lambda g, node: [_of_type(g, edge) for edge in g.supertypes(node)],
+    Aim.IMPORTERS: lambda g, node: [_between_files(g, edge) for edge in g.importers(node.path)],
+    Aim.IMPORTS: lambda g, node: [_between_files(g, edge) for edge in g.imports_of(node.path)],
+    Aim.USES: lambda g, node: g.references_to(node, _BUT_IMPORTS, 0),
+    Aim.OVERRIDES: lambda g, node: [edge for edge in g.overrides(node) if edge.target.id == node.id],
 }
 
 
@@ -254,7 +204,6 @@ CallPath = tuple[Edge, ...]
 
 
 def record_path(way: CallPath, trail: Trail) -> Chain:
-    """Write a way down from its beginning."""
     trail.add(way[0].source, 0)
     for hop, step in enumerate(way, 1):
         trail.add(step.target, hop)
@@ -295,9 +244,9 @@ def _onward(graph: Graph, node: Node) -> Iterator[Edge]:
 
 
 def _trace_back(end: Node, came_by: dict[str, Edge | None]) -> CallPath:
-    edges: list[Edge] = []
+    way: CallPath = ()
     edge = came_by[end.id]
     while edge is not None:
-        edges.append(edge)
+        way = (edge, *way)
         edge = came_by[edge.source.id]
-    return tuple(reversed(edges))
+    return way

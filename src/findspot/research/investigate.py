@@ -8,6 +8,7 @@ from dataclasses import replace
 from findspot.core.model import Progress, Query
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Graph, Node, Relation, pending_note
+from findspot.graph.edges import FILE_KIND
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
@@ -50,7 +51,7 @@ from findspot.research.research_view import ResearchView
 from findspot.research.task_signals import Request
 from findspot.search.reader import IndexReader
 
-MOST_CITATIONS = 100
+MOST_QUOTED = 100
 MOST_UNRESOLVED = 20
 
 
@@ -64,10 +65,16 @@ def investigate(
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
     view = ResearchView(reader, trail)
     found = _walk(view, inquiry)
-    nodes = found.nodes or _found_nodes(trail, ordered=found.relation is not None)
+    reached = list(trail.nodes.values())
+    if found.relation is not None:
+        reached.sort(key=lambda item: (item[1], reading_order(item[0].path)))
+    nodes = found.nodes or tuple(FoundNode.of(node, hop) for node, hop in reached)
     edges = found.edges or tuple(
         map(FoundEdge.of, sorted(trail.edges, key=lambda edge: reading_order(edge.path)))
     )
+    if found.context is None:
+        quoted = (replace(edge, text=view.cite(edge.path, edge.line).text) for edge in edges[:MOST_QUOTED])
+        edges = (*quoted, *edges[MOST_QUOTED:])
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
     findings = replace(
         found,
@@ -77,7 +84,6 @@ def investigate(
         summary=f"At least {MOST_NODES}: {found.summary}" if trail.full else found.summary,
         nodes=nodes,
         edges=edges,
-        chain_count=max(found.chain_count, len(found.chains)),
         citations=() if found.context else _citations(view, nodes, edges),
         unresolved=(*full, *found.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
@@ -90,7 +96,6 @@ def investigate(
 
 
 def find_context(reader: IndexReader, request: Request, cancel: CancelToken) -> Context:
-    """Return what is needed next for a signal."""
     return gather(
         ResearchView(reader, Trail(Graph(reader.snapshot), under=request.under, cancel=cancel)), request
     )
@@ -117,10 +122,21 @@ def _walk(view: ResearchView, inquiry: Inquiry) -> Findings:
 
 
 def _path(view: ResearchView, inquiry: Inquiry, name: str, end: str) -> Findings:
-    missing, unknown = _missing_ends(view, inquiry, (name, end))
+    """From one symbol to the other; of ends that the graph does not have, say what the index has."""
+    missing = [each for each in (name, end) if not view.graph.find(each)]
     if missing:
-        return Findings(summary=missing, unknown=unknown, relation=Aim.PATH)
-    return _flow_between(view, name, end)
+        by_name = [answer_by_name(view, each, inquiry) for each in missing]
+        said = [a.summary if a else unknown_symbol(view, e) for e, a in zip(missing, by_name, strict=True)]
+        return Findings(summary=" ".join(said), unknown=None in by_name, relation=Aim.PATH)
+    starts, ends = (_functions_of(view, each) for each in (name, end))
+    way = find_path(starts, ends, view.trail)
+    chains = (record_path(way, view.trail),) if way else ()
+    if not way:
+        for node in (*starts[:3], *ends[:3]):
+            view.trail.add(node, 0)
+    summary = sentences.of_path(chains, (name, end), view.trail.depth * STEPS_PER_LEVEL, view.trail)
+    unresolved = () if way else tuple(unresolved_calls(view, starts[:3]))
+    return Findings(summary=summary, chains=chains, unresolved=unresolved, relation=Aim.PATH)
 
 
 def _relation(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Findings:
@@ -134,7 +150,6 @@ def _relation(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> Find
 
 
 def _context(view: ResearchView, inquiry: Inquiry) -> Findings:
-    """Return the task context of a question, with its regions as nodes."""
     view.trail.tick(1)
     found = gather(view, Request(inquiry.text, under=inquiry.under))
     regions = [region for region in found.regions if region.kind != LINE]
@@ -146,27 +161,6 @@ def _context(view: ResearchView, inquiry: Inquiry) -> Findings:
         for each in regions
     )  # fmt: skip
     return Findings(summary=found.summary, nodes=nodes, edges=found.edges, context=found)
-
-
-def _missing_ends(view: ResearchView, inquiry: Inquiry, ends: tuple[str, str]) -> tuple[str, bool]:
-    """Return which ends of a path the graph does not have, and whether the index lacks one of them."""
-    missing = [end for end in ends if not view.graph.find(end)]
-    by_name = [answer_by_name(view, end, inquiry) for end in missing]
-    said = (a.summary if a else unknown_symbol(view, end) for end, a in zip(missing, by_name, strict=True))
-    return " ".join(said), None in by_name
-
-
-def _flow_between(view: ResearchView, name: str, end: str) -> Findings:
-    """From one symbol to the other."""
-    starts, ends = (_functions_of(view, each) for each in (name, end))
-    way = find_path(starts, ends, view.trail)
-    chains = (record_path(way, view.trail),) if way else ()
-    if not way:
-        for node in (*starts[:3], *ends[:3]):
-            view.trail.add(node, 0)
-    summary = sentences.of_path(chains, (name, end), view.trail.depth * STEPS_PER_LEVEL, view.trail)
-    unresolved = () if way else tuple(unresolved_calls(view, starts[:3]))
-    return Findings(summary=summary, chains=chains, unresolved=unresolved, relation=Aim.PATH)
 
 
 def _functions_of(view: ResearchView, name: str) -> list[Node]:
@@ -189,50 +183,23 @@ def _structure(view: ResearchView, focus: Focus) -> Findings:
     nodes = [FoundNode.of(node, 0) for node in begun]
     known = {node.id for node in nodes}
     for hop, layer in enumerate(modules.layers, 1 if begun else 0):
-        nodes += [_module(name, modules.files[name], hop) for name in layer if name not in known]
+        for name in (name for name in layer if name not in known):
+            kind = FILE_KIND if modules.files[name] == (name,) else FOLDER
+            nodes.append(FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop))
     edges = tuple(
         FoundEdge(d.source, d.target, Relation.IMPORT, d.path, d.line, 1.0) for d in modules.dependences
     )
     summary = sentences.of_map(focus, modules, [sentences.placed(node) for node in begun])
-    chains = tuple(_longest_chains(edges, modules.layers))
-    return Findings(summary=summary, chains=chains, nodes=tuple(nodes), edges=edges)
-
-
-def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """For each module of the top layer, the longest way down, always to the next layer that it reaches."""
-    level = {name: number for number, layer in enumerate(layers) for name in layer}
-    below: dict[str, list[str]] = {}
-    for edge in edges:
-        if level[edge.target] > level[edge.source]:
-            below.setdefault(edge.source, []).append(edge.target)
-    chains = []
-    for top in layers[0] if layers else ():
-        way = [top]
-        while way[-1] in below:
-            way.append(min(below[way[-1]], key=lambda name: (level[name], name)))
-        if len(way) > 1:
-            chains.append(tuple(way))
-    return chains
-
-
-def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
-    kind = "file" if files == (name,) else FOLDER
-    return FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop)
+    return Findings(summary=summary, nodes=tuple(nodes), edges=edges)
 
 
 def _citations(
     view: ResearchView, nodes: Sequence[FoundNode], edges: Sequence[FoundEdge]
 ) -> tuple[Citation, ...]:
-    """Return where the first nodes are defined, and the lines of the references between them."""
-    starts = [(n.path, n.start_line) for n in nodes if n.hop == 0 and n.kind not in (FOLDER, "file")]
-    places = dict.fromkeys([*starts, *((edge.path, edge.line) for edge in edges)])
-    cited = (view.cite(*place) for place in list(places)[:MOST_CITATIONS])
+    """Return the lines where the first nodes are defined, apart from those of references."""
+    places = dict.fromkeys(
+        (n.path, n.start_line) for n in nodes if n.hop == 0 and n.kind not in (FOLDER, FILE_KIND)
+    )
+    shown = {(edge.path, edge.line) for edge in edges}
+    cited = (view.cite(*place) for place in places if place not in shown)
     return tuple(citation for citation in cited if citation.text)
-
-
-def _found_nodes(trail: Trail, *, ordered: bool) -> tuple[FoundNode, ...]:
-    """Return the nodes of a trail; ordered by hop, and production code before tests."""
-    found = list(trail.nodes.values())
-    if ordered:
-        found.sort(key=lambda item: (item[1], reading_order(item[0].path)))
-    return tuple(FoundNode.of(node, hop) for node, hop in found)

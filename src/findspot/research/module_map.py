@@ -77,8 +77,6 @@ Imports = Mapping[tuple[str, str], int]
 
 @dataclass(slots=True)
 class _AllImports:
-    """The imports between all files, counted once per generation."""
-
     counts: Imports | None = None
 
 
@@ -144,7 +142,6 @@ def _imports_between_groups(pairs: Imports, group: Callable[[str], str]) -> Coun
 
 
 def code_files(snapshot: Snapshot) -> list[str]:
-    """Return the paths of the indexed files of code."""
     return [file.path for file in snapshot.files.files if file.corpus == Corpus.CODE]
 
 
@@ -220,57 +217,30 @@ def layered(
     names: Sequence[str], edges: Sequence[tuple[str, str]]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
     """Layers such that dependence only leads downwards, but for the cycles, which share a layer."""
-    group = _groups(names, edges)
-    level = dict.fromkeys(group.values(), 0)
-    between = {(group[a], group[b]) for a, b in edges if group[a] != group[b]}
-    below: dict[str, list[str]] = {}
-    for upper, lower in sorted(between):
-        below.setdefault(upper, []).append(lower)
-    for upper in list(level):  # the groups come sorted: what depends on others before those
-        for lower in below.get(upper, ()):
-            level[lower] = max(level[lower], level[upper] + 1)
-    members: dict[str, list[str]] = {}
+    onward: dict[str, set[str]] = {name: set() for name in names}
+    for source, target in edges:
+        onward[source].add(target)
+    reached = {name: _reached(name, onward) for name in names}
+    level = dict.fromkeys(names, 0)
+    for upper in sorted(names, key=lambda name: -len(reached[name])):  # what depends on others before those
+        for lower in reached[upper]:
+            level[lower] = max(level[lower], level[upper] + (upper not in reached[lower]))
     layers: dict[int, list[str]] = {}
     for name in names:
-        members.setdefault(group[name], []).append(name)
-        layers.setdefault(level[group[name]], []).append(name)
-    cycles = tuple(tuple(found) for found in members.values() if len(found) > 1)
+        layers.setdefault(level[name], []).append(name)
+    cyclic = (tuple(other for other in sorted(reached[name]) if name in reached[other]) for name in names)
+    cycles = tuple(dict.fromkeys(cycle for cycle in cyclic if len(cycle) > 1))
     return tuple(tuple(layers[depth]) for depth in sorted(layers)), cycles
 
 
-def _groups(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return each name's group of names that reach each other, by one of them (Kosaraju's two passes)."""
-    onward: dict[str, list[str]] = {name: [] for name in names}
-    back: dict[str, list[str]] = {name: [] for name in names}
-    for source, target in edges:
-        onward[source].append(target)
-        back[target].append(source)
-    order: list[str] = []
-    seen: set[str] = set()
-    for name in names:
-        _finish(name, onward, seen, order)
-    group: dict[str, str] = {}
-    for name in reversed(order):
-        waiting = [name]
-        while waiting:
-            member = waiting.pop()
-            if member not in group:
-                group[member] = name
-                waiting += [other for other in back[member] if other not in group]
-    return group
-
-
-def _finish(name: str, onward: Mapping[str, list[str]], seen: set[str], order: list[str]) -> None:
-    """Append what can be reached to the order in which a walk leaves it for good."""
-    waiting: list[tuple[str, bool]] = [(name, False)]
+def _reached(name: str, onward: Mapping[str, set[str]]) -> set[str]:
+    """Return what a name depends on, directly or by way of others; itself too."""
+    found, waiting = {name}, [name]
     while waiting:
-        member, done = waiting.pop()
-        if done:
-            order.append(member)
-        elif member not in seen:
-            seen.add(member)
-            waiting.append((member, True))
-            waiting += [(other, False) for other in onward[member] if other not in seen]
+        further = onward[waiting.pop()] - found
+        found |= further
+        waiting += further
+    return found
 
 
 def entry_points(graph: Graph, imports: ProjectImports) -> list[str]:

@@ -20,7 +20,7 @@ from findspot.graph.source_view import VALUE_KINDS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
-from findspot.research.findings import Aim, Findings, Inquiry, PossiblePlace
+from findspot.research.findings import Aim, Findings, Inquiry
 from findspot.research.graph_walks import definitions_of, follow
 from findspot.research.research_view import ResearchView
 from findspot.store.records import StoredChunk, last_name
@@ -103,7 +103,7 @@ def answer_by_name(view: ResearchView, name: str, inquiry: Inquiry) -> Findings 
     )
     return Findings(
         summary=f"{sentences.named(starts, sentences.FEW)} is found by its name alone: {found}. {unknown}.",
-        possible=tuple(_shown(view, use) for use in places),
+        possible=tuple(view.possible(use, use.reason, use.confidence) for use in places),
     )
 
 
@@ -162,11 +162,12 @@ def in_packages(view: ResearchView, name: str) -> str:
 def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> Findings:
     """Follow a relation from the starts; where it may go on unseen, say so."""
     trail = view.trail
-    chains, count = follow(aim, starts, trail)
+    chains = follow(aim, starts, trail)
     uses = _possible(view, aim, starts) if trail.floor <= FLOOR else PossibleUses()
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
-    summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
+    if tests := len(trail.tests_left_out) + len(uses.places) - len(shown):
+        summary += f" {sentences.counted(tests, 'place')} in tests left out."
     summary += _about_languages(view, starts)
     if view.graph.given_up:
         summary += f" {sentences.counted(view.graph.given_up, 'reference')} could not be followed."
@@ -174,8 +175,7 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     return Findings(
         summary=summary,
         chains=tuple(chains),
-        chain_count=count,
-        possible=tuple(_shown(view, use) for use in shown),
+        possible=tuple(view.possible(use, use.reason, use.confidence) for use in shown),
         unresolved=tuple(unresolved),
         relation=aim,
     )
@@ -206,15 +206,6 @@ def _possible_uses(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> Poss
         uses.places, uses.elsewhere = found, len(seen)
         uses.complete = len(found) < MOST_MENTIONS
     return uses
-
-
-def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
-    text = view.cite(use.path, use.line).text
-    return PossiblePlace(use.path, use.line, use.source.qualified, use.reason, use.confidence, text)
-
-
-def _about_tests(count: int) -> str:
-    return f" {sentences.counted(count, 'place')} in tests left out." if count else ""
 
 
 def _about_languages(view: ResearchView, starts: Sequence[Node]) -> str:

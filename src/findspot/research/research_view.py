@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from findspot.core.model import Hit
-from findspot.graph import Graph, Node, Outline
-from findspot.research.findings import Citation
+from findspot.graph import Graph, Node, Outline, Unresolved
+from findspot.graph.possible_uses import PossibleUse
+from findspot.research.findings import Citation, PossiblePlace
 from findspot.research.graph_walks import Trail
 from findspot.research.module_map import code_files
 from findspot.search.reader import IndexReader
@@ -18,8 +19,6 @@ _LINE_CHARS = 200
 
 @dataclass
 class ResearchView:
-    """One question's view of a project."""
-
     reader: IndexReader
     trail: Trail
     _lines: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -35,10 +34,13 @@ class ResearchView:
         return [path for path in code_files(self.reader.snapshot) if self.trail.covers(path)]
 
     def cite(self, path: str, line: int) -> Citation:
-        """Return a line as the index has it."""
         if path not in self._lines:
             self._lines[path] = dict(self._numbered(path))
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
+
+    def possible(self, use: PossibleUse | Unresolved, reason: str, confidence: float) -> PossiblePlace:
+        text = self.cite(use.path, use.line).text
+        return PossiblePlace(use.path, use.line, use.source.qualified, reason, confidence, text)
 
     def has_line(self, path: str, line: int) -> bool:
         """Return whether a file is that long, as far as the index has its text."""
@@ -75,7 +77,6 @@ class ResearchView:
         return Node(hit.path, hit.span.start, hit.span.end, name, name, hit.kind, place)
 
     def definitions(self, path: str) -> list[Node]:
-        """Return everything that a file defines, in the order of its lines."""
         if path not in self._definitions:
             outlines = self.graph.outline(path)
             self._definitions[path] = [node for outline in outlines for node in flat(outline)]

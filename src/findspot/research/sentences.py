@@ -10,8 +10,8 @@ from findspot.graph import Node, Relation
 from findspot.graph.possible_uses import PossibleUses
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
-from findspot.research.findings import Aim, Focus
-from findspot.research.graph_walks import Chain, Trail, is_backwards, is_test
+from findspot.research.findings import FORWARD, Aim, Focus
+from findspot.research.graph_walks import Chain, Trail, is_test
 from findspot.research.module_map import ModuleMap
 
 MOST_NAMED = 8
@@ -88,12 +88,11 @@ def _tests_counted(nodes: Sequence[Node]) -> str:
 def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
     """Return the far ends of the edges at the starts; one start may be next to another."""
     begun = {node.id for node in starts}
-    ends = ((e.target, e.source) if is_backwards(aim) else (e.source, e.target) for e in trail.edges)
+    ends = ((e.source, e.target) if aim in FORWARD else (e.target, e.source) for e in trail.edges)
     return list({far.id: far for near, far in ends if near.id in begun}.values())
 
 
 def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
-    """Return how control passes from one end to the other."""
     if not chains:
         return (
             f"No chain of calls or of functions passed on leads from {ends[0]} to {ends[1]} "
@@ -109,7 +108,6 @@ def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: T
 
 
 def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
-    """Return the shape of a project."""
     if not modules.files:
         return "No file of this project imports another, as far as the graph knows its languages."
     size = f"{counted(len(modules.files), 'module')}, {counted(len(modules.dependences), 'dependency')}"
@@ -133,6 +131,5 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
@@ -49,7 +49,6 @@ class Request:
     """The folder that is asked about."""
 
     def __post_init__(self) -> None:
-        """Make texts storable, and refuse a request for nothing."""
         for name in ("signal", "diff", "path"):
             object.__setattr__(self, name, storable(getattr(self, name) or ""))
         if not (self.signal.strip() or self.diff.strip() or self.path.strip()):
@@ -60,8 +59,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A request as it was understood."""
-
     kind: Kind
     text: str = ""
     change: Change | None = None
@@ -104,18 +101,17 @@ def diff_of(request: Request) -> str:
 
 
 def _change(view: ResearchView, diff: str) -> Change:
-    roots = view.reader.disk.roots
     if diff == WORKTREE:
-        return read_change(view.graph, roots, None)
+        return read_change(view, None)
     if not _IS_DIFF.search(diff):
         if "\n" in diff or " " in diff:
             raise InvalidArgumentError("'diff' is neither a unified diff nor 'worktree' nor a revision.")
         if not (ends := _RANGE.fullmatch(diff)):
-            return read_change(view.graph, roots, diff)
-        root, hint = roots.project, "Give a diff."
+            return read_change(view, diff)
+        root, hint = view.reader.disk.roots.project, "Give a diff."
         base, head = (find_commit(root, ends[name], "The diff", hint) for name in ("base", "head"))
         diff = diff_from(root, f"{base}{ends['dots']}{head}") or ""
-        return replace(pasted_change(view, diff), base=base)
+        return pasted_change(view, diff, base)
     change = pasted_change(view, diff)
     if not change.files:
         raise InvalidArgumentError("'diff' has no changed lines: give it with its '@@' and '+++' lines.")

@@ -15,17 +15,20 @@ from findspot.rank.roles import Role, reading_order, role_of
 from findspot.research.findings import (
     FORWARD,
     Aim,
+    Citation,
     Findings,
     FoundEdge,
     FoundNode,
     PossiblePlace,
     Region,
 )
+from findspot.research.graph_walks import MOST_CHAINS as MOST_FOUND
 from findspot.research.impact import CERTAIN
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS, token_count
 from findspot.serve.context_answers import context_text, fitted_regions
-from findspot.serve.search_answers import cut, encoded
+from findspot.serve.search_answers import encoded
 from findspot.serve.shapes import fields_of, known
+from findspot.text.snippet import cut
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
@@ -52,25 +55,22 @@ _LIKELY, _DISPATCHED, _TESTS = "Likely", "Through a method that it overrides", "
 
 def findings_object(findings: Findings, passages: Sequence[Region] = ()) -> dict[str, Any]:
     """Return the structured answer of `code_research`, with every field."""
-    texts = {(cited.path, cited.line): cited.text for cited in findings.citations}
-    places = {(edge.path, edge.line) for edge in findings.edges}
     return {
         "query": findings.query,
         "depth": findings.depth,
         **known(focus=findings.focus and str(findings.focus)),
         **known(relation=findings.relation and str(findings.relation)),
         "summary": findings.summary,
-        "nodes": [_node(node) for node in findings.nodes],
-        "edges": [_edge(edge, texts) for edge in findings.edges],
+        "nodes": [
+            fields_of(n, "id name kind path start_line end_line hop") | known(why=n.why)
+            for n in findings.nodes
+        ],
+        "edges": list(map(_edge, findings.edges)),
         **known(possible=list(map(_possible, findings.possible))),
         "chains": [list(chain) for chain in findings.chains],
         **known(passages=list(map(_passage, passages))),
         "files": list(findings.files),
-        "citations": [
-            fields_of(cited, "path line text")
-            for cited in findings.citations
-            if (cited.path, cited.line) not in places
-        ],
+        "citations": [fields_of(cited, "path line text") for cited in findings.citations],
         "relatedTopics": [],
         "unresolved": list(findings.unresolved),
         "madeBy": findings.made_by,
@@ -78,14 +78,9 @@ def findings_object(findings: Findings, passages: Sequence[Region] = ()) -> dict
     }
 
 
-def _edge(edge: FoundEdge, texts: dict[tuple[str, int], str]) -> dict[str, Any]:
+def _edge(edge: FoundEdge) -> dict[str, Any]:
     ends = {"from": edge.source, "to": edge.target}
-    text = texts.get((edge.path, edge.line))
-    return ends | fields_of(edge, "relation path line confidence") | known(text=text)
-
-
-def _node(node: FoundNode) -> dict[str, Any]:
-    return fields_of(node, "id name kind path start_line end_line hop") | known(why=node.why)
+    return ends | fields_of(edge, "relation path line confidence") | known(text=edge.text)
 
 
 def _possible(place: PossiblePlace) -> dict[str, Any]:
@@ -112,11 +107,10 @@ def report_line(findings: Findings) -> str:
 
 def _lines(findings: Findings) -> Iterator[str]:
     yield findings.summary
-    lines = {(cited.path, cited.line): cited.text for cited in findings.citations}
     if findings.relation is Aim.TESTS:
         yield from _test_lines(findings)
     elif findings.relation not in (None, Aim.PATH):
-        yield from _edge_lines(findings, lines)
+        yield from _edge_lines(findings)
     elif findings.nodes:
         yield from ("", "Found, by hop")
         yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
@@ -128,9 +122,11 @@ def _lines(findings: Findings) -> Iterator[str]:
         for place in places:
             yield f"  {place.path}:{place.line}  {place.source}: {place.text} ({place.reason})"
     yield from _chain_lines(findings)
-    if findings.citations and findings.relation in (None, Aim.PATH):
-        yield from ("", "Lines")
-        yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
+    if findings.relation in (None, Aim.PATH):
+        every: tuple[Citation | FoundEdge, ...] = (*findings.citations, *findings.edges)
+        quoted = [each for each in every if each.text]
+        yield from ("", "Lines") if quoted else ()
+        yield from dict.fromkeys(f"  {each.path}:{each.line}  {each.text}" for each in quoted)
     if findings.unresolved:
         yield from ("", "Not followed", *(f"  {text}" for text in findings.unresolved))
     if findings.warning:
@@ -154,30 +150,28 @@ def _test_lines(findings: Findings) -> Iterator[str]:
             yield f"  {node.start_line}  {_name(findings, node.id)}  ({node.why})"
 
 
-def _edge_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+def _edge_lines(findings: Findings) -> Iterator[str]:
     """Yield the references by hop; those of a change also by doubt, and tests last."""
     groups: dict[str, list[tuple[FoundEdge, bool]]] = {}
     for hop, edges in _by_hop(findings):
         alone = len({_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}) == 1
         for edge in edges:
-            title = _impact_group(edge, hop) if findings.relation is Aim.IMPACT else _hop(hop, "")
+            title = f"Hop {hop}" if hop > 1 else ""
+            if findings.relation is Aim.IMPACT:
+                title = _impact_group(edge) or title or "Direct"
             groups.setdefault(title, []).append((edge, alone))
     last = (_LIKELY, _DISPATCHED, _TESTS)
     for title in sorted(groups, key=lambda title: last.index(title) if title in last else -1):
         yield from ("", title) if title else ("",)
         for path, inside in groupby(groups[title], key=lambda each: each[0].path):
             yield path
-            yield from (_line(findings, edge, lines, alone=alone) for edge, alone in inside)
+            yield from (_line(findings, edge, alone=alone) for edge, alone in inside)
 
 
-def _hop(hop: int, first: str) -> str:
-    return f"Hop {hop}" if hop > 1 else first
-
-
-def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
+def _line(findings: Findings, edge: FoundEdge, *, alone: bool) -> str:
     """Return a line of the code, with who stands there and, where that is not clear, what it leads to."""
     source, target = _name(findings, edge.source), _name(findings, edge.target)
-    text = lines.get((edge.path, edge.line), "")
+    text = edge.text
     if findings.relation is Aim.IMPACT:
         who = "" if source == edge.path else f"{source} "
         who += f"{_LABELS.get(edge.relation, edge.relation)} {target}"
@@ -197,12 +191,13 @@ def _mark(findings: Findings, edge: FoundEdge) -> str:
     return unsure + (_MARKED.get(edge.relation, "") if findings.relation in (Aim.CALLERS, Aim.USES) else "")
 
 
-def _impact_group(edge: FoundEdge, hop: int) -> str:
+def _impact_group(edge: FoundEdge) -> str:
+    """Return where a test or a reference in doubt is listed; nothing for one that is certain."""
     if role_of(edge.path) is Role.TEST:
         return _TESTS
     if edge.confidence < CERTAIN:
         return _DISPATCHED if edge.confidence < FLOOR else _LIKELY
-    return _hop(hop, "Direct")
+    return ""
 
 
 def _chain_lines(findings: Findings) -> Iterator[str]:
@@ -213,8 +208,8 @@ def _chain_lines(findings: Findings) -> Iterator[str]:
         return
     steps = {(edge.source, edge.target): edge.relation for edge in findings.edges}
     usual = _LABELS[Counter(steps.values()).most_common(1)[0][0] if steps else "call"]
-    count = max(findings.chain_count, len(chains))
-    more = f", {MOST_CHAINS} of {count}" if count > MOST_CHAINS else ""
+    count = f"{len(chains)}{' or more' * (len(chains) == MOST_FOUND)}"
+    more = f", {MOST_CHAINS} of {count}" if len(chains) > MOST_CHAINS else ""
     yield from ("", f"Chains (→ {usual}{more})")
     for chain in chains[:MOST_CHAINS]:
         text = _name(findings, chain[0])
@@ -308,14 +303,14 @@ def _most(part: Findings, whole: Findings, fits: Callable[[Findings], bool]) -> 
 
 def _smaller(findings: Findings) -> Iterator[Findings]:
     """Yield an answer with less beside its references, step by step."""
-    places = {(edge.path, edge.line) for edge in findings.edges}
-    cited = tuple(each for each in findings.citations if (each.path, each.line) in places)
     part = replace(findings, unresolved=tuple(cut(text, 200) for text in findings.unresolved[:3]))
     yield part
-    part = replace(part, chains=part.chains[:3], possible=part.possible[:10], citations=cited)
+    part = replace(part, chains=part.chains[:3], possible=part.possible[:10], citations=())
     yield part
-    related = part.relation not in (None, Aim.PATH)
-    yield replace(part, chains=(), possible=part.possible[:5], citations=cited if related else ())
+    edges = part.edges
+    if part.relation in (None, Aim.PATH):
+        edges = tuple(replace(edge, text="") for edge in edges)
+    yield replace(part, chains=(), possible=part.possible[:5], edges=edges)
 
 
 def _first(part: Findings, whole: Findings, count: int) -> Findings:
@@ -328,13 +323,11 @@ def _first(part: Findings, whole: Findings, count: int) -> Findings:
         nodes = part.nodes[:count]
         kept = {node.id for node in nodes}
         edges = tuple(edge for edge in part.edges if edge.source in kept and edge.target in kept)
-    places = {(edge.path, edge.line) for edge in edges}
     fewer = replace(
         part,
         nodes=nodes,
         edges=edges,
         chains=tuple(chain for chain in whole.chains[:3] if kept.issuperset(chain)),
-        citations=tuple(cited for cited in part.citations if (cited.path, cited.line) in places),
     )
     return _left_out(fewer, whole)
 

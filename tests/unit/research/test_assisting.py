@@ -12,8 +12,7 @@ from findspot import Query
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
 from findspot.llm import Completion, Prompt, ask
-from findspot.research.assisted_search import expand_by_model
-from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
+from findspot.research.assisted_search import expand_by_model, synthesize_by_model, synthesize_from_hits
 from shop_project import shop
 
 EXPAND = Assistance(expand=True)
@@ -82,24 +81,17 @@ def test_a_synthesis_stands_on_lines() -> None:
         [hit("a.py", 10, text, symbols=("open",), doc_comment="Opens. And more.", focus=11)]
     )
     assert found.summary == "1 passage in 1 file; the best: open (a.py:11)."
-    assert found.key_insights == ("open: Opens (a.py:10-11)",)
     (place,) = found.code_references
     assert (place.path, place.line, place.text) == ("a.py", 11, "return lock()")
-    assert found.confidence == 0.9
     assert found.follow_ups == ("what calls open()",)
 
 
 def test_a_model_can_only_point_at_what_it_was_given() -> None:
-    answer = {
-        "summary": "s",
-        "references": [2, 2, 0, 3, -1, True, "1"],
-        "confidence": "sure",
-        "followUps": "x",
-    }
+    answer = {"summary": "s", "references": [2, 2, 0, 3, -1, True, "1"], "followUps": "x"}
     hits = [hit("a.py", 1, "one"), hit("b.py", 5, "two")]
     found = synthesize_by_model(Scripted(json.dumps(answer)), "q", hits)
     assert [place.path for place in found.code_references] == ["b.py"]
-    assert (found.confidence, found.follow_ups, found.key_insights) == (0.5, (), ())
+    assert found.follow_ups == ()
 
 
 def test_a_model_that_adds_nothing_has_failed() -> None:
@@ -129,4 +121,4 @@ def test_where_nothing_is_indexed_nothing_is_added(make_project: MakeProject, tm
     assert results.expansion is not None
     assert results.expansion.terms == ()
     assert results.synthesis is not None
-    assert results.synthesis.confidence == 0
+    assert results.synthesis.summary == "Nothing in the index answers this."

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from contents import MakeProject
+from findspot import Project
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import read_history
-from findspot.core.paths import Roots
-from findspot.graph import Node
-from findspot.research.changes import Change, FileChange, parse_diff, read_change, touched
-from graphs import graph_of
+from findspot.graph import Graph, Node
+from findspot.research.changes import Change, FileChange, parse_diff, pasted_change, read_change, touched
+from findspot.research.graph_walks import Trail
+from findspot.research.research_view import ResearchView
 from trust.conftest import run_git
 
 DIFF = """diff --git a/a.py b/a.py
@@ -71,9 +73,34 @@ def test_a_line_belongs_to_the_innermost_definition() -> None:
 
 
 BEFORE = {
-    "a.py": "def kept():\n    return 1\n\n\ndef renamed():\n    return 2\n",
+    "a.py": (
+        "def kept():\n    return 1\n\n\ndef renamed():\n    return 2\n\n\n"
+        "class Shape:\n    def area(self):\n        def inner():\n            return 1\n"
+        "        return inner()\n\n    def sides(self):\n        return 4\n"
+    ),
     "b.py": "from a import renamed\n\nprint(renamed())\n",
+    "c.go": (
+        "package c\n\ntype Old struct{}\ntype Cart struct{}\n\nfunc Total() int { return 1 }\n\n"
+        "func (c *Cart) Add(n int) int { return n }\n"
+    ),
 }
+AFTER = BEFORE | {
+    "a.py": (
+        "def kept():\n    return 1\n\n\ndef other():\n    return 2\n\n\n"
+        "class Shape:\n    def area(self):\n        return 1\n"
+    ),
+    "c.go": (
+        "package c\n\ntype Cart struct{}\n\nfunc Sum() int { return 1 }\n\n"
+        "func (c *Cart) Add(n, m int) int { return n }\n"
+    ),
+    "new.py": "def fresh(): ...\n",
+}
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    root.mkdir(exist_ok=True)
+    for path, text in files.items():
+        (root / path).write_text(text, encoding="utf-8")
 
 
 def commit(root: Path, files: dict[str, str]) -> None:
@@ -83,39 +110,53 @@ def commit(root: Path, files: dict[str, str]) -> None:
     run_git(root, "commit", "-q", "-m", "start")
 
 
-def write(root: Path, files: dict[str, str]) -> None:
-    root.mkdir(exist_ok=True)
-    for path, text in files.items():
-        (root / path).write_text(text, encoding="utf-8")
+def change(project: Project, since: str | None = None, diff: str = "") -> Change:
+    with project.reader() as reader:
+        view = ResearchView(reader, Trail(Graph(reader.snapshot)))
+        return pasted_change(view, diff) if diff else read_change(view, since)
 
 
-def change(root: Path, files: dict[str, str], home: Path, since: str | None = None) -> Change:
-    with graph_of(files, home) as graph:
-        return read_change(graph, Roots(root), since)
+def test_removed_lines_say_which_definitions_are_gone(make_project: MakeProject) -> None:
+    project = make_project({})
+    commit(project.root, BEFORE)
+    write(project.root, AFTER)
+    project.update()
+    for diff in ("", run_git(project.root, "diff")):
+        found = change(project, diff=diff)
+        assert found.paths == ("a.py", "c.go", *(("new.py",) if not diff else ()))
+        assert [node.id for node in found.nodes if node.kind != "file"][:1] == ["a.py#other"]
+        gone = {node.id: node.kind for node in found.gone}
+        assert gone == {
+            "a.py#renamed": "function",
+            "a.py#Shape.sides": "method",
+            "c.go#Old": "class",
+            "c.go#Total": "function",
+        }
 
 
-def test_definitions_are_compared_with_those_of_the_revision(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    commit(root, BEFORE)
-    after = BEFORE | {"a.py": BEFORE["a.py"].replace("renamed", "other"), "new.py": "def fresh(): ...\n"}
-    write(root, after)
-    found = change(root, after, tmp_path / "home")
-    assert found.paths == ("a.py", "new.py")
-    assert [node.id for node in found.nodes] == ["a.py#other", "new.py#fresh"]
-    assert [node.id for node in found.gone] == ["a.py#renamed"]
+def test_a_diff_that_is_not_applied_takes_nothing_away(make_project: MakeProject) -> None:
+    project = make_project({})
+    commit(project.root, BEFORE)
+    write(project.root, AFTER)
+    diff = run_git(project.root, "diff")
+    write(project.root, BEFORE)
+    project.update()
+    found = change(project, diff=diff)
+    assert {"a.py#renamed", "c.go#Total"} <= {node.id for node in found.nodes}
+    assert found.gone == ()
 
 
-def test_a_diff_needs_a_repository_with_that_revision(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    write(root, BEFORE)
+def test_a_diff_needs_a_repository_with_that_revision(make_project: MakeProject) -> None:
+    project = make_project(BEFORE)
+    project.update()
     with pytest.raises(InvalidArgumentError, match="needs a git repository"):
-        change(root, BEFORE, tmp_path / "home1")
-    run_git(root, "init", "-q", "-b", "main")
+        change(project)
+    run_git(project.root, "init", "-q", "-b", "main")
     with pytest.raises(InvalidArgumentError, match="has none yet"):
-        change(root, BEFORE, tmp_path / "home2")
-    run_git(root, "commit", "-q", "-m", "start", "--allow-empty")
+        change(project)
+    run_git(project.root, "commit", "-q", "-m", "start", "--allow-empty")
     with pytest.raises(InvalidArgumentError, match="'nowhere' is not a revision"):
-        change(root, BEFORE, tmp_path / "home3", "nowhere")
+        change(project, "nowhere")
 
 
 def test_the_history_leaves_out_first_commits(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from findspot.research.findings import Aim, Citation, Findings, FoundEdge, FoundNode, PossiblePlace
+from findspot.research.findings import Aim, Findings, FoundEdge, FoundNode, PossiblePlace
 from findspot.search.token_budget import token_count
 from findspot.serve.research_answers import findings_object, fitted_findings, report
 
@@ -21,14 +21,13 @@ def findings(production: int = PRODUCTION, tests: int = TESTS) -> Findings:
     paths = [f"src/shop/views/page_{n // 4}.py" for n in range(production)]
     paths += [f"tests/test_links_{n // 8}.py" for n in range(tests)]
     nodes = [FoundNode(CALLED, "link_to", "function", "src/shop/links.py", 20, 41, 0)]
-    edges, lines = [], []
+    edges = []
     for number, path in enumerate(paths):
         name = f"show_the_summary_of_order_{number:02}"
         nodes.append(FoundNode(f"{path}#{name}", name, "function", path, 10 * number, 10 * number + 8, 1))
         for line in (10 * number + 2, 10 * number + 5)[: 1 + (number % 8 == 0)]:
-            edges.append(FoundEdge(f"{path}#{name}", CALLED, "call", path, line, 0.95))
             text = f'assert link_to("orders.show", number={line}, absolute=True) == expected'
-            lines.append(Citation(path, line, text))
+            edges.append(FoundEdge(f"{path}#{name}", CALLED, "call", path, line, 0.95, text))
     return Findings(
         "what calls link_to",
         2,
@@ -38,7 +37,6 @@ def findings(production: int = PRODUCTION, tests: int = TESTS) -> Findings:
         tuple(edges),
         relation=Aim.CALLERS,
         possible=(PossiblePlace("src/shop/app.py", 3, "App", "passed as a value", 0.0, "link=link_to,"),),
-        citations=tuple(lines),
         names={node.id: node.id.partition("#")[2] for node in nodes},
     )
 
@@ -58,7 +56,7 @@ def test_a_long_answer_says_each_fact_once() -> None:
     assert token_count(sent) <= 2.2 * token_count(report(found))
     assert lines_of(values) == [(edge.path, edge.line) for edge in found.edges]
     carried = json.dumps(values)
-    assert all(carried.count(json.dumps(cited.text)) == 1 for cited in found.citations)
+    assert all(carried.count(json.dumps(edge.text)) == 1 for edge in found.edges)
     assert [node["id"] for node in values["nodes"]] == ["link_to"]
     assert values["edges"][2] == {
         "from": "show_the_summary_of_order_01",
