@@ -10,9 +10,7 @@ from loopback import Reply, Request
 TERMS = {"terms": ["credentials", "sign_in", "login"]}
 TOLD = {
     "summary": "Credentials are checked by login.",
-    "keyInsights": ["Passwords are compared with their hash."],
     "references": [1, 99, "x"],
-    "confidence": 0.8,
     "followUps": ["what calls login()"],
 }
 

@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         SkipReason as SkipReason,
         Span as Span,
         Strength as Strength,
-        Suggestion as Suggestion,
         Synthesis as Synthesis,
     )
     from findspot.core.progress import (
@@ -147,7 +146,7 @@ _EXPORTS = {
     ),
     "findspot.core.model": (
         "Assistance CodeReference Corpus Expansion GroupBy Hit IncludeTests IndexReport IndexState "
-        "IndexStatus Mode Progress Query Results Skip SkipReason Span Strength Suggestion "
+        "IndexStatus Mode Progress Query Results Skip SkipReason Span Strength "
         "Synthesis "
     ),
     "findspot.core.progress": "CancelToken ProgressSink",

@@ -34,6 +34,7 @@ from findspot.core.model import (
     IndexState,
     IndexStatus,
     Mode,
+    Progress,
     Query,
     Results,
     Skip,
@@ -124,7 +125,6 @@ class Workspace:
         return any(self.open(root).store.exists for root in self._asked.values())
 
     def check(self) -> None:
-        """Raise an error if no member has an index that can be asked."""
         self.ask(lambda _, project: project.check())
 
     @property
@@ -167,11 +167,9 @@ class Workspace:
         name = (query.similar_to or "").partition("/")[0]
         asked = replace(self, members={name: self.members[name]}) if name in self.members else self
         answers, not_asked, left_out = asked._answers(first_page(query))
-        best = max(answers.values(), key=lambda each: each.hits[0].score if each.hits else -1.0)
         notes = [f"{name}: {each.warning}" for name, each in answers.items() if each.warning and each.hits]
         warnings = [left_out, *notes[:_FEW]]
         results = merge(query, list(answers.values()), warnings, not_asked=not_asked)
-        results = replace(results, suggestions=best.suggestions)
         if not wanted or not results.hits:
             return results
         name = str(results.hits[0].project)
@@ -312,7 +310,8 @@ class Workspace:
     def _elsewhere(self, query: Query, results: Results) -> str | None:
         """Return which member fits better than the one that was asked; None where that one fits well."""
         others = {name: root for name, root in self.members.items() if name != self.here}
-        if not others or _is_answered(results) or query.offset or query.similar_to or query.dependency:
+        is_answered = any(hit.strength is Strength.STRONG or hit.lines for hit in results.hits[:1])
+        if not others or is_answered or query.offset or query.similar_to or query.dependency:
             return None
         asked = replace(query, limit=1, under=None, path_filter=None, related=False)
         best: Sequence[Hit] = ()
@@ -334,15 +333,19 @@ class Workspace:
         progress: ProgressSink = ignore_progress,
         cancel: CancelToken | None = None,
     ) -> IndexReport:
-        """Bring the index of each member up to date, one after the other."""
         reports: list[IndexReport] = []
         failed: list[tuple[str, FindspotError]] = []
         for number, (name, root) in enumerate(self._asked.items(), 1):
             label = f"{name} ({number} of {len(self._asked)})"
             project = self.open(root)
+
+            def labelled(done: Progress, label: str = label) -> None:
+                progress(replace(done, phase=f"{done.phase} {label}"))
+
             try:
-                run = partial(project.update, force=force, allow_large=allow_large, cancel=cancel)
-                reports.append(run(progress=_labelled(progress, label)))
+                reports.append(
+                    project.update(force=force, allow_large=allow_large, progress=labelled, cancel=cancel)
+                )
             except (CancelledError, FileLimitError):
                 raise
             except FindspotError as error:
@@ -360,7 +363,6 @@ class Workspace:
         return _together(str(self.folder), self.statuses(check_disk=check_disk))
 
     def statuses(self, *, check_disk: bool = True) -> dict[str, IndexStatus]:
-        """Return the status of each member that is asked."""
         return self.ask(lambda _, project: project.status(check_disk=check_disk))[0]
 
 
@@ -420,10 +422,6 @@ class KnownWorkspaces:
         return max(holding, key=lambda folder: (root.is_relative_to(folder), len(folder.parts)), default=None)
 
 
-def _is_answered(results: Results) -> bool:
-    return any(hit.strength is Strength.STRONG or hit.lines for hit in results.hits[:1])
-
-
 def _listed(names: Iterable[str]) -> str:
     every = sorted(names)
     more = f" and {len(every) - _FEW} more" if len(every) > _FEW else ""
@@ -431,7 +429,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _left_out(failed: Mapping[str, FindspotError]) -> str | None:
-    """Return which members could not answer, and why."""
     missing = [name for name, error in failed.items() if type(error) is IndexNotFoundError]
     said = [f"Not indexed, and not asked: {_listed(missing)}."] if missing else []
     others = {name: error for name, error in failed.items() if name not in missing}
@@ -483,7 +480,7 @@ def _outside(name: str, results: Results) -> Results:
 
     hits, said = tuple(map(outside, results.hits)), results.synthesis
     said = said and replace(said, code_references=_prefixed(name, said.code_references))
-    return replace(results, hits=hits, suggestions=_prefixed(name, results.suggestions), synthesis=said)
+    return replace(results, hits=hits, synthesis=said)
 
 
 def _defines(project: Project, name: str) -> bool:
@@ -617,10 +614,6 @@ def _edges_outside(name: str, edges: Iterable[FoundEdge]) -> tuple[FoundEdge, ..
 def _context_outside(name: str, context: Context) -> Context:
     regions = _prefixed(name, (replace(each, id=f"{name}/{each.id}") for each in context.regions))
     return replace(context, regions=regions, edges=_edges_outside(name, context.edges))
-
-
-def _labelled(progress: ProgressSink, label: str) -> ProgressSink:
-    return lambda done: progress(replace(done, phase=f"{done.phase} {label}"))
 
 
 def _summed(folder: str, reports: list[IndexReport], missed: tuple[Skip, ...]) -> IndexReport:

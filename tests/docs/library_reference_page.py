@@ -32,7 +32,6 @@ _SECTIONS = {
             "Hit",
             "Strength",
             "Span",
-            "Suggestion",
         ),
         *("IndexReader", "Assistance", "Expansion", "Synthesis", "CodeReference"),
     ),

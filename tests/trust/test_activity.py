@@ -56,7 +56,6 @@ def test_questions_are_recorded_with_their_answers(
         "assistant": 1,
         "command line": 1,
     }
-    assert all(item["baseline"] < 100 for item in stats["usage"]), "three lines, not a whole project"
 
     assert findspot("activity", "--clear").out == "Nothing has been asked yet.\n"
     assert b"price of an article" not in b"".join(path.read_bytes() for path in home.glob("activity.sqlite*"))

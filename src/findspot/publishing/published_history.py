@@ -6,7 +6,7 @@ import json
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -96,14 +96,6 @@ class PublishedCommits(CommitStore):
 
     def changes(self, numbers: Sequence[int]) -> dict[int, list[Change]]:
         return {row[0]: _changes(row[-1]) for row in self._found(numbers)}
-
-    def reach(
-        self, numbers: Sequence[int], paths: Collection[str]
-    ) -> tuple[dict[int, int], list[tuple[int, Change]]]:
-        found = self.changes(numbers)
-        changes = [(number, change) for number, changed in found.items() for change in changed]
-        counts = {number: len(changed) for number, changed in found.items()}
-        return counts, [(number, change) for number, change in changes if change.path in paths]
 
     def _found(self, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
         held = {number: self._read.get(number) for number in numbers}

@@ -40,11 +40,10 @@ def near_changes(
     found = []
     with contextlib.suppress(IndexCorruptError):  # it is read again with the next question about history
         nearest = commits.by_meaning(vector, scale, COMMITS)
-        counts, changes = commits.reach([number for number, _, _ in nearest], paths)
+        changed = commits.changes([number for number, _, _ in nearest])
         top = max(nearest[0][1], 0.01) if nearest else 1.0
-        ranks = {number: (rank, cosine, age) for rank, (number, cosine, age) in enumerate(nearest)}
-        for number, change in changes:
-            rank, cosine, age = ranks[number]
-            worth = max(cosine, 0.0) / top / math.sqrt(counts[number]) / (1 + rank / 10)
-            found.append(NearChange(number, change, worth, age))
+        for rank, (number, cosine, age) in enumerate(nearest):
+            changes = changed.get(number, ())
+            worth = max(cosine, 0.0) / top / math.sqrt(max(1, len(changes))) / (1 + rank / 10)
+            found += [NearChange(number, each, worth, age) for each in changes if each.path in paths]
     return found

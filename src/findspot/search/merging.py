@@ -65,7 +65,7 @@ def merge(
     fitting = [answer for answer in answers if answer.hits and not answer.nothing_fits]
     fits = {id(hit) for answer in fitting for hit in answer.hits}
     worth = {
-        id(hit): answer.nearness + _AT_HOME * at_home + _BEHIND * math.log(_positive(hit.relative))
+        id(hit): answer.nearness + _AT_HOME * at_home + _BEHIND * math.log(max(hit.relative, _LEAST))
         for answer, at_home in zip(answers, _at_home(shares), strict=False)
         for hit in answer.hits
     }
@@ -93,7 +93,3 @@ def _at_home(shares: Sequence[Mapping[str, float]]) -> Iterator[float]:
     used = [word for word, share in total.items() if share]
     for each in shares:
         yield sum(each.get(word, 0.0) / total[word] for word in used) / max(1, len(used))
-
-
-def _positive(value: float) -> float:
-    return max(value, _LEAST)

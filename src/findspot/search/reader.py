@@ -9,7 +9,7 @@ from pathlib import Path
 from findspot.core.errors import DocsIndexNotFoundError, InvalidArgumentError, ModelMismatchError
 from findspot.core.git import History, read_history
 from findspot.core.globs import compile_glob
-from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results, Suggestion
+from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results
 from findspot.discover.checkouts import checkout_around
 from findspot.embed.embedder import Embedder, model_name
 from findspot.history.commit_store import CommitStore
@@ -21,7 +21,7 @@ from findspot.search.merging import Fit
 from findspot.search.query_filters import allowed_files, is_filtered, with_changed_paths
 from findspot.search.questions import asks_model, is_sentence, shortened, understand
 from findspot.search.regex import search_regex
-from findspot.search.related import Related, suggest_files
+from findspot.search.related import Related
 from findspot.search.token_budget import of_definition
 from findspot.store.index_meta import COMPLETE, unfinished
 from findspot.store.snapshot import Snapshot
@@ -61,7 +61,6 @@ class IndexReader:
             results = replace(results, warning=_joined(results.warning, left_out))
         if query.related and query.corpus is Corpus.CODE:
             hits = Related(self.snapshot, self.disk, self.commits).add(hits)
-            results = replace(results, suggestions=self._suggestions(query, hits))
         return replace(results, hits=hits)
 
     def fit(self, query: Query) -> Fit:
@@ -115,15 +114,6 @@ class IndexReader:
         """Return the paths that the last commits up to HEAD changed; none where the project has no git."""
         folder = self.disk.roots.project
         return read_history(folder) if checkout_around(folder) else ()
-
-    def _suggestions(self, query: Query, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
-        """Return files that usually change with the first hits, where a whole report asks for them."""
-        is_first = hits and not query.offset and query.changed_since is None and query.similar_to is None
-        if not is_first or query.mode is Mode.REGEX or not read_query(query.text).is_long:
-            return ()
-        candidates = {file.path for file in allowed_files(self.snapshot, query).files}
-        suggested = suggest_files([hit.path for hit in hits], self.history(), candidates)
-        return tuple(each for each in suggested if self.disk.has(each.path))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
         _check_group_by(query)

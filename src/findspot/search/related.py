@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from findspot.core.errors import IndexCorruptError
-from findspot.core.facts import Facts, Relation
+from findspot.core.facts import Relation
 from findspot.core.git import History
-from findspot.core.model import CodeReference, Corpus, Hit, Strength, Suggestion
+from findspot.core.model import CodeReference, Corpus, Hit, Strength
 from findspot.core.utc_time import day_of
+from findspot.graph.edges import Node
 from findspot.history.commit_store import CommitStore
 from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
 from findspot.store.snapshot import Snapshot
+from findspot.text.snippet import cut
 
 HITS = 2
 """The hits that are read on from: those that an answer shows with their code."""
@@ -26,16 +28,13 @@ HITS = 2
 MAX_CONSTANTS = 4
 MAX_CALLERS = 3
 MAX_CALLEES = 5
-MAX_FILES = 12
-"""Files that are read for callers, at most: of a name that more files use, three callers say little."""
-
 LINE_CHARS = 90
 
 MOST_SUGGESTED = 3
 FIRST_FILES = 3
 """The files, best first, whose companions are looked for."""
 
-LEAST_TOGETHER = 3
+LEAST_TOGETHER = 5
 LEAST_SHARE = 0.5
 """How often a file must have changed with one of them, and in which share of that one's commits."""
 
@@ -64,6 +63,8 @@ _NO_RECEIVER = frozenset({""})
 _OWN_RECEIVERS = frozenset({"", "self", "this", "cls"})
 _CONSTANT = "constant"
 _CALLED = frozenset({"function", "method"})
+_SURE = 0.8
+"""The least confidence of a call that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,43 +147,28 @@ class Related:
         return CodeReference(stored.path, place.line, _clipped(text), place.name)
 
     def _callers(self, hit: Hit) -> tuple[CodeReference, ...]:
-        """Return calls of what a hit defines, where they are certain without resolving types.
+        """Return calls of what a hit defines, as far as they are resolved and certain, code before tests."""
+        from findspot.graph.stored_edges import StoredEdges  # a server starts without the graph
 
-        The name must have one definition. A function is called by its bare name, in its own folder or where
-        it is imported; a method by its own class, in the same file.
-        """
-        if hit.kind not in _CALLED or not hit.breadcrumb or hit.definition is None:
+        if hit.kind not in _CALLED or not hit.symbol or hit.definition is None:
             return ()
-        name = last_name(hit.breadcrumb.rpartition(" > ")[2])
-        naming = self.snapshot.facts.files_naming(name)
-        if sum(defined for _, defined, _ in naming) != 1 or len(naming) > MAX_FILES:
-            return ()
-        table = self.snapshot.files
-        files = (table.by_id[n] for n in table.sorted_by_path(number for number, _, used in naming if used))
-        ordered = sorted(files, key=lambda f: (role_of(f.path) is not Role.SOURCE, f.path != hit.path))
-        calls: list[CodeReference] = []
-        for file in ordered:
-            calls += self._calls(file, name, hit)
-            if len(calls) >= MAX_CALLERS:
-                break
-        return tuple(dict.fromkeys(calls))[:MAX_CALLERS]
+        about = hit.definition
+        defined = Node(hit.path, about.start, about.end, "", hit.symbol, hit.kind, f"{hit.path}#{hit.symbol}")
+        edges = StoredEdges(self.snapshot).to(defined, Relation.CALL)
+        sure = {(edge.path, edge.line) for edge in edges if edge.confidence >= _SURE}
+        shown = {(hit.path, line) for line in range(about.start, max(about.end, hit.span.end) + 1)}
+        ordered = sorted(
+            sure - shown,
+            key=lambda place: (role_of(place[0]) is not Role.SOURCE, place[0] != hit.path, place),
+        )
+        calls = filter(None, (self._call(*place, last_name(hit.symbol)) for place in ordered))
+        return tuple(islice(calls, MAX_CALLERS))
 
-    def _calls(self, file: StoredFile, name: str, hit: Hit) -> Iterator[CodeReference]:
-        facts = self.snapshot.facts.of_file(file.id) if self._unchanged(file.path) else None
-        if facts is None:
-            return
-        is_own = file.path == hit.path
-        receivers = _OWN_RECEIVERS if hit.kind == "method" else _NO_RECEIVER
-        near = is_own if hit.kind == "method" else _folder(file.path) == _folder(hit.path)
-        if not near and all(item.original != name for item in facts.imports):
-            return
-        shown = _definition_lines(facts, name, hit) if is_own else range(0)
-        relations, names, on, lines = facts.columns[:4]
-        for relation, called, receiver, line in zip(relations, names, on, lines, strict=True):
-            if called == name and relation == Relation.CALL and receiver in receivers and line not in shown:
-                text = self.snapshot.chunks.line(file.id, line)
-                if text:
-                    yield CodeReference(file.path, line, _clipped(text))
+    def _call(self, path: str, line: int, name: str) -> CodeReference | None:
+        """Return a line of a file that is as indexed, if it has a name: the graph may be behind."""
+        file = self._unchanged(path)
+        text = self.snapshot.chunks.line(file.id, line) if file else None
+        return CodeReference(path, line, _clipped(text)) if text and name in text else None
 
     def _callees(self, hit: Hit) -> tuple[CodeReference, ...]:
         """Return the functions that a hit calls and does not show, as certain as its callers.
@@ -195,7 +181,8 @@ class Related:
         facts = self.snapshot.facts.of_file(file.id) if file else None
         if file is None or facts is None or not hit.breadcrumb:
             return ()
-        inside = _definition_lines(facts, last_name(hit.breadcrumb.rpartition(" > ")[2]), hit)
+        about = hit.definition or hit.span
+        inside = range(about.start, max(about.end, hit.span.end) + 1)
         imported = {item.original for item in facts.imports}
         relations, names, on, lines = facts.columns[:4]
         called = dict.fromkeys(
@@ -224,14 +211,15 @@ class Related:
 
 
 def suggest_files(
-    paths: Sequence[str], history: History, candidates: Collection[str], least: int = LEAST_TOGETHER
-) -> tuple[Suggestion, ...]:
-    """Return candidates that usually change with the first of these paths, or are their headers or sources.
+    paths: Sequence[str], history: History, candidates: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return candidates that usually change with the first of these paths, or are their headers or sources,
+    each with the reason.
 
-    `candidates` are paths that may be suggested; none of `paths` is. `least` commits changed both.
+    `candidates` are paths that may be suggested; none of `paths` is.
     """
     first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
-    reasons = dict(_changing_together(first, history, least))
+    reasons = dict(_changing_together(first, history))
     for path, reason in _namesakes(first, candidates):
         reasons.setdefault(path, reason)
     suggested = (
@@ -239,10 +227,10 @@ def suggest_files(
         for path in reasons
         if path in candidates and path not in shown and role_of(path) in _SUGGESTED_ROLES
     )
-    return tuple(Suggestion(path, reasons[path]) for path in islice(suggested, MOST_SUGGESTED))
+    return [(path, reasons[path]) for path in islice(suggested, MOST_SUGGESTED)]
 
 
-def _changing_together(first: Sequence[str], history: History, least: int) -> Iterator[tuple[str, str]]:
+def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple[str, str]]:
     """Yield the paths that most commits of another one changed as well, the most regular first."""
     together: dict[str, Counter[str]] = {path: Counter() for path in first}
     for paths in history:
@@ -253,7 +241,7 @@ def _changing_together(first: Sequence[str], history: History, least: int) -> It
         (count / counts[path], count, other, path)
         for path, counts in together.items()
         for other, count in counts.items()
-        if other != path and count >= least and count >= LEAST_SHARE * counts[path]
+        if other != path and count >= LEAST_TOGETHER and count >= LEAST_SHARE * counts[path]
     ]
     seen: set[str] = set()
     for _, count, other, path in sorted(clear, key=lambda each: (-each[0], -each[1], each[2])):
@@ -286,17 +274,9 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-def _definition_lines(facts: Facts, name: str, hit: Hit) -> range:
-    """Return the lines of a definition, those beyond the passage too, and those that are shown with it."""
-    about, shown = hit.definition or hit.span, hit.span
-    ends = (d.end_line for d in facts.definitions if d.name == name and about.start <= d.line <= about.end)
-    return range(min(about.start, shown.start), max(shown.end, about.end, *ends) + 1)
-
-
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
 def _clipped(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
+    return cut(" ".join(text.split()), LINE_CHARS)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from findspot.core.model import Hit, Span, Strength
-from findspot.text.snippet import CUT_MARK, lines_around, shorten
+from findspot.text.snippet import CUT_MARK, cut, lines_around, shorten
 
 CHARS_PER_TOKEN = 4
 
@@ -288,7 +288,7 @@ def as_line(hit: Hit) -> Hit:
     first = next((line.strip() for line in text.split("\n") if line.strip(" \"'/*#")), "")
     return _changed(
         hit,
-        text=_clipped(first),
+        text=cut(first, LINE_CHARS),
         span=hit.definition or hit.span,
         symbols=tuple(name for name in hit.symbols if hit.symbol and hit.symbol.endswith(name))[:1],
         doc_comment=None,
@@ -298,10 +298,6 @@ def as_line(hit: Hit) -> Hit:
         callees=(),
         more=(),
     )
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
 
 
 def _focus(hit: Hit) -> int:

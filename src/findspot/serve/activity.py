@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.tool_record import CallRecord
-from findspot.core.model import Hit
-from findspot.core.paths import SCHEME, Roots, stat_of
 from findspot.core.shared_records import SharedRecords
 from findspot.core.utc_time import utc_day, utc_now
 
@@ -31,8 +29,6 @@ COMMAND_LINE = "command line"
 UNNAMED = "unnamed client"
 
 CHARS_PER_TOKEN = 4
-LINES_READ = 40
-"""What a reader with grep reads around each match."""
 
 _ASSIGNED = re.compile(r"(?i)(\b\w*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key)\s*[=:]\s*)\S+")
 """A password that somebody typed into a question looks like any other word; its name gives it away."""
@@ -51,16 +47,16 @@ _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
 
 
-_COLUMNS = "client, project, tool, question, answers, found, outcome, duration_ms, tokens, baseline, time"
+_COLUMNS = "client, project, tool, question, answers, found, outcome, duration_ms, tokens, time"
 _RECORDS = SharedRecords(
     FILE_NAME,
     "questions",
     "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, client TEXT, "
     "project TEXT, tool TEXT, question TEXT, answers TEXT, found INTEGER, outcome TEXT, duration_ms REAL, "
-    "tokens INTEGER, baseline INTEGER)",
+    "tokens INTEGER)",
     "The record of activity",
 )
-_ADD = f"INSERT INTO questions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD = f"INSERT INTO questions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TIDY = (
     f"DELETE FROM questions WHERE id <= (SELECT MAX(id) FROM questions) - {MAX_ENTRIES} "
     f"OR time < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{MAX_DAYS} days')"
@@ -84,9 +80,7 @@ class Entry:
     """`ok`, or the code of an error."""
     duration_ms: float
     tokens: int
-    """Of the answer …"""
-    baseline: int | None = None
-    """… and, of a search, of 40 lines around each place that it names, which grep would have shown."""
+    """Of the answer."""
     time: str = field(default_factory=utc_now)
 
 
@@ -109,15 +103,13 @@ def note_call(
     values: Mapping[str, Any],
     *,
     tokens: int,
-    baseline: int | None,
     duration_ms: float,
 ) -> None:
     """Store a tool call by what it was given and what it answered."""
     answers, found = answers_of(values)
     outcome = str(values.get("code") or "error") if values.get("error") or values.get("code") else "ok"
     question = next((value for name in _QUESTIONS if isinstance(value := given.get(name), str)), "")
-    about = client, str(project or ""), tool, question
-    note(Entry(*about, answers, found, outcome, duration_ms, tokens, baseline))
+    note(Entry(client, str(project or ""), tool, question, answers, found, outcome, duration_ms, tokens))
 
 
 def note(entry: Entry) -> None:
@@ -128,7 +120,7 @@ def note(entry: Entry) -> None:
     read = entry.question[:_READ_CHARS]
     question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(read))[:_QUESTION_CHARS]
     answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
-    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens, entry.baseline
+    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
     row = (*cut, question, answers, *figures, entry.time)
     _RECORDS.add(_ADD, row, tidy=_TIDY, every=_TIDY_EVERY)
 
@@ -189,53 +181,22 @@ def clear() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The searches of some days through one surface; `shown` and `baseline` are in tokens."""
+    """The searches of some days through one surface."""
 
     surface: str
     searches: int
     answered: int
     """Searches that found something."""
-    shown: int
-    baseline: int
-
-    @property
-    def saved(self) -> int:
-        return max(0, self.baseline - self.shown)
-
-
-def baseline_tokens(roots: Roots, hits: Iterable[Hit]) -> int:
-    """Return about how many tokens 40 lines around each place of an answer have."""
-    by_path: dict[str, list[Hit]] = {}
-    for hit in hits:
-        by_path.setdefault(hit.path, []).append(hit)
-    return sum(_chars_around(roots, path, listed) for path, listed in by_path.items()) // CHARS_PER_TOKEN
-
-
-def _chars_around(roots: Roots, path: str, hits: Sequence[Hit]) -> int:
-    """Return about how long the lines around the hits of a file are; nothing if the file is gone.
-
-    They are taken to be as long as the hits' own lines: reading files would cost more than a search.
-    """
-    near: set[int] = set()
-    for hit in hits:
-        line = hit.focus or hit.span.start
-        near.update(range(max(1, line - LINES_READ // 2), line + LINES_READ // 2))
-    lines = sum(hit.text.count("\n") + 1 for hit in hits)
-    chars = sum(len(hit.text) + 1 for hit in hits) - lines
-    around = len(near) * chars // lines
-    if path.startswith(SCHEME):  # of a package, and not below the roots
-        return around
-    folder, inside = roots.holding(path)
-    info = stat_of(f"{folder}/{inside}")  # building a Path takes longer than the call itself
-    return min(around, info.st_size) if info else 0
+    tokens: int
+    """Of the answers."""
 
 
 def usage(since: str = "") -> list[Usage]:
     """Return what was searched from a day on (`2026-01-15`), by surface."""
     rows = _RECORDS.rows(
         "SELECT CASE client WHEN ? THEN client ELSE 'assistant' END AS surface, COUNT(*), SUM(found > 0), "
-        "SUM(tokens), SUM(baseline) FROM questions WHERE baseline IS NOT NULL AND time >= ? "
-        "GROUP BY surface ORDER BY surface",
+        "SUM(tokens) FROM questions WHERE tool IN ('search_code', 'search_docs', 'search', 'docs') "
+        "AND outcome = 'ok' AND time >= ? GROUP BY surface ORDER BY surface",
         (COMMAND_LINE, since),
     )
     return [Usage(*row) for row in rows]

@@ -11,8 +11,8 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType, Hit, Mode, Results, Span
 from findspot.search.token_budget import CHARS_PER_TOKEN
-from findspot.serve.search_answers import cut, encoded, fitted, indented, one_line
-from findspot.text.snippet import best_column, best_line
+from findspot.serve.search_answers import encoded, fitted, indented, one_line
+from findspot.text.snippet import best_column, best_line, cut
 from findspot.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FoundContext:
 
 def ask_chunks(searcher: ContextSearcher, query: str, options: Mapping[str, Any]) -> FoundContext:
     """Ask a searcher by the options of `cortex_search`; whatever else it raises is a failed search."""
-    from findspot.chunkfiles.chunk_reader import ChunkFilesError, ReportsStats, SearchOptions
+    from findspot.chunkfiles.chunk_reader import ChunkFilesError, SearchOptions
 
     kinds = tuple(options.get("chunk_types") or ())
     if unknown := [kind for kind in kinds if kind not in set(ChunkType)]:
@@ -65,8 +65,8 @@ def ask_chunks(searcher: ContextSearcher, query: str, options: Mapping[str, Any]
     took_ms = (time.perf_counter() - started) * 1000
     stats: dict[str, Any] | None = None
     if options["include_stats"]:
-        about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
-        stats = about | {"search_time_ms": round(took_ms, 2)}
+        describe = getattr(searcher, "stats", dict)
+        stats = dict(describe()) | {"search_time_ms": round(took_ms, 2)}
     return FoundContext(results, query, getattr(results, "warning", None), stats)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,9 @@ from findspot.core.utc_time import day_of
 from findspot.graph import Graph
 from findspot.history.project_history import Commits, FoundCommit
 from findspot.search.token_budget import token_count
-from findspot.serve.search_answers import cut, encoded
+from findspot.serve.search_answers import encoded
 from findspot.serve.shapes import known
+from findspot.text.snippet import cut
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -123,17 +123,16 @@ def _lines(found: FoundCommit) -> list[str]:
     lines = [f"{owner}{day_of(commit.time)} {commit.hash[:_HASH_CHARS]}  {commit.subject}  ({commit.author})"]
     if found.sentence:
         lines.append(f"    {cut(found.sentence, _MOST_SENTENCE_CHARS)}")
-    changed = [f"{each.path}{_named(each.names)}" for each in commit.changes[:_MOST_FILES]]
+    changed = []
+    for each in commit.changes[:_MOST_FILES]:
+        names = each.names[:_MOST_NAMES] + ["…"] * (len(each.names) > _MOST_NAMES)
+        changed.append(f"{each.path} ({', '.join(names)})" if names else each.path)
     if changed:
         more = len(commit.changes) - len(changed)
         lines.append(f"    changed {', '.join(changed)}{f', and {more} more' if more else ''}")
     if commit.removed:
         lines.append(f"    removed {', '.join(commit.removed[:_MOST_REMOVED])}")
     return lines
-
-
-def _named(names: Sequence[str]) -> str:
-    return f" ({', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''})" if names else ""
 
 
 def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:

@@ -25,15 +25,14 @@ from findspot.search.token_budget import (
     token_count,
     whole,
 )
-from findspot.serve.shapes import known
+from findspot.serve.shapes import fields_of, known
+from findspot.text.snippet import cut
 
 COMPACT = "compact"
 FORMATS = ("json", "toon", "human", COMPACT)
 
 _SHARE = 0.35
 """Of an answer's room: a summary that leaves no room for results summarises nothing."""
-
-_SHORT_SUMMARY_CHARS = 300
 
 _EXPANDED_QUERY_CHARS = 120
 """Of a long query before the words that were added; the answer has it at full length already."""
@@ -56,11 +55,10 @@ def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
     first = {"warning": NOTHING_FITS} if results.nothing_fits else {}
     listed = [lean_result(hit, code=place < shown.with_code) for place, hit in enumerate(shown.hits)]
     answer = {"results": listed, **_about(results), **known(more=_more(results, shown))}
-    return first | answer | known(suggestions=_suggestions(results)) | _warning(results)
+    return first | answer | _warning(results)
 
 
 def _about(results: Results) -> dict[str, Any]:
-    """Return what an answer says of a search as a whole."""
     return {
         "totalResults": results.total,
         "searchTimeMs": round(results.elapsed_ms, 1),
@@ -102,56 +100,45 @@ def reference_line(place: CodeReference) -> str:
     return f"{one_line(place.text)}  {place.path}:{place.line}"
 
 
+_DOCS_FIELDS = "path project text score startLine endLine relevancePercent strength breadcrumb why lines"
+_OF_DOCS = frozenset(_DOCS_FIELDS.split())
+"""The fields of a passage of documentation, which has no names of code."""
+
+
 def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """Return the answer with every field that the specifications of `search_code` and `search_docs` name."""
-    answer = {"results": [_full_result(hit, corpus) for hit in hits], **_about(results)}
-    return answer | known(suggestions=_suggestions(results)) | _warning(results)
+    listed = [_full_result(hit, corpus) for hit in hits]
+    return {"results": listed, **_about(results)} | _warning(results)
 
 
 def _full_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
-    passage = {
+    values = {
         "path": hit.path,
         **known(project=hit.project),
         "text": hit.text,
         "score": hit.score,
         "startLine": hit.span.start,
         "endLine": hit.span.end,
-    }
-    shown = {"relevancePercent": hit.relevance_percent, "strength": str(hit.strength)}
-    if corpus is Corpus.DOCS:
-        return passage | shown | known(breadcrumb=hit.breadcrumb, why=hit.why, lines=list(hit.lines))
-    return {
-        **passage,
         "kind": hit.kind,
         "symbols": list(hit.symbols),
-        **known(
-            symbol=hit.symbol,
-            signature=hit.signature,
-            breadcrumb=hit.breadcrumb,
-            docComment=hit.doc_comment,
-        ),
+        **known(symbol=hit.symbol, signature=hit.signature, breadcrumb=hit.breadcrumb),
+        **known(docComment=hit.doc_comment),
         "language": hit.language,
-        **shown,
+        "relevancePercent": hit.relevance_percent,
+        "strength": str(hit.strength),
         **_related(hit),
         **known(why=hit.why, lines=list(hit.lines)),
     }
+    if corpus is Corpus.DOCS:
+        return {name: value for name, value in values.items() if name in _OF_DOCS}
+    return values
 
 
 def flat_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """Return the answer in snake case, for `json` and `toon`."""
     listed = [_flat_result(hit, corpus) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
-    suggested = known(suggestions=_suggestions(results))
-    return answer | _snake(assistance_object(results)) | suggested | _warning(results)
-
-
-def _suggestions(results: Results) -> list[dict[str, str]]:
-    return [{"path": each.path, "reason": each.reason} for each in results.suggestions]
-
-
-def suggestion_lines(results: Results) -> list[str]:
-    """Return a line for each file that may have to change with the results."""
-    return [one_line(f"Suggestion: {each.path} ({each.reason})") for each in results.suggestions]
+    return answer | _snake(assistance_object(results)) | _warning(results)
 
 
 _FLAT = (
@@ -216,8 +203,8 @@ def _listing(results: Results, blocks: Sequence[str], more: str | None) -> str:
     first = NOTHING_FITS if results.nothing_fits else None
     if not results.hits:
         blocks = ["No more results." if results.offset and results.total else "No results."]
-    last = (more, *suggestion_lines(results), results.warning)
-    return "\n".join(filter(None, (first, *assistance_lines(results), *blocks, *last)))
+    parts = (first, *assistance_lines(results), *blocks, more, results.warning)
+    return "\n".join(filter(None, parts))
 
 
 def _more(results: Results, shown: Fitted) -> str | None:
@@ -286,7 +273,7 @@ def _fitted_values(
 
     return fitted(
         results, max_tokens, render, lambda made: len(encoded(made[0])), measure,
-        noted=full, carries_text=not slim, prose=corpus is Corpus.DOCS,
+        noted=full, prose=corpus is Corpus.DOCS,
     )  # fmt: skip
 
 
@@ -304,26 +291,23 @@ def fitted(
     measure: Measure,
     *,
     noted: bool,
-    carries_text: bool = False,
     prose: bool = False,
 ) -> T:
     """Return what `render` makes of as much as fits; `size` says how long that is in characters.
 
     With `noted`, a warning counts what was shortened. A lean answer says by its form what it has, and has
-    lines alone where nothing fits. What `carries_text` whole is not rendered just to see that the texts
-    alone are too long.
+    lines alone where nothing fits.
     """
     most = max_tokens * CHARS_PER_TOKEN
     results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
     everything = listed(results.hits) if results.nothing_fits and not noted else whole(results.hits)
-    if not carries_text or sum(len(hit.text) for hit in everything.hits) <= most:
-        answer = render(results, everything)
-        if size(answer) <= most:
-            return answer
+    answer = render(results, everything)
+    if size(answer) <= most:
+        return answer
     longest = LONGEST_NOTE if noted else None
     around = size(render(_with_note(results, longest), Fitted((), 0)))
     if around > most:
-        results = replace(results, expansion=None, synthesis=None, suggestions=())
+        results = replace(results, expansion=None, synthesis=None)
         around = size(render(_with_note(results, longest), Fitted((), 0)))
     room = most - around
     while True:
@@ -371,16 +355,10 @@ def assistance_lines(results: Results) -> Iterator[str]:
     synthesis = results.synthesis
     if synthesis is None:
         return
-    yield f"{synthesis.summary} (by {synthesis.made_by}, confidence {synthesis.confidence:g})"
-    yield from (f"- {insight}" for insight in synthesis.key_insights)
+    yield f"{synthesis.summary} (by {synthesis.made_by})"
     yield from (f"  {place.path}:{place.line}  {place.text}" for place in synthesis.code_references)
     if synthesis.follow_ups:
         yield f"Ask next: {'; '.join(synthesis.follow_ups)}"
-
-
-def cut(text: str, most: int) -> str:
-    """Return the beginning of a text, with a mark where something is missing."""
-    return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
 
 
 def shorten_assistance(results: Results, max_tokens: int) -> Results:
@@ -391,38 +369,19 @@ def shorten_assistance(results: Results, max_tokens: int) -> Results:
         while expansion.terms and len(" ".join(expansion.terms)) > max_tokens // 2:
             expansion = replace(expansion, terms=expansion.terms[:-1])
     if synthesis is not None:
-        fits = (each for each in _forms(synthesis, room) if len(encoded(_synthesis_object(each))) <= room)
+        short = replace(
+            synthesis, summary=cut(synthesis.summary, room // 3), code_references=(), follow_ups=()
+        )
+        fits = (each for each in (synthesis, short) if len(encoded(_synthesis_object(each))) <= room)
         synthesis = next(fits, None)
     return replace(results, expansion=expansion, synthesis=synthesis)
 
 
-def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
-    """Yield a synthesis in shorter and shorter forms."""
-    yield synthesis
-    less = replace(
-        synthesis,
-        key_insights=synthesis.key_insights[:2],
-        code_references=synthesis.code_references[:2],
-        follow_ups=synthesis.follow_ups[:1],
-    )
-    yield less
-    for most in (_SHORT_SUMMARY_CHARS, room // 3):
-        short = cut(synthesis.summary, most)
-        yield replace(less, summary=short, key_insights=(), code_references=(), follow_ups=())
-
-
 def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
-    return {
-        "summary": synthesis.summary,
-        "keyInsights": list(synthesis.key_insights),
-        "codeReferences": [
-            {"path": place.path, "line": place.line, "text": place.text, **known(symbol=place.symbol)}
-            for place in synthesis.code_references
-        ],
-        "confidence": synthesis.confidence,
-        "followUps": list(synthesis.follow_ups),
-        "madeBy": synthesis.made_by,
-    }
+    places = [fields_of(place, "path line text symbol") for place in synthesis.code_references]
+    return {"summary": synthesis.summary, "codeReferences": places} | fields_of(
+        synthesis, "follow_ups made_by"
+    )
 
 
 def _snake(values: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,11 @@ PASSAGE_CHARS = 300
 """How near to each other words must be to belong together: two or three sentences."""
 
 
+def cut(text: str, most: int) -> str:
+    """Return the beginning of a text, with a mark where something is missing."""
+    return text if len(text) <= most else text[: max(most - 1, 0)] + CUT_MARK
+
+
 def best_line(text: str, terms: Collection[str]) -> int:
     """Return the index of the line that holds the most of the terms; the first of the best."""
     wanted = set(terms)

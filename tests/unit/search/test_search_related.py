@@ -96,10 +96,13 @@ def test_files_that_changed_since_are_left_out(project: Project) -> None:
     assert {each.path for each in best.callers} == {"src/pool.py", "tests/test_pool.py"}
 
 
-def test_a_name_with_two_definitions_has_no_callers(project: Project) -> None:
-    (project.root / "src/other.py").write_text("def wait_for_worker():\n    pass\n")
+def test_each_of_two_definitions_has_its_own_callers(project: Project) -> None:
+    (project.root / "src/other.py").write_text(
+        "def wait_for_worker():\n    pass\n\n\ndef rest():\n    wait_for_worker()\n"
+    )
     project.update()
-    assert project.search(Query("wait_for_worker", related=True)).hits[0].callers == ()
+    hits = project.search(Query("wait_for_worker", related=True, path_filter="src/other.py")).hits
+    assert hits[0].callers == (CodeReference("src/other.py", 6, "wait_for_worker()"),)
 
 
 def test_calls_and_words_that_only_look_alike_are_not_shown(make_project: MakeProject) -> None:

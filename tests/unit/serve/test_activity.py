@@ -12,8 +12,6 @@ import pytest
 
 from findspot.catalogue.tool_record import CallEnd, CallRecord
 from findspot.core.errors import FindspotError
-from findspot.core.model import Hit, Span
-from findspot.core.paths import Roots
 from findspot.serve import activity
 
 
@@ -55,7 +53,7 @@ def test_the_places_of_an_answer(values: dict[str, object], places: tuple[str, .
 
 def test_long_questions_are_cut_and_arguments_are_left_out() -> None:
     given = {"query": "word " * 1_000, "content": "a whole document"}
-    figures: dict[str, Any] = {"tokens": 0, "baseline": None, "duration_ms": 1}
+    figures: dict[str, Any] = {"tokens": 0, "duration_ms": 1}
     activity.note_call("client", None, "search_code", given, {}, **figures)
     activity.note_call("client", None, "call_tool", {"arguments": {"x": 1}}, {}, **figures)
     stored = activity.entries()
@@ -94,35 +92,13 @@ def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: 
     assert [each.question for each in activity.entries()] == [stored]
 
 
-def _hit(path: str, line: int, text: str) -> Hit:
-    return Hit(path, Span(line, line + text.count("\n")), text, 0.9, "function", "python", focus=line)
-
-
-@pytest.mark.parametrize(
-    ("lines", "found", "chars"),
-    [
-        (200, [_hit("a.py", 100, "0123456789\n0123")], 40 * 7),
-        (200, [_hit("a.py", 100, "0123456789"), _hit("a.py", 110, "0123456789")], 50 * 10),
-        (200, [_hit("a.py", 1, "0123456789")], 20 * 10),
-        (3, [_hit("a.py", 2, "0123456789")], 3 * 11),
-        (0, [_hit("gone.py", 2, "0123456789")], 0),
-        (0, [_hit("dep://pypi/a@1/a.py", 100, "0123456789")], 40 * 10),
-    ],
-)
-def test_forty_lines_around_each_place_are_counted_once_and_at_most_the_file(
-    tmp_path: Path, lines: int, found: list[Hit], chars: int
-) -> None:
-    (tmp_path / "a.py").write_text("0123456789\n" * lines)
-    assert activity.baseline_tokens(Roots(tmp_path), found) == chars // activity.CHARS_PER_TOKEN
-
-
 def test_searches_are_summed_by_surface() -> None:
     for client in ("one", "two", activity.COMMAND_LINE):
-        activity.note(replace(entry("where", client=client), baseline=300))
-    activity.note(entry("no search"))
+        activity.note(entry("where", client=client))
+    activity.note(replace(entry("no search"), tool="call_tool"))
     assert activity.usage() == [
-        activity.Usage("assistant", 2, 2, 200, 600),
-        activity.Usage("command line", 1, 1, 100, 300),
+        activity.Usage("assistant", 2, 2, 200),
+        activity.Usage("command line", 1, 1, 100),
     ]
     assert activity.usage("2999-01-01") == []
 

@@ -13,7 +13,7 @@ import toon_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Mode, Results, Span, Suggestion
+from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Mode, Results, Span
 from findspot.search.token_budget import (
     MIN_TOKENS,
     PLACES,
@@ -115,16 +115,6 @@ class TestShapes:
         text, values = lean_answer(answer, Corpus.CODE, 10**6)
         assert [result["text"] for result in values["results"]] == [as_line(HIT).text, as_line(PLAIN).text]
         assert [line[:2] for line in text.splitlines()[1:3]] == ["1.", "2."]
-
-    def test_files_that_change_together_are_suggested_in_every_form(self) -> None:
-        together = Suggestion("tax.py", "often changes with cart.py: 3 of 3 commits")
-        answer = replace(results(HIT), suggestions=(together,))
-        suggested = [{"path": together.path, "reason": together.reason}]
-        text, lean = lean_answer(answer, Corpus.CODE, 10**6)
-        flat = json.loads(fitted_text(answer, Corpus.CODE, "json", 10**6))
-        full = fitted_values(answer, Corpus.CODE, 10**6)
-        assert lean["suggestions"] == flat["suggestions"] == full["suggestions"] == suggested
-        assert "\nSuggestion: tax.py (often changes with cart.py: 3 of 3 commits)" in text
 
     def test_the_tail_is_left_out_and_counted(self) -> None:
         poor = replace(PLAIN, score=0.001, relative=0.1)

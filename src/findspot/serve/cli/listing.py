@@ -11,7 +11,7 @@ import click
 
 from findspot.core.model import NOTHING_FITS, Hit, Results, Strength
 from findspot.serve.cli import output
-from findspot.serve.search_answers import assistance_lines, suggestion_lines
+from findspot.serve.search_answers import assistance_lines
 from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts
 
@@ -44,8 +44,6 @@ def show_results(results: Results, *, first: int = 1, full: bool = False) -> Non
             _show_lines(hit, marked, full)
         _show_context(hit)
         output.line()
-    for line in suggestion_lines(results):
-        output.line(line, dim=True)
 
 
 def show_notes(results: Results) -> None:

@@ -17,7 +17,6 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Query, Results, words_of
-from findspot.core.paths import Roots
 from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
@@ -128,8 +127,8 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         _show(reply, index.asked, corpus, results, options)
         sys.stdout.flush()
         if index.asked.settings.log.activity:
-            root, roots = index.asked.root, index.asked.roots
-            later(lambda: _record(root, roots, corpus, results))
+            root = index.asked.root
+            later(lambda: _record(root, corpus, results))
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
         index.finish()
@@ -152,7 +151,7 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
         show_notes(results)
 
 
-def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
+def _record(root: Path, corpus: Corpus, results: Results) -> None:
     """Note a search once it has been answered."""
     places = [{"path": hit.path, "line": hit.focus or hit.span.start} for hit in results.hits]
     activity.note_call(
@@ -162,7 +161,6 @@ def _record(root: Path, roots: Roots, corpus: Corpus, results: Results) -> None:
         {"query": results.query},
         {"results": places},
         tokens=sum(len(hit.text) for hit in results.hits) // activity.CHARS_PER_TOKEN,
-        baseline=activity.baseline_tokens(roots, results.hits),
         duration_ms=results.elapsed_ms,
     )
 

@@ -50,7 +50,6 @@ _PAGE = """\
 """
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _SHOWN_PLACES = 3
-_BASELINE = f"{activity.LINES_READ} lines around each place in an answer"
 
 
 def _serve(
@@ -237,17 +236,11 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 @common
 def stats(reply: Reply, days: int | None) -> None:
-    """Show how much Findspot was used on this machine, and the tokens that its answers saved.
-
-    It counts the record that `findspot activity` shows. What was saved is an estimate: 40 lines around each
-    place in an answer, minus the answer. docs/activity.md says how it is made.
-    """
+    """Show how much was searched on this machine, by the record that `findspot activity` shows."""
     since = utc_day(days - 1) if days else ""
     counts = activity.usage(since)
-    value = {"usage": [asdict(item) | {"saved": item.saved} for item in counts], "baseline": _BASELINE}
-    columns = "by=surface searches answered tokens_shown=shown tokens_saved=saved"
-    if reply.table(value, "usage", columns, "Nothing has been counted yet."):
-        output.note(f"Saved: {_BASELINE}, minus the answer. See docs/activity.md#what-saved-means", dim=True)
+    columns = "by=surface searches answered tokens"
+    reply.table({"usage": list(map(asdict, counts))}, "usage", columns, "Nothing has been counted yet.")
 
 
 @click.command("activity")

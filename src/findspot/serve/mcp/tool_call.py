@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -40,8 +40,6 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, wire_result
 
 if TYPE_CHECKING:
-    from findspot.core.model import Hit
-    from findspot.core.paths import Roots
     from findspot.workspace import Asked
 
 T = TypeVar("T")
@@ -78,8 +76,6 @@ class Call:
     """What the answer has to say in addition to what its tool says."""
     project: Asked | None = None
     """The project or workspace that the call turned out to be about."""
-    searched: tuple[Roots, Sequence[Hit]] | None = None
-    """What a search found, and below which roots."""
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
@@ -267,7 +263,6 @@ def _record(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, durat
             given,
             answer.values,
             tokens=len(shown) // activity.CHARS_PER_TOKEN,
-            baseline=activity.baseline_tokens(*call.searched) if call.searched else None,
             duration_ms=duration_ms,
         )
 

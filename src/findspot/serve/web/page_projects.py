@@ -184,7 +184,7 @@ class PageProjects:
         results = everything.search(query)
         owners = [everything.members[str(hit.project)] for hit in results.hits]
         hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)
-        return replace(results, hits=hits, suggestions=()), [(identities[root], root) for root in owners]
+        return replace(results, hits=hits), [(identities[root], root) for root in owners]
 
     def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
         self._searchable = [

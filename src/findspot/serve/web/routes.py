@@ -346,7 +346,6 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
     return {
         "recording": recording(),
         "summary": summary_object(activity.summary(matching)),
-        "saved": sum(counted.saved for counted in activity.usage()),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
         "activity": [activity_object(entry) for entry in matching[:MAX_ENTRIES]],

@@ -55,9 +55,8 @@ _COMMIT: dict[str, Any] = {
 }
 _SYNTHESIS = {
     "summary": str,
-    **fields([str], "keyInsights", "followUps"),
     "codeReferences": [{"path": str, "line": int, "text": str, "symbol": str}],
-    "confidence": float,
+    "followUps": [str],
     "madeBy": MADE_BY,
 }
 
@@ -102,7 +101,6 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
 
     def answer(target: Target) -> Answer:
         results = target.asked.search(replace(query, under=target.under), assistance, client)
-        call.searched = target.asked.roots, results.hits
         warning = " ".join(filter(None, (*arguments.warnings, results.warning))) or None
         found = replace(results, warning=warning)
         return _rendered(target.asked, found, arguments, corpus, call.client.name)
@@ -184,7 +182,6 @@ SEARCH_CODE = Tool(
     },
     output=_output(
         _HIT | _CODE_HIT | _COMMIT,
-        suggestions=[{"path": str, "reason": str}],
         where=str,
     ),
     handler=_search_code,

@@ -56,7 +56,7 @@ export function activityPage(main) {
       chooser("Client", "client", answer.clients, asked.client, (name) => name),
     );
     figures.hidden = !activity.length;
-    fill(figures, tiles(summary, answer.saved));
+    fill(figures, tiles(summary));
     fill(
       list,
       recording ? null : h("p", { class: "notice" }, "Nothing is recorded. ", ticked(OFF)),
@@ -96,14 +96,13 @@ export function activityPage(main) {
   return follow(look, EVERY_MS);
 }
 
-function tiles(summary, saved) {
+function tiles(summary) {
   const share = summary.questions ? Math.round((100 * summary.answered) / summary.questions) : 0;
   return [
     ["Questions", summary.questions.toLocaleString("en"), "in this list"],
     ["Found something", `${share}%`, count(summary.answered, "question")],
     ["Median time", `${Math.round(summary.medianMs).toLocaleString("en")} ms`, "per question"],
     ["Tokens of answers", summary.tokens.toLocaleString("en"), "characters / 4"],
-    ["Tokens saved", saved.toLocaleString("en"), "all searches, against 40 lines per place"],
   ].map(([name, value, what]) =>
     h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, h("strong", {}, value), h("span", {}, what))),
   );
