@@ -272,8 +272,6 @@ def _generic(name: str, rest: str, depth: int, words: Vocabulary) -> list[str]:
         held, mark = [rest], "type "
     elif last == "Union":
         held = arguments
-    elif last == "map" and rest.startswith("[") and not rest.endswith("]"):  # Go
-        held, mark = [rest[(closing(rest, 0) or 0) :]], "[]"
     elif arguments:
         held, mark = _held(last, arguments, words)
     if not held:

@@ -56,11 +56,7 @@ PatternMatch = tuple[int, Captures]
 
 
 class ParseTimeoutError(Exception):
-    """The parser took longer than any ordinary file does."""
-
-
-class TreeTooCostlyError(Exception):
-    """A query over this tree would take longer than any ordinary file does."""
+    """Parsing, or a query over the tree, takes longer than that of any ordinary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class Grammar:
             return self.parser.parse(source)
         tree = _parse_in_time(self.parser, source)
         if query_steps(tree.root_node) > MAX_QUERY_STEPS:
-            raise TreeTooCostlyError
+            raise ParseTimeoutError
         return tree
 
     @property

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from findspot.chunk.grammars import ParseTimeoutError, TreeTooCostlyError, grammar_for
+from findspot.chunk.grammars import ParseTimeoutError, grammar_for
 from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, read_symbols
 from findspot.dependencies.package import NPM, PYPI, Dependency, Manifests, normalised, table
@@ -195,7 +195,7 @@ def read_definitions(language: str, text: str) -> Iterator[tuple[Definition, byt
     source = text.encode("utf-8", "surrogatepass")
     try:
         matches, _ = grammar.matches(grammar.parse(source).root_node)
-    except (ParseTimeoutError, TreeTooCostlyError):
+    except ParseTimeoutError:
         return
     symbols = read_symbols(grammar, matches, source, SourceLines(text))
     yield from ((definition, source) for definition in symbols.definitions)

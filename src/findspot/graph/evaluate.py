@@ -31,6 +31,7 @@ from findspot.core.facts import (
 )
 from findspot.graph.fixtures import Fixtures
 from findspot.graph.languages.go import Go
+from findspot.graph.memo import remembered
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
 from findspot.graph.sources import Sources
@@ -46,7 +47,6 @@ from findspot.graph.values import (
     TYPED,
     UNIQUE,
     VARIANT,
-    Kind,
     Record,
     Value,
     Values,
@@ -54,7 +54,7 @@ from findspot.graph.values import (
 )
 
 MAX_PLACES = 100
-"""Values that one expression may have, and places that define one type, which are looked into."""
+"""Values that one expression may have."""
 
 MAX_RETURNS = 4
 """`return` statements looked at where no type is declared."""
@@ -418,6 +418,7 @@ class Exports:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+        self.memo = evaluator.memo
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """Return what an import brings in: `EXTERNAL` where its module is not of the project."""
@@ -467,13 +468,8 @@ class Exports:
             return [other for path in paths if (other := sources.at(path)) is not None]
         return found
 
+    @remembered([])
     def _definers_in(self, name: str, view: SourceView) -> list[Def | SourceView]:
-        nothing: list[Def | SourceView] = []
-        return self._evaluator.memo.once(
-            ("definers", view.id, name), nothing, self._find_definers, name, view
-        )
-
-    def _find_definers(self, name: str, view: SourceView) -> list[Def | SourceView]:
         named = [d for d in view.tops.get(name, ()) if d.kind not in SATELLITE_KINDS]
         if named:
             return list(bodies(named)[-2:])
@@ -492,11 +488,9 @@ class Exports:
         module = self._evaluator.sources.at(inside) if inside else None
         return [module] if module is not None else []
 
+    @remembered(None)
     def exported(self, path: str, name: str) -> Values | None:
         """Return a top-level name of a file, re-exports followed."""
-        return self._evaluator.memo.once(("export", path, name), None, self._exported, path, name)
-
-    def _exported(self, path: str, name: str) -> Values | None:
         view = self._evaluator.sources.at(path)
         if view is None:
             return None
@@ -534,7 +528,8 @@ class Members:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._readers: dict[Kind, Callable[[Value, Any, str], Values]] = {
+        self.memo = evaluator.memo
+        self._readers: dict[int, Callable[[Value, Any, str], Values]] = {
             What.MODULE: self._of_module,
             What.PACKAGE: self._of_package,
             What.FOLDER: self._of_folder,
@@ -559,9 +554,9 @@ class Members:
         return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
 
     def _of_record(self, value: Value, record: Record, name: str) -> Values:
-        key = ("record", record.view.id, record.owner, record.mark, name)
-        return self._evaluator.memo.once(key, _NOTHING, self._find_in_record, record, name)
+        return self._find_in_record(record, name)
 
+    @remembered([])
     def _find_in_record(self, record: Record, name: str) -> Values:
         """Return a field; of an object literal also a method, which stands in the function around it."""
         bindings = record.view.scope(record.owner).get(record.mark + name, [])
@@ -655,9 +650,9 @@ class Members:
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """Return what the nearest of its types binds an attribute to."""
-        found = self._evaluator.memo.once(("field", of, name), _NOTHING, self._find_fields, of, name)
-        return _through(found, value.trust)
+        return _through(self._find_fields(of, name), value.trust)
 
+    @remembered([])
     def _find_fields(self, of: Def, name: str) -> Values:
         for owner in (of, *self._evaluator.types.ancestors(of)):
             scope = owner.bindings
@@ -681,7 +676,7 @@ class Members:
         if what is What.WRAPPED:
             return self._unwrapped(value, RETURNED) if result == RETURNED else []
         if isinstance(of, SourceView):
-            return self._evaluator.memo.once(("called", value), _NOTHING, self._called_whole, of)
+            return self._called_whole(of)
         if isinstance(of, Record):
             return self._called_record(of)
         if isinstance(of, Def):
@@ -709,6 +704,7 @@ class Members:
             return self._returned(method, value)
         return self._unwrapped(value, RETURNED) if result == RETURNED else []
 
+    @remembered([])
     def _called_whole(self, view: SourceView) -> Values:
         return [v for each in self._evaluator.exports.whole(view) for v in self.called(each)]
 
@@ -745,10 +741,10 @@ class Members:
         return self._evaluator.value_of(text, view, owner) if text else []
 
     def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
-        key = ("return", function, value.on, result)
-        found = self._evaluator.memo.once(key, _NOTHING, self._find_returned, function, value.on, result)
+        found = self._find_returned(function, value.on, result)
         return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
 
+    @remembered([])
     def _find_returned(self, function: Def, on: Def | None, result: str) -> Values:
         returned = function.bindings.get(result, [])
         types = [item for item in returned if item[1][:1] == ":"]

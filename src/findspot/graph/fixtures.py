@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from findspot.core.facts import WHOLE
+from findspot.graph.memo import remembered
 from findspot.graph.source_view import Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
@@ -26,6 +27,7 @@ class Fixtures:
         self._sources = sources
         self._types = types
         self._lookup = lookup
+        self.memo = sources.memo
 
     def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
         """Return the nearest fixture of a name; one that asks for its own name means the one that it
@@ -62,11 +64,9 @@ class Fixtures:
                 if isinstance(value.of, Def) and value.of.file.fixtures.get((-1, name)) is value.of:
                     yield value
 
+    @remembered([])
     def _in_plugins(self, name: str) -> list[Def]:
         """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
-        return self._sources.memo.once(("plugins", name), [], self._find_plugins, name)
-
-    def _find_plugins(self, name: str) -> list[Def]:
         named = self._sources.defining(name, at=lambda path: not _PRIVATE.search(path))
         return [d for d in named if _is_of_plugin(d)]
 

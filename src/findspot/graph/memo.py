@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Hashable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 from findspot.core.errors import FindspotError
@@ -17,6 +18,7 @@ from findspot.core.sqlite import Error
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Work = TypeVar("Work", bound=Callable[..., Any])
 
 MAX_DEPTH = 100
 """Steps within steps; each takes up to five calls of Python, which allows 1,000."""
@@ -37,6 +39,19 @@ _NO_CIRCLE = sys.maxsize
 
 class _LimitError(Exception):
     """A question goes too deep, or on for too long."""
+
+
+def remembered(otherwise: Any) -> Callable[[Work], Work]:
+    """Remember what a method returns in the `memo` of its object, by what it is given: see `Memo.once`."""
+
+    def of(work: Work) -> Work:
+        @wraps(work)
+        def once(self: Any, *given: Any) -> Any:
+            return self.memo.once((work, *given), otherwise, work, self, *given)
+
+        return cast(Work, once)
+
+    return of
 
 
 class Memo:

@@ -7,6 +7,7 @@ import posixpath
 from findspot.core.facts import WHOLE, ImportFact, dotted
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
+from findspot.graph.memo import remembered
 from findspot.graph.source_view import Def, SourceView, is_top
 from findspot.graph.sources import Sources
 
@@ -16,11 +17,11 @@ class Modules:
 
     def __init__(self, sources: Sources) -> None:
         self._finders = {kind: kind(sources.project) for kind in FINDERS}
-        self._memo = sources.memo
+        self.memo = sources.memo
 
     def resolve(self, view: SourceView, module: str) -> tuple[str, ...]:
         """Return the paths of a module as a file names it; none where it is not of the project."""
-        return self._memo.once(("module", view.module_scope, module), (), self._find_files, view, module)
+        return self.memo.once(("module", view.module_scope, module), (), self._find_files, view, module)
 
     def _find_files(self, view: SourceView, module: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
@@ -33,7 +34,7 @@ class Modules:
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the folder that a module without a file of its own is."""
         key = ("folder", view.module_scope, fact.module, fact.original)
-        return self._memo.once(key, None, self._finder(view).folder, view.path, fact)
+        return self.memo.once(key, None, self._finder(view).folder, view.path, fact)
 
     def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
         """Return the files of a package that is a folder, without its tests."""
@@ -65,7 +66,7 @@ class Packages:
     def __init__(self, sources: Sources, modules: Modules) -> None:
         self._sources = sources
         self._modules = modules
-        self._memo = sources.memo
+        self.memo = sources.memo
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
@@ -76,7 +77,7 @@ class Packages:
         place = {"folder": folder, "package": view.package}.get(shares, "")
         here = f"{shares}:{place}:{view.id if shares != 'folder' else ''}"
         key = ("visible", view.language.family, name, here)
-        return self._memo.once(key, [], self._visible, name, view, shares)
+        return self.memo.once(key, [], self._visible, name, view, shares)
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
         if shares == "folder":
@@ -96,7 +97,7 @@ class Packages:
         if fact.original == WHOLE:
             return []
         given = (view.language.family, fact.module, fact.original)
-        return self._memo.once(("imported", *given), [], self._in_package, *given)
+        return self.memo.once(("imported", *given), [], self._in_package, *given)
 
     def _in_package(self, family: str, package: str, name: str) -> list[Def]:
         module = dotted(package)
@@ -110,9 +111,9 @@ class Packages:
 
     def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
         """Return the imports of folders whose package has this name, whatever their paths end in."""
-        nothing: dict[str, list[ImportFact]] = {}
-        return self._memo.once(("packages", view.id), nothing, self._by_package, view).get(name, [])
+        return self._by_package(view).get(name, [])
 
+    @remembered({})
     def _by_package(self, view: SourceView) -> dict[str, list[ImportFact]]:
         found: dict[str, list[ImportFact]] = {}
         for fact in view.facts.imports:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator, is_property
+from findspot.graph.memo import remembered
 from findspot.graph.modules import HEADERS
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
@@ -69,6 +70,7 @@ class Resolver:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.memo = evaluator.memo
         self.methods = Methods(evaluator)
         self.done: dict[tuple[object, ...], Resolution] = {}
         """By file and words."""
@@ -204,9 +206,10 @@ class Resolver:
             parents = self.evaluator.types.parents(value.of)[0]
             return parents[0] if parents else None
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return self.evaluator.memo.once(("target", value.of.id), None, self._whole_target, value.of)
+            return self._whole_target(value.of)
         return None
 
+    @remembered(None)
     def _whole_target(self, view: SourceView) -> Target | None:
         exported = self.evaluator.exports.whole(view)
         return next((found for each in exported if (found := self._target(each)) is not None), None)

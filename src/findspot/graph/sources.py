@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from findspot.core.facts import Facts
 from findspot.graph.languages import language_of
-from findspot.graph.memo import Memo
+from findspot.graph.memo import Memo, remembered
 from findspot.graph.project_paths import ProjectPaths
 from findspot.graph.shared_tables import Tables, tables_of
 from findspot.graph.source_view import Def, SourceView, is_top
@@ -90,18 +90,6 @@ class Sources:
         file = self.files.by_id.get(file_id)
         return language_of(file.language).family if file is not None else None
 
-    def spellings(self, name: str) -> list[str]:
-        """Return the defined names that differ from this one by case only."""
-        return self.stored_facts.spellings(name)
-
-    def is_defined(self, name: str) -> bool:
-        """Return whether something in the project has a name that code could write."""
-        return self.stored_facts.is_defined(name)
-
-    def defined_names(self) -> list[str]:
-        """Return every name that something in the project has."""
-        return self.stored_facts.defined_names()
-
     def all_views(self) -> Iterator[SourceView]:
         """Yield every file that the graph knows."""
         for file in self.files.files:
@@ -115,12 +103,11 @@ class Definers:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
+        self.memo = sources.memo
 
+    @remembered([])
     def tops(self, name: str, family: str, folder: str | None = None) -> list[Def]:
         """Return the definitions of a name for which `is_top` holds, in one folder if one is given."""
-        return self._sources.memo.once(("tops", family, name, folder), [], self._tops, name, family, folder)
-
-    def _tops(self, name: str, family: str, folder: str | None) -> list[Def]:
         found = self._defined(name, family, lambda summary: name in summary.tops, folder=folder)
         return [definition for definition in found if is_top(definition)]
 

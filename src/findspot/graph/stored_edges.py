@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 from struct import Struct
 from typing import Any
 
@@ -204,7 +205,7 @@ class FileResolver:
         view = self._sources.view(file_id)
         encoder = _Encoder()
         if view is not None:
-            doubtful = self._add_references(view, encoder)
+            self._add_references(view, encoder)
             view, memo = self._sources.view(file_id) or view, self._outgoing.evaluator.memo
             given_up = memo.given_up
             for place in range(-1, len(view.definitions)):
@@ -213,14 +214,10 @@ class FileResolver:
                     encoder.add(link.target.id_of_node, code, link.line, round(link.confidence * 1000), place)
             if memo.given_up > given_up:
                 encoder.add(_GIVEN_UP, 0, 0, memo.given_up - given_up, -1)
-            for edge in doubtful:
-                encoder.add(*edge)
         self._outgoing.resolver.done.clear()
         return encoder.encoded(view)
 
-    def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[str, int, int, int, int]]:
-        """Add the edges of references; return what the encoder is given of those that lead nowhere known."""
-        doubtful = []
+    def _add_references(self, view: SourceView, encoder: _Encoder) -> None:
         for number, row in enumerate(plain_rows(ReferenceFact, view.facts.columns), 1):
             if number % _LOOK == 0 and self._make_room():
                 view = self._sources.view(view.id) or view
@@ -233,27 +230,19 @@ class FileResolver:
             if resolution.reason == GIVEN_UP:
                 encoder.add(_GIVEN_UP, code, line, 1, place)
             if not resolution.targets and self._is_defined(name):
-                doubt = doubt_about(self._outgoing, view, reference, resolution) or 0
-                if doubt:
-                    doubtful.append((f"{_DOUBTFUL}{name}", code, line, doubt, place))
-        return doubtful
+                doubt = doubt_about(self._outgoing, view, reference, resolution)
+                if doubt is not None:
+                    encoder.add(f"{_DOUBTFUL}{name}", code, line, doubt, place)
 
     def _is_defined(self, name: str) -> bool:
         known = self._defined.get(name)
         if known is None:
-            known = self._defined[name] = self._sources.is_defined(name)
+            known = self._defined[name] = self._sources.stored_facts.is_defined(name)
         return known
 
 
-def _fields(view: SourceView, place: int) -> tuple[int, int, str, str, str, str]:
-    """Return what is stored of the node of a definition, or, by -1, of the file."""
-    if place < 0:
-        n = view.node
-        return n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id
-    d = view.definitions[place]
-    return d.line, d.end_line, d.name, view.qualified[place], d.kind, view.ids[place]
-
-
+_fields = attrgetter("start_line", "end_line", "name", "qualified", "kind", "id")
+"""What is stored of a node: all but its path."""
 _packed = Struct(f"{_COLUMNS}i").pack
 
 
@@ -269,7 +258,7 @@ class _Encoder:
         self._edges.setdefault(target, {})[_packed(code, line, value, number)] = None
 
     def encoded(self, view: SourceView | None) -> tuple[bytes, dict[int, bytes]]:
-        fields = [_fields(view, place) for place in self._sources] if view is not None else []
+        fields = [_fields(view.node_at(place)) for place in self._sources] if view is not None else []
         sources = zlib.compress(_json(fields).encode(), _LEVEL)
         edges: dict[int, bytes] = {}
         for target, rows in self._edges.items():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE
 from findspot.graph.languages.go import STANDARD_INTERFACES, Go
+from findspot.graph.memo import remembered
 from findspot.graph.source_view import Def
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types
@@ -26,13 +27,13 @@ class Structural:
     def __init__(self, sources: Sources, types: Types) -> None:
         self._sources = sources
         self._types = types
-        self._memo = sources.memo
+        self.memo = sources.memo
 
     def interfaces_of(self, of: Def) -> list[Def]:
         """Return the interfaces that a type has the methods of."""
         if not of.file.language.structural_interfaces or not of.is_type or of.kind == "interface":
             return []
-        return self._memo.once(("interfaces", of), [], self._find_interfaces, of)
+        return self.memo.once(("interfaces", of), [], self._find_interfaces, of)
 
     def _find_interfaces(self, of: Def) -> list[Def]:
         candidates: dict[Def, None] = {}
@@ -62,12 +63,9 @@ class Structural:
             return True
         return all(_match(wanted[name], own[name]) for name in wanted)
 
+    @remembered(({}, False))
     def methods(self, of: Def) -> tuple[Methods, bool]:
         """Return the methods of a type, embedded ones included, and whether all are known."""
-        nothing: tuple[Methods, bool] = ({}, False)
-        return self._memo.once(("methods", of), nothing, self._find_methods, of)
-
-    def _find_methods(self, of: Def) -> tuple[Methods, bool]:
         found: Methods = {}
         complete = True
         for owner in (of, *self._types.ancestors(of)):
@@ -87,11 +85,9 @@ class Structural:
             if not self._types.supertype(reference, of):
                 yield f"{reference.on}.{reference.name}" if reference.on else reference.name
 
+    @remembered([])
     def _declaring(self, method: str) -> list[Def]:
         """Return the interfaces that declare a method, or embed one that does."""
-        return self._memo.once(("declaring", method), [], self._find_declaring, method)
-
-    def _find_declaring(self, method: str) -> list[Def]:
         around = (d.parent for d in self._sources.definers.declared(method, Go.family))
         waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
         for name, methods in STANDARD_INTERFACES.items():
@@ -105,10 +101,8 @@ class Structural:
                 waiting += [d for d in self._heirs(interface.name) if d.kind == "interface"]
         return list(found)
 
+    @remembered([])
     def _heirs(self, name: str) -> list[Def]:
-        return self._memo.once(("embedding", name), [], self._find_heirs, name)
-
-    def _find_heirs(self, name: str) -> list[Def]:
         views = self._sources.definers.inheriting(name, Go.family)
         owners = (view.owner(place) for view in views for place in view.references.heirs_of(name))
         return list(dict.fromkeys(owner for owner in owners if owner is not None and owner.is_type))

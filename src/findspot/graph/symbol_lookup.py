@@ -109,7 +109,7 @@ class Symbols:
         same = _sorted(d for spelled in self._spellings(last) for d in self._sources.defining(spelled))
         if same:
             return same[:limit]
-        close = _closest(last, self._sources.defined_names(), limit)
+        close = _closest(last, self._sources.stored_facts.defined_names(), limit)
         nodes = (node for other in close for node in _sorted(self._sources.defining(other))[:2])
         return list(dict.fromkeys(nodes))[:limit]
 
@@ -136,7 +136,7 @@ class Symbols:
         return found
 
     def _spellings(self, name: str) -> list[str]:
-        others = self._sources.spellings(name)
+        others = self._sources.stored_facts.spellings(name)
         return sorted(others, key=lambda other: other != name)
 
     def _named(self, name: str) -> list[Def]:

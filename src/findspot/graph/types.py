@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 
 from findspot.core.facts import ALIASED, STATIC, ReferenceFact, split_outside
+from findspot.graph.memo import remembered
 from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
 from findspot.graph.values import Value, What
@@ -39,14 +40,14 @@ class Types:
     def __init__(self, sources: Sources, lookup: TypeLookup) -> None:
         self._sources = sources
         self._lookup = lookup
-        self._memo = sources.memo
+        self.memo = sources.memo
 
     def home(self, definition: Def) -> Def:
         """Return the type that an extension or implementation adds to; any other type is its own."""
         if definition.kind not in SATELLITE_KINDS:
             return definition
         given = (definition.name, definition.file, definition)
-        return self._memo.once(("home", definition), None, self._named, *given) or definition
+        return self.memo.once(("home", definition), None, self._named, *given) or definition
 
     def around(self, owner: Def | None) -> Def | None:
         """Return the type whose member the code of a definition is."""
@@ -78,7 +79,7 @@ class Types:
         """
         if not of.file.language.satellites:
             return []
-        return self._memo.once(("satellites", of), [], self._find_satellites, of)
+        return self.memo.once(("satellites", of), [], self._find_satellites, of)
 
     def _find_satellites(self, of: Def) -> list[Def]:
         language = of.file.language
@@ -99,12 +100,9 @@ class Types:
             return self._named(definition.scope, definition.file, definition) is of
         return self.around(definition) is of
 
+    @remembered(([], False))
     def parents(self, of: Def) -> tuple[list[Def], bool]:
         """Return the types it inherits from or conforms to, and whether some are not of the project."""
-        nothing: tuple[list[Def], bool] = ([], False)
-        return self._memo.once(("parents", of), nothing, self._find_parents, of)
-
-    def _find_parents(self, of: Def) -> tuple[list[Def], bool]:
         found: list[Def] = []
         external = False
         for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
@@ -132,11 +130,9 @@ class Types:
         types = [v.of for v in found if v.what in kinds and isinstance(v.of, Def)]
         return [self.home(t) for t in types]
 
+    @remembered([])
     def ancestors(self, of: Def) -> list[Def]:
         """Return all supertypes, in the order in which members are looked for."""
-        return self._memo.once(("ancestors", of), [], self._find_ancestors, of)
-
-    def _find_ancestors(self, of: Def) -> list[Def]:
         found: list[Def] = []
         waiting = list(self.parents(of)[0])
         while waiting and len(found) < MAX_ANCESTORS:
@@ -156,7 +152,7 @@ class Types:
         """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
         if not of.file.language.mixins:
             return []
-        return self._memo.once(("combined", of, name), [], self._find_combined, of, name)
+        return self.memo.once(("combined", of, name), [], self._find_combined, of, name)
 
     def _find_combined(self, of: Def, name: str) -> list[Def]:
         found: dict[Def, None] = {}
@@ -192,11 +188,9 @@ class Types:
                 return part.children[name][0]
         return None
 
+    @remembered(None)
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
-        return self._memo.once(("member", of, name), None, self._find_member, of, name)
-
-    def _find_member(self, of: Def, name: str) -> Def | None:
         found = self.own(of, name)
         if found is None:
             inherited = (self.own(ancestor, name) for ancestor in self.ancestors(of))
@@ -213,9 +207,15 @@ class Types:
                 found.append(part)
         return found
 
+    @remembered(None)
     def constructor(self, of: Def) -> Def | None:
         """Return the method that runs when an instance is made."""
-        return self._memo.once(("constructor", of), None, _find_constructor, self, of)
+        for owner in (of, *self.ancestors(of)):
+            found = next((m for m in self.members(owner) if m.makes_its_type), None)
+            if found is not None:
+                return found
+        named = (self.member(of, name) for name in of.file.language.constructors)
+        return next((found for found in named if found is not None), None)
 
 
 def _inside(of: Def, name: str) -> Def | None:
@@ -258,18 +258,6 @@ def _makes_objects(types: Types, function: Def) -> bool:
         any(d.scope == "this" for group in function.children.values() for d in group)
         or bool(types.satellites(function))
     )
-
-
-def _find_constructor(types: Types, of: Def) -> Def | None:
-    for owner in (of, *types.ancestors(of)):
-        found = next((m for m in types.members(owner) if m.makes_its_type), None)
-        if found is not None:
-            return found
-    for name in of.file.language.constructors:
-        found = types.member(of, name)
-        if found is not None:
-            return found
-    return None
 
 
 def static_member(types: Types, of: Def, name: str) -> Def | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
 from typing import NamedTuple
 
 from findspot.graph.source_view import Def, SourceView
@@ -31,28 +30,14 @@ FLOOR = 0.5
 """What answers show unless asked for more: whatever is in doubt stays out."""
 
 
-class Kind(IntEnum):
-    """The kinds of value; numbers, since values are hashed often."""
-
-    INSTANCE = auto()
-    TYPE = auto()
-    FUNCTION = auto()
-    MODULE = auto()
-    FOLDER = auto()
-    PACKAGE = auto()
-    """A folder whose files share their names."""
-    RECORD = auto()
-    """A struct whose type has no name, or an object literal that a function returns."""
-    WRAPPED = auto()
-    """A container of instances, or a function that returns one."""
-    PARENT = auto()
-    EXTERNAL = auto()
-
-
 class What:
-    """The kinds of value by name: naming a member of an enumeration takes five times as long."""
+    """The kinds of value, as numbers: naming a member of an enumeration takes five times as long.
 
-    INSTANCE, TYPE, FUNCTION, MODULE, FOLDER, PACKAGE, RECORD, WRAPPED, PARENT, EXTERNAL = Kind
+    The files of a package share their names. A record is a struct whose type has no name, or an object
+    literal that a function returns; something wrapped, a container of instances or a function that returns one.
+    """
+
+    INSTANCE, TYPE, FUNCTION, MODULE, FOLDER, PACKAGE, RECORD, WRAPPED, PARENT, EXTERNAL = range(10)
 
 
 class Record(NamedTuple):
@@ -66,7 +51,7 @@ class Record(NamedTuple):
 class Value(NamedTuple):
     """A value: an instance or a type by its definition, a function, a module by its file."""
 
-    what: Kind
+    what: int
     of: Def | SourceView | Record | str | None
     trust: float = SCOPE
     on: Def | None = None

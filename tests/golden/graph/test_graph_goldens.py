@@ -55,14 +55,6 @@ def test_graph(language: str, tmp_path: Path) -> None:
     compare(HERE / f"{language}.txt", "\n".join(result) + "\n")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_edges_are_the_same_from_both_ends(language: str, tmp_path: Path) -> None:
-    with graph_of(files_of(language), tmp_path) as graph:
-        nodes = every_node(graph)
-        out = {edge for node in nodes for edge in graph.edges_of(node) if edge.target.kind != "file"}
-        assert out == {edge for node in nodes for edge in graph.references_to(node, floor=0.0)}
-
-
 def test_every_language_with_a_query_of_references_has_a_golden() -> None:
     queries = resources.files("findspot.chunk") / "queries" / "references"
     named = {path.name.removesuffix(".scm") for path in queries.iterdir()}

@@ -59,7 +59,6 @@ def test_expressions(text: str, chain: str) -> None:
         ("&mut Box<dyn Store>", ":Store"),
         ("std::vector<Item*>", ":[]Item"),
         ("[]*Item", ":[]Item"),
-        ("map[string]Item", ":[]Item"),
         ("[String: Item]?", ":[]Item"),
         ("$Type<A>", ":$Type"),
         ("() => Foo", UNKNOWN),
