@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature, used_names
 from findspot.chunk.data import chunk_data, chunk_notebook
-from findspot.chunk.grammars import READ_BYTES, Grammar, grammar_for
+from findspot.chunk.grammars import READ_BYTES, Grammar, ParseTimeoutError, grammar_for
 from findspot.chunk.imports import Import, Name, read_import
 from findspot.chunk.pieces import Piece, chunk_tags, divide, file_tags
 from findspot.chunk.plain import (
@@ -107,7 +107,10 @@ def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = Tru
         return None
     name = "cpp" if file.path.endswith(".h") and _CPP.search(lines.text) else language.name
     grammar = grammar_for(name)
-    return chunk_code(lines, grammar, file.path) if grammar else None
+    try:
+        return chunk_code(lines, grammar, file.path) if grammar else None
+    except ParseTimeoutError:
+        return None
 
 
 def _is_one_blob(lines: SourceLines) -> bool:

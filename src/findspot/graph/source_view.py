@@ -194,17 +194,13 @@ class References:
 
     def inherited_by(self, place: int) -> list[ReferenceFact]:
         """Return what a definition inherits from."""
-        return [self._row(row) for row in self._inheriting.get(place, ())]
+        return [reference for reference in self.inside(place) if reference.relation == _INHERIT]
 
     def heirs_of(self, name: str) -> list[int]:
         """Return the places of the definitions that inherit from something of a name."""
         names, owners = self._columns[_NAME], self._columns[_OWNER]
         rows = _places(self._columns[_RELATION], _INHERIT)
         return [owners[row] for row in rows if names[row] == name]
-
-    @cached_property
-    def _inheriting(self) -> dict[int, list[int]]:
-        return _by_owner(self._columns[_OWNER], _places(self._columns[_RELATION], _INHERIT))
 
     def inside(self, place: int) -> list[ReferenceFact]:
         """Return the references in a definition, or, by -1, in none."""

@@ -99,7 +99,12 @@ class Symbols:
         if inside and (views := self._files(inside["path"])):
             named = [d for d in self._named(inside["name"]) if d.file in views]
             whole = inside["name"]
-            exact = [d for view in views for d in view.definitions if whole in (d.qualified, _numbered(d))]
+            exact = [
+                d
+                for view in views
+                for d in view.definitions
+                if whole in (d.qualified, d.id_of_node.partition("#")[2])
+            ]
             return _sorted(exact or named)
         return _sorted(self._named(name))
 
@@ -147,7 +152,7 @@ class Symbols:
         if not found:
             folded = [part.lower() for part in qualifiers]
             others = [d for other in self._spellings(last) for d in self._sources.defining(other)]
-            found = self._qualified(others, folded, lambda chain, q: _has_in_order(_lower(chain), q))
+            found = self._qualified(others, folded, lambda chain, q: _has_in_order(map(str.lower, chain), q))
         return found
 
     def _qualified(
@@ -225,18 +230,12 @@ def _chains(definition: Def) -> Iterator[list[str]]:
 
 
 def _ends_with(chain: list[str], qualifiers: Sequence[str]) -> bool:
-    return (
-        chain[len(chain) - len(qualifiers) :] == list(qualifiers) if len(qualifiers) <= len(chain) else False
-    )
+    return chain[max(0, len(chain) - len(qualifiers)) :] == list(qualifiers)
 
 
-def _has_in_order(chain: list[str], qualifiers: Sequence[str]) -> bool:
+def _has_in_order(chain: Iterable[str], qualifiers: Sequence[str]) -> bool:
     remaining = iter(chain)
     return all(part in remaining for part in qualifiers)
-
-
-def _lower(chain: list[str]) -> list[str]:
-    return [part.lower() for part in chain]
 
 
 def _definitions(values: Iterable[Value], name: str) -> Iterator[Def]:
@@ -268,8 +267,3 @@ def _likeness(name: str, other: str) -> float:
     if len(shorter) > 3 and shorter in longer and 3 * len(other) >= len(name):
         return _CLOSE + (1 - _CLOSE) * len(shorter) / len(longer)
     return SequenceMatcher(None, name, other).ratio()
-
-
-def _numbered(definition: Def) -> str:
-    """Return the name in the id of a definition: those of one name in a file are numbered."""
-    return definition.node.id.partition("#")[2]

@@ -34,7 +34,7 @@ class What:
     """The kinds of value, as numbers: naming a member of an enumeration takes five times as long.
 
     The files of a package share their names. A record is a struct whose type has no name, or an object
-    literal that a function returns; something wrapped, a container of instances or a function that returns one.
+    literal that a function returns. A container of instances is wrapped, and a function that returns one.
     """
 
     INSTANCE, TYPE, FUNCTION, MODULE, FOLDER, PACKAGE, RECORD, WRAPPED, PARENT, EXTERNAL = range(10)
