@@ -221,14 +221,13 @@ class Resolver:
         defines; definitions go before declarations.
         """
         name, on = reference.name, reference.on
-        named = (d for d in self.evaluator.sources.defining(name, view.language.family) if _is_called(d))
-        candidates = tuple(islice(named, MAX_CANDIDATES + 1))
+        candidates = self._named(name, view.language.family)
         if on:
             own = self.evaluator.types.around(view.owner(reference.owner)) if on in _OWN else None
             holder = own.name if own is not None else on.rpartition(".")[2]
-            nearest = [d for d in candidates if _holder_of(d) == holder]
+            nearest = [d for d in candidates if d.holder == holder]
         else:
-            nearest = [d for d in candidates if d.file is view]
+            nearest = [d for d in (*view.tops.get(name, ()), *candidates) if d.file is view and _is_called(d)]
         if on and not nearest and self._is_common(view, name):
             return _UNKNOWN
         roots = map(self.methods.root, _defined(nearest or candidates[:MAX_CANDIDATES]))
@@ -237,6 +236,12 @@ class Resolver:
             (target,) = by_place.values()
             return Resolution(((target, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else EXTERNAL, candidates=candidates)
+
+    @remembered(())
+    def _named(self, name: str, family: str) -> tuple[Def, ...]:
+        """Return what a call by a name may mean: of a common name, few files are read."""
+        named = filter(_is_called, self.evaluator.sources.definers.callable(name, family))
+        return tuple(islice(named, MAX_CANDIDATES + 1))
 
     def _is_common(self, view: SourceView, name: str) -> bool:
         return name in COMMON_METHODS or name in view.language.common_methods
@@ -260,12 +265,6 @@ def _is_called(definition: Def) -> bool:
 def _defined(found: Sequence[Def]) -> Sequence[Def]:
     """Return definitions without what headers declare, unless there is nothing else."""
     return [d for d in found if not d.file.path.endswith(HEADERS)] or found
-
-
-def _holder_of(definition: Def) -> str:
-    """Return the name of the type that has a definition as a member; nothing for others."""
-    around = definition.parent.name if definition.parent is not None else ""
-    return definition.scope.rpartition(".")[2] or around
 
 
 def _taking(values: list[Value], arguments: int) -> list[Value]:

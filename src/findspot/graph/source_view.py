@@ -81,11 +81,15 @@ class Def:
         return self.file.scope(self.place)
 
     @property
+    def holder(self) -> str:
+        """The name of the type that it is a member of, or of what else is around it."""
+        return self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
+
+    @property
     def makes_its_type(self) -> bool:
         """Whether it is a constructor, which is called by the name of its type."""
-        around = self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
         named = self.file.language.constructors_have_type_names
-        return self.kind == "constructor" or (named and self.name == around and not self.is_type)
+        return self.kind == "constructor" or (named and self.name == self.holder and not self.is_type)
 
     def takes(self, least: int, most: int) -> bool:
         """Return whether it can be called with a number of arguments in this range."""

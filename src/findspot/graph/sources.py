@@ -115,6 +115,10 @@ class Definers:
         """Yield the definitions of a name at some paths, of files where one of them may be a method."""
         return self._defined(name, family, lambda summary: name in summary.members, at)
 
+    def callable(self, name: str, family: str) -> Iterator[Def]:
+        """Yield the definitions of a name, of files where one of them may be called by it."""
+        return self._defined(name, family, lambda summary: name in summary.tops or name in summary.members)
+
     def declared(self, name: str, family: str) -> Iterator[Def]:
         """Yield the definitions of a name, of files where one of them is in an interface."""
         return self._defined(name, family, lambda summary: name in summary.declared)

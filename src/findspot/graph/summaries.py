@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from findspot.core.facts import DefinitionFact, Facts, dotted, plain_rows
-from findspot.graph.source_view import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS
 
 
 class Names:
@@ -33,7 +33,7 @@ class Summary(NamedTuple):
     tops: Names
     """Defined in no type and no function, and adding to no type: exactly those that `is_top` is true of."""
     members: Names
-    """Functions inside of another definition, or of a type written elsewhere: all methods are among them."""
+    """Functions and types inside of another definition, or of a type written elsewhere; all methods."""
     declared: Names
     """Defined inside of an interface."""
     extended: Names
@@ -42,7 +42,6 @@ class Summary(NamedTuple):
     """What its types inherit from."""
 
 
-_NO_FUNCTIONS = VALUE_KINDS | TYPE_KINDS
 _NONE = Names(())
 _NO_CODE = Summary("", _NONE, _NONE, _NONE, _NONE, _NONE)
 
@@ -57,7 +56,7 @@ def summary_of(facts: Facts | None) -> Summary:
     return Summary(
         dotted(facts.package),
         Names(_tops(rows)),
-        Names(row.name for row in inside if row.kind not in _NO_FUNCTIONS),
+        Names(row.name for row in inside if row.kind not in VALUE_KINDS),
         Names(row.name for row in inside if row.parent >= 0 and rows[row.parent].kind == "interface"),
         Names(scopes.union(row.name for row in rows if row.kind in SATELLITE_KINDS)),
         Names(facts.bases),

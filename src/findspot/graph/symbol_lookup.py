@@ -99,12 +99,9 @@ class Symbols:
         if inside and (views := self._files(inside["path"])):
             named = [d for d in self._named(inside["name"]) if d.file in views]
             whole = inside["name"]
-            exact = [
-                d
-                for view in views
-                for d in view.definitions
-                if whole in (d.qualified, d.id_of_node.partition("#")[2])
-            ]
+            ids = {f"{view.path}#{whole}" for view in views}
+            inner = (d for view in views for d in view.definitions)
+            exact = [d for d in inner if d.qualified == whole or d.id_of_node in ids]
             return _sorted(exact or named)
         return _sorted(self._named(name))
 

@@ -138,6 +138,11 @@ COMMON = {
         _numbered("p%/Shop.java", "package p%;\npublic class Shop {}\n"),
         2,
     ),
+    "a call that is found by name": (
+        {"a.rb": "def go(thing)\n  thing.handled\nend\n"},
+        _numbered("b%.rb", "class B%\n  def handled\n  end\nend\n"),
+        MAX_CANDIDATES + 2,
+    ),
     "what another language defines": (
         {"a.py": "def go(thing):\n    thing.handle()\n"},
         _numbered("b%.js", "class B% {\n  handle() {}\n}\n"),
