@@ -34,6 +34,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
+    """The answer of a model, and its name."""
+
     text: str
     made_by: str
     """The name of the model for answers."""

@@ -71,6 +71,7 @@ class PackageIndexes:
         progress: ProgressSink = ignore_progress,
         cancel: CancelToken | None = None,
     ) -> Results:
+        """Answer a query from the packages that `wanted` names; paths of hits begin with `dep://`."""
         packages, first = self.choose(wanted), first_page(query)
         asked = [self._search(package, first, progress, cancel or CancelToken()) for package in packages]
         answers = [answer for answer in asked if answer is not None]
@@ -102,6 +103,7 @@ class PackageIndexes:
         raise InvalidArgumentError(f"{named[0].label} cannot be searched: {named[0].missing}.", hint=_INSTALL)
 
     def listed(self) -> list[Dependency]:
+        """Return the dependencies of the project."""
         from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
 
         with self._guard:
@@ -152,6 +154,7 @@ class PackageIndexes:
         return f"{missing.label}: {missing.missing}" if missing is not None and names else None
 
     def close(self) -> None:
+        """Close the indexes that were opened."""
         with self._guard:
             opened, self._open = list(self._open.values()), {}
         for index in opened:

@@ -61,10 +61,14 @@ class FindspotError(Exception):
 
 
 class InvalidArgumentError(FindspotError):
+    """A value that cannot be used."""
+
     code = "INVALID_ARGUMENT"
 
 
 class InvalidPatternError(InvalidArgumentError):
+    """A glob or regular expression that cannot be read."""
+
     code = "INVALID_PATTERN"
 
     def __init__(self, pattern: str, detail: str) -> None:
@@ -73,6 +77,8 @@ class InvalidPatternError(InvalidArgumentError):
 
 
 class PathNotFoundError(FindspotError):
+    """There is no such folder."""
+
     code = "PATH_NOT_FOUND"
 
     def __init__(self, path: str, hint: str = "") -> None:
@@ -80,6 +86,8 @@ class PathNotFoundError(FindspotError):
 
 
 class ProjectNotDetectedError(FindspotError):
+    """No folder up to the root of the file system looks like a project."""
+
     code = "PROJECT_NOT_DETECTED"
 
     def __init__(self, start: str) -> None:
@@ -97,6 +105,8 @@ class SeveralProjectsError(ProjectNotDetectedError):
 
 
 class IndexNotFoundError(FindspotError):
+    """The project has no index yet."""
+
     code = "INDEX_NOT_FOUND"
 
     def __init__(self, project_path: str, index_path: str) -> None:
@@ -109,6 +119,8 @@ class IndexNotFoundError(FindspotError):
 
 
 class DocsIndexNotFoundError(IndexNotFoundError):
+    """The project has no index of documentation."""
+
     code = "DOCS_INDEX_NOT_FOUND"
 
     def __init__(self, project_path: str, index_path: str) -> None:
@@ -122,6 +134,8 @@ class DocsIndexNotFoundError(IndexNotFoundError):
 
 
 class FileNotIndexedError(FindspotError):
+    """A file that does not exist or is not indexed."""
+
     code = "FILE_NOT_FOUND"
 
     def __init__(self, path: str, why: str = "") -> None:
@@ -131,6 +145,8 @@ class FileNotIndexedError(FindspotError):
 
 
 class SymlinkError(FindspotError):
+    """A symbolic link where a file is wanted."""
+
     code = "SYMLINK_NOT_ALLOWED"
 
     def __init__(self, path: str) -> None:
@@ -140,6 +156,8 @@ class SymlinkError(FindspotError):
 
 
 class FileLimitError(FindspotError):
+    """The project has more files than `maxFiles`: ask the user first."""
+
     code = "FILE_LIMIT_WARNING"
 
     def __init__(self, count: int, limit: int) -> None:
@@ -152,6 +170,8 @@ class FileLimitError(FindspotError):
 
 
 class PermissionDeniedError(FindspotError):
+    """The operating system refused access."""
+
     code = "PERMISSION_DENIED"
 
     def __init__(self, path: str, user_message: str = "", detail: str = "", *, hint: str = "") -> None:
@@ -163,11 +183,15 @@ class PermissionDeniedError(FindspotError):
 
 
 class StoreRefusedError(PermissionDeniedError):
+    """An object store refused access."""
+
     def __init__(self, detail: str, *, hint: str) -> None:
         FindspotError.__init__(self, "The store of this index refuses access.", detail, hint=hint)
 
 
 class DiskFullError(FindspotError):
+    """The disk is full; nothing was half-written."""
+
     code = "DISK_FULL"
 
     def __init__(self, needed_mb: int | None, available_mb: int, *, limited: bool = False) -> None:
@@ -187,6 +211,8 @@ class DiskFullError(FindspotError):
 
 
 class SystemLimitError(FindspotError):
+    """The system allows no more open files or memory."""
+
     code = "SYSTEM_LIMIT"
 
     def __init__(self, reason: str, path: str) -> None:
@@ -198,6 +224,8 @@ class SystemLimitError(FindspotError):
 
 
 class IndexCorruptError(FindspotError):
+    """The index cannot be read."""
+
     code = "INDEX_CORRUPT"
 
     def __init__(self, detail: str) -> None:
@@ -210,6 +238,8 @@ class IndexCorruptError(FindspotError):
 
 
 class IndexFormatError(IndexCorruptError):
+    """The index was written by a newer version of Findspot."""
+
     def __init__(self, found: int, known: int) -> None:
         super().__init__(f"format {found} is newer than this version's {known}")
         self.user_message = "This index was written by a newer version of Findspot."
@@ -218,6 +248,8 @@ class IndexFormatError(IndexCorruptError):
 
 
 class IndexBusyError(FindspotError):
+    """Another process is writing the index."""
+
     code = "INDEX_BUSY"
 
     def __init__(self, owner: str) -> None:
@@ -228,6 +260,8 @@ class IndexBusyError(FindspotError):
 
 
 class ModelMismatchError(FindspotError):
+    """The index was made with another embedding model."""
+
     code = "MODEL_MISMATCH"
 
     def __init__(self, indexed: str, configured: str, hint: str | None = None) -> None:
@@ -241,6 +275,8 @@ class ModelMismatchError(FindspotError):
 
 
 class ModelUnavailableError(FindspotError):
+    """The files of a model are missing or damaged."""
+
     code = "MODEL_DOWNLOAD_FAILED"
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
@@ -252,6 +288,8 @@ class ModelUnavailableError(FindspotError):
 
 
 class ProviderError(FindspotError):
+    """An embedding provider failed."""
+
     code = "PROVIDER_ERROR"
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
@@ -259,17 +297,23 @@ class ProviderError(FindspotError):
 
 
 class LanguageModelError(ProviderError):
+    """A language model failed."""
+
     def __init__(self, detail: str, *, hint: str = "") -> None:
         FindspotError.__init__(self, f"The language model failed: {detail}", detail, hint=hint)
 
 
 class StoreUnavailableError(ProviderError):
+    """An object store cannot be reached."""
+
     def __init__(self, detail: str) -> None:
         hint = "Check its address, AWS_ENDPOINT_URL and the network, then try again."
         FindspotError.__init__(self, "The store of this index cannot be reached.", detail, hint=hint)
 
 
 class CancelledError(FindspotError):
+    """The work was stopped on request."""
+
     code = "CANCELLED"
 
     def __init__(self, message: str = "Cancelled. What was finished before is kept.") -> None:
@@ -277,6 +321,8 @@ class CancelledError(FindspotError):
 
 
 class IndexStoppedError(CancelledError):
+    """Work that nobody asked for met an index whose building was stopped on request."""
+
     def __init__(self) -> None:
         super().__init__("Building this index was stopped on request.")
 

@@ -109,6 +109,8 @@ def steps_of(steps: str) -> tuple[str, ...]:
 
 
 class Relation(StrEnum):
+    """How one definition refers to another."""
+
     CALL = "call"
     TYPE_USE = "type_use"
     IMPORT = "import"

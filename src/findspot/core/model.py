@@ -25,6 +25,8 @@ FROM_INDEX = "index"
 
 @dataclass(frozen=True, slots=True)
 class Assistance:
+    """What a search wants beside its results."""
+
     expand: bool = False
     synthesize: bool = False
 
@@ -225,6 +227,8 @@ class ChunkedFile:
 
 
 class Mode(StrEnum):
+    """How a query is matched."""
+
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -410,10 +414,12 @@ class Hit:
 
     @property
     def strength(self) -> Strength:
+        """The score in a word."""
         return Strength.of(self.score)
 
     @property
     def relevance_percent(self) -> int:
+        """The score as people read it."""
         return round(100 * self.score)
 
 
@@ -440,6 +446,8 @@ class Results:
 
 
 class IndexState(StrEnum):
+    """How far an index is."""
+
     NOT_FOUND = "not_found"
     INDEXING = "indexing"
     READY = "ready"
@@ -449,6 +457,8 @@ class IndexState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """How far a long operation is."""
+
     done: int
     total: int
     phase: str
@@ -491,6 +501,8 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
+    """What one indexing run did."""
+
     project_path: str
     files_indexed: int
     files_unchanged: int

@@ -33,12 +33,15 @@ class CancelToken:
         self._event.set()
 
     def wait(self, timeout_s: float) -> bool:
+        """Wait to be cancelled; False when the time is over before."""
         return self._event.wait(timeout_s)
 
     @property
     def cancelled(self) -> bool:
+        """Whether the work is to stop."""
         return self._event.is_set()
 
     def check(self) -> None:
+        """Raise `CancelledError` once cancelled."""
         if self._event.is_set():
             raise CancelledError

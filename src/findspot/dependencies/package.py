@@ -23,6 +23,8 @@ OUTSIDE = "its folder leads out of the package store"
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
+    """One package in one version."""
+
     ecosystem: str
     name: str
     version: str
