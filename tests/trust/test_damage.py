@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.harness import PATIENCE_S
 from findspot.core.locks import writer_lock
 from program import Program
 
@@ -145,6 +146,8 @@ def test_a_home_that_cannot_be_written_still_answers(
         told = pipe.call("index_codebase", path=".")
         assert told["isError"]
         assert str(findspot.home) in str(told)
+        pipe.close_input()
+        pipe.process.wait(timeout=PATIENCE_S)
     assert findspot("index", cwd=project).code == 0
 
 
