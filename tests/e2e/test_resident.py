@@ -148,6 +148,8 @@ def test_commands_print_the_same_through_the_door(shared: House) -> None:
     for command in (
         ("search", "verify a password", "--json"),
         ("callers", "verify_password"),
+        ("context", "verify_password rejects good passwords"),
+        ("history", "why was it changed"),
         ("files", "**/*.py"),
         ("search",),
         ("callers", "no_such_function_at_all"),

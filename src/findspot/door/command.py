@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COMMANDS = frozenset(
     (
         "search", "docs", "research", "callers", "callees", "implementations", "uses", "overrides",
-        "importers", "impact", "tests", "status", "files", "projects",
+        "importers", "impact", "tests", "history", "context", "review", "status", "files", "projects",
         "index", "reindex", "watch", "ui",
     )
 )  # fmt: skip
