@@ -158,6 +158,7 @@ class FoundEdge:
 
     @classmethod
     def of(cls, edge: Edge) -> FoundEdge:
+        """Return an edge of the graph as one of an answer."""
         confidence = round(edge.confidence, 2)
         return cls(edge.source.id, edge.target.id, edge.relation, edge.path, edge.line, confidence)
 
