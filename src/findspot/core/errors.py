@@ -99,6 +99,8 @@ class ProjectNotDetectedError(FindspotError):
 
 
 class SeveralProjectsError(ProjectNotDetectedError):
+    """A workspace was named where one project is wanted."""
+
     def __init__(self, folder: str, names: str) -> None:
         message = f"{folder} is a workspace ({names}), and this is about one project."
         FindspotError.__init__(self, message, hint="Name one of its members.")
