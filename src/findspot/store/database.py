@@ -4,6 +4,7 @@ An index of an older format is emptied, and built again by the next run.
 
 FORMAT_VERSION
     4   0.2.0
+    5   0.3.0: facts and edges are read by other rules
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _log = get_logger("store")
 
 FILE_NAME = "index.sqlite"
 FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 _WRITER_CACHE_KB = 16_384
 """Names come in any order: with SQLite's 2,000 their pages are written and read again all the time."""
