@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -84,10 +83,12 @@ def test_documents_come_in_by_the_same_rules(findspot: Program, make: MakeFolder
 def test_what_is_shown_of_configurations_has_no_secrets(findspot: Program, make: MakeFolder) -> None:
     """security 19, first-impression A9: set-up's diff and `config` showed tokens."""
     user = make({
-        ".cursor/mcp.json": json.dumps({"mcpServers": {
-            "x": {"command": "x", "args": ["--token", PASSWORD], "env": {"API_KEY": PASSWORD, "GH": TOKEN}},
-            "y": {"url": "https://example.com/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}},
-        }}, indent=2),
+        ".cursor/mcp.json": (
+            '{\n  "mcpServers": {\n    "y": {\n'
+            f'      "headers": {{"Authorization": "Bearer {TOKEN}"}}, "url": "https://example.com"\n    }},\n'
+            f'    "x": {{"command": "x", "args": ["--token", "{PASSWORD}"],\n'
+            f'      "env": {{"API_KEY": "{PASSWORD}", "GH": "{TOKEN}"}}}}\n  }}\n}}\n'
+        ),
         ".codex/config.toml": f'model = "o3"\n\n[mcp_servers.docs.env]\nDOCS_TOKEN = "{PASSWORD}"\n',
     }, "user")  # fmt: skip
     plain = {"HOME": str(user), "USERPROFILE": str(user), "CODEX_HOME": ""}
