@@ -4,7 +4,7 @@ Every file that a repository, an archive or another person may have written is o
 
     read_below(root, ".cortex/config.yml", 100_000)     bytes; no link followed below `root`
     open_below(root, "chunks/code.json")                the same as a stream, for reading in parts
-    read_named(path, 10_000_000)                        a file that the user named: links are followed
+    read_named(path, 10_000_000), open_named(path)      a file that the user named: links are followed
     replacing_below(root, ".please/mcp/index.json")     whole or not at all; no link followed below `root`
     replacing(path)                                     the same in a folder that the user named
 
@@ -376,8 +376,12 @@ def open_below(base: Path, path: str | PurePath) -> BinaryIO:
 
 def read_named(path: Path, max_bytes: int) -> bytes:
     """Return the bytes of a regular file that the user named, following links."""
-    with os.fdopen(open_regular(str(path)), "rb") as source:
+    with open_named(path) as source:
         return read_regular(source.fileno(), max_bytes)
+
+
+def open_named(path: Path) -> BinaryIO:
+    return os.fdopen(open_regular(str(path)), "rb")
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -16,6 +16,7 @@ from findspot.core.files import (
     NotRegularError,
     TooLargeError,
     open_below,
+    open_named,
     parse_json,
     read_below,
     read_named,
@@ -76,7 +77,7 @@ def test_what_is_not_a_file_is_refused_at_once(base: Path, path: str) -> None:
     with pytest.raises(OSError):
         read_below(base, path, 100)
     with pytest.raises(OSError):
-        read_named(base / path, 100)
+        open_named(base / path)
 
 
 def test_a_file_that_the_user_names_may_be_a_link(base: Path) -> None:
