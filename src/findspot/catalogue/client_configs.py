@@ -97,6 +97,9 @@ _PROJECTS = "projects"
 OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "callbackPort")
 """What an entry can say about logins."""
 
+MOST_NESTED = 100
+"""Levels of a configuration."""
+
 _ERROR_LINE = re.compile(r"\(at line (\d+)")
 _SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ENV_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -107,22 +110,36 @@ _VARIABLES = dict.fromkeys((".gemini", ".qwen"), _SHELL_VARIABLE) | dict.fromkey
 
 
 def parse_config(text: str, kind: str = "json") -> Any:
-    """Return the values of a configuration; None if there is nothing in it."""
+    """Return the values of a configuration; None if there is nothing in it.
+
+    What is nested deeper than any client's configuration is refused: comparing it would not end well.
+    """
     try:
-        if kind == "toml":
-            return tomllib.loads(text)
-        if kind.startswith("yaml"):
-            return _parse_yaml(text)
-        with contextlib.suppress(ValueError):  # far faster than the reader that knows comments
-            return json.loads(text)
-        node = jsonc.parse(text)
-        return node.value if node else None
+        values = _parsed(text, kind)
+        inside = [values] if isinstance(values, dict | list) else []
+        for _ in range(MOST_NESTED):
+            tables = (each.values() if isinstance(each, dict) else each for each in inside)
+            inside = [each for table in tables for each in table if isinstance(each, dict | list)]
+        if inside:
+            raise RecursionError
+        return values
     except RecursionError:
         raise MalformedError("nested too deep") from None
     except tomllib.TOMLDecodeError as error:
         line = _ERROR_LINE.search(str(error))
         reason = str(error).partition(" (at ")[0]
         raise MalformedError(reason, int(line[1]) if line else 0) from None
+
+
+def _parsed(text: str, kind: str) -> Any:
+    if kind == "toml":
+        return tomllib.loads(text)
+    if kind.startswith("yaml"):
+        return _parse_yaml(text)
+    with contextlib.suppress(ValueError):  # far faster than the reader that knows comments
+        return json.loads(text)
+    node = jsonc.parse(text)
+    return node.value if node else None
 
 
 def _parse_yaml(text: str) -> Any:
