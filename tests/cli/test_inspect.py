@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from findspot import __version__
+from findspot.core.paths import index_folder
 from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
@@ -118,8 +121,14 @@ def test_projects(findspot: Program, make_project: Make) -> None:
     assert findspot("projects", "--json").json == {"projects": [], "total": 0}
     assert "No project is indexed yet" in findspot("projects").out
     roots = [make_project(name) for name in ("one", "two", "three")]
-    for root in roots:
+    for day, root in enumerate(roots, 1):  # times are stored to the second
         findspot.make_index(root)
+        with (
+            closing(sqlite3.connect(index_folder(findspot.home, root) / "index.sqlite")) as database,
+            database,
+        ):
+            updated = f"2026-01-0{day}T00:00:00Z"
+            database.execute("UPDATE meta SET value = ? WHERE key = 'updated_at'", (updated,))
     listed = findspot("projects", "--json").json
     assert listed["total"] == 3
     assert [each["path"] for each in listed["projects"]] == list(map(str, reversed(roots))), (
