@@ -61,6 +61,8 @@ _COMMENT_OR_STRING = re.compile(
 _GOES_ON = ("{", "(", "[", "=", "\\")
 _NO_RECEIVER = frozenset({""})
 _OWN_RECEIVERS = frozenset({"", "self", "this", "cls"})
+_BARE_METHODS = frozenset({"java", "kotlin", "csharp", "cpp", "swift", "ruby", "scala"})
+"""Languages in which a method calls another one of its type by its name alone."""
 _CONSTANT = "constant"
 _CALLED = frozenset({"function", "method"})
 _SURE = 0.8
@@ -171,36 +173,45 @@ class Related:
         return CodeReference(path, line, _clipped(text)) if text and name in text else None
 
     def _callees(self, hit: Hit) -> tuple[CodeReference, ...]:
-        """Return the functions that a hit calls and does not show, as certain as its callers.
+        """Return the functions that a hit calls and does not show, where that is certain without types.
 
-        Each has one definition in the file, or the file imports its name and the project defines it once.
+        That is a method of its own type, a function of its file, or one that the file imports and that the
+        project defines once. In Python `open()` is never a method of that name.
         """
-        file = (
-            self._unchanged(hit.path) if hit.kind in _CALLED and hit.breadcrumb and hit.definition else None
-        )
+        file = self._unchanged(hit.path) if hit.kind in _CALLED else None
         facts = self.snapshot.facts.of_file(file.id) if file else None
-        if file is None or facts is None or not hit.breadcrumb:
+        about = hit.definition
+        if file is None or facts is None or about is None:
             return ()
-        about = hit.definition or hit.span
         inside = range(about.start, max(about.end, hit.span.end) + 1)
-        imported = {item.original for item in facts.imports}
+        definitions = facts.definitions
+        mine = next((at for at, each in enumerate(definitions) if each.line in inside), None)
+        if mine is None:
+            return ()
+        home, imported = definitions[mine].parent, {item.original for item in facts.imports}
+        around = {-1, mine} | ({home} if file.language in _BARE_METHODS else set())
         relations, names, on, lines = facts.columns[:4]
         called = dict.fromkeys(
             (name, receiver in _NO_RECEIVER)
             for relation, name, receiver, line in zip(relations, names, on, lines, strict=True)
             if relation == Relation.CALL and line in inside and receiver in _OWN_RECEIVERS
         )
-        found: dict[tuple[int, int], CodeReference] = {}
+        found: list[CodeReference] = []
         for name, is_bare in called:
-            named = [place for place in self.snapshot.symbols.places(name.lower()) if place.name == name]
-            own = [place for place in named if place.file_id == file.id]
-            places = own or (named if is_bare and name in imported else [])
-            if len(places) != 1 or places[0].kind not in _CALLED:
-                continue
-            home = self.snapshot.files.by_id.get(places[0].file_id)
-            if home is not None and not (home is file and places[0].line in inside):
-                found[home.id, places[0].line] = CodeReference(home.path, places[0].line, name, name)
-        return tuple(found.values())[:MAX_CALLEES]
+            homes = around if is_bare else {home} - {-1}
+            own = [each for each in definitions if each.name == name and each.parent in homes]
+            places = [(file.id, each.kind, each.line) for each in own]
+            if is_bare and not own and name in imported:
+                defined = self.snapshot.symbols.places(name.lower())
+                places = [(each.file_id, each.kind, each.line) for each in defined if each.name == name]
+            if (
+                len(places) == 1
+                and places[0][1] in _CALLED
+                and (places[0][0] != file.id or places[0][2] not in inside)
+            ):
+                path = self.snapshot.files.path_of[places[0][0]]
+                found.append(CodeReference(path, places[0][2], name, name))
+        return tuple(found[:MAX_CALLEES])
 
     def _unchanged(self, path: str) -> StoredFile | None:
         """Return a file of code that is as indexed."""

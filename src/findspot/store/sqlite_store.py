@@ -240,7 +240,7 @@ class SqliteStore:
     def _take(self) -> tuple[Connection, int]:
         """Return a reader's connection that nobody uses, and the number of the file that it reads.
 
-        An index of an older format is made anew first, which is the writer's work.
+        An index of an older format is emptied first, to be built again, which is the writer's work.
         """
         file = stat_of(self.database)
         with self._guard:

@@ -65,9 +65,14 @@ def test_callees_are_those_of_the_definition_that_no_other_shares(make_project: 
                 "        self.check(text)\n"
                 "        other.check(text)\n"
                 "        deliver(sign(text))\n"
-                "        len(text)\n\n"
+                "        open(text)\n\n"
                 "    def check(self, text):\n"
-                "        return seal(text)\n"
+                "        return seal(text)\n\n"
+                "    def open(self, text):\n"
+                "        return text\n\n\n"
+                "class Letter:\n"
+                "    def check(self, text):\n"
+                "        return text\n"
             ),
             "src/smtp.py": "".join(
                 f"def {name}(text):\n    pass\n\n\n" for name in ("deliver", "sign", "seal")

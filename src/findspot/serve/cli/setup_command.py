@@ -70,8 +70,8 @@ def setup(
             backups.of(step.path).unlink(missing_ok=True)
 
     failed = [step.client.title for step in steps if step.problem]
-    told = [step for step in steps if dry_run or step in done or not step.change.needed]
-    value = {"status": "dry_run" if dry_run else "success", "steps": [step.as_object() for step in told]}
+    reported = [step for step in steps if dry_run or step in done or not step.change.needed]
+    value = {"status": "dry_run" if dry_run else "success", "steps": [step.as_object() for step in reported]}
     reply.answer_program(value, int(bool(failed)))
     for step in steps:
         if not step.change.needed:

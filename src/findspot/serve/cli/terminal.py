@@ -39,7 +39,7 @@ _LINE_OPTIONS = {
     ("--line", "{line}", "{path}"): "idea pycharm webstorm goland clion rubymine phpstorm kate",
     ("{path}",): "notepad",
 }
-"""How editors are told a file and a line; others understand `+line path`, as vi, nano and emacs do."""
+"""How editors take a file and a line; others understand `+line path`, as vi, nano and emacs do."""
 _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 
