@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
 from findspot.core.files import make_private_dir
 from findspot.core.model import Corpus, Query, Results
@@ -60,7 +61,7 @@ class PackageIndexes:
         self._root = root
         self._open_embedder = open_embedder
         self._guard = threading.Lock()
-        self._listed: tuple[float, tuple[int, ...], list[Dependency]] | None = None
+        self._listed: tuple[float, tuple[object, ...], list[Dependency]] | None = None
         self._open: dict[Path, Indexer] = {}
         self._contents: dict[Path, tuple[float, str]] = {}
 
@@ -108,7 +109,9 @@ class PackageIndexes:
 
         with self._guard:
             known = self._listed
-        stamps = tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(f"{self._root}/{name}")))
+        active = ENVIRONMENT.get("VIRTUAL_ENV"), ENVIRONMENT.get("CONDA_PREFIX")
+        stamps: tuple[object, ...] = active  # of whoever asks: one process answers many clients
+        stamps += tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(f"{self._root}/{name}")))
         if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
             known = time.monotonic(), stamps, list_dependencies(self._root)
             with self._guard:

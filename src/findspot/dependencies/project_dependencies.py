@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from findspot.core.caller import ENVIRONMENT
 from findspot.core.log import get_logger
 from findspot.dependencies.npm_packages import npm_packages
 from findspot.dependencies.package import Dependency, Manifests, is_sane
@@ -19,7 +19,7 @@ def list_dependencies(
     root: Path, environ: dict[str, str] | None = None, home: Path | None = None
 ) -> list[Dependency]:
     """Return what a project depends on: direct ones first, then by ecosystem and name."""
-    environ = dict(os.environ) if environ is None else environ
+    environ = dict(ENVIRONMENT) if environ is None else environ
     home = Path.home() if home is None else home
     manifests = Manifests(root)
     readers: tuple[Callable[[], list[Dependency]], ...] = (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from findspot import Query
+from findspot.core.caller import Caller, on_behalf_of
 from findspot.project import Project
 from kept_workers import KeptEngine
 
@@ -45,3 +46,21 @@ def test_pages_of_several_packages_follow_one_another(project: Project) -> None:
     assert [hit.path for page in pages for hit in page.hits] == every
     assert len(every) == 2
     assert project.packages.indexed() == {"pypi/alpha@1", "pypi/beta@1"}
+
+
+def test_the_environment_is_that_of_whoever_asks(project: Project, tmp_path: Path) -> None:
+    """One process answers many clients: what one of them has active is no other one's."""
+    site = tmp_path / "active" / "lib/python3.12/site-packages"
+    (site / "gamma").mkdir(parents=True)
+    (site / "gamma" / "__init__.py").write_text(PACKAGE)
+    (site / "gamma-1.dist-info").mkdir()
+    (site / "gamma-1.dist-info" / "METADATA").write_text("Name: gamma\nVersion: 1\n")
+    (tmp_path / "active" / "pyvenv.cfg").write_text("")
+
+    def found(environ: dict[str, str]) -> set[str]:
+        with on_behalf_of(Caller(project.root, environ)):
+            return {each.name for each in project.packages.listed()}
+
+    assert found({}) == {"alpha", "beta"}
+    assert found({"VIRTUAL_ENV": str(tmp_path / "active")}) == {"alpha", "beta", "gamma"}
+    assert found({}) == {"alpha", "beta"}
