@@ -33,7 +33,6 @@ from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import provider_named
 from findspot.graph import given_up_note, store_edges
-from findspot.indexing.adoption import MIN_FILES, adopt
 from findspot.indexing.delta import (
     Delta,
     compare,
@@ -74,6 +73,9 @@ commit rewrites segments. What was done since the last one is lost where the run
 
 _SMALL_BYTES = 65_536
 """Larger files are indexed after smaller ones, in such steps."""
+
+_FEW_FILES = 20
+"""So few files are embedded sooner than the vectors of a published index are found."""
 
 _COMMIT_CHUNKS = 16_000
 """A commit at least this often, so that what waits for it takes some tens of megabytes."""
@@ -143,7 +145,6 @@ def _apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
     found.notes.extend(run.notes)
-    _adopt(run, found)
     with memory_given_back(), _writer(run) as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
@@ -265,15 +266,6 @@ def _is_agreed(run: Run, count: int) -> bool:
     return not run.asked and sum(files for files, _ in counts.values()) > run.settings.discover.max_files
 
 
-def _adopt(run: Run, found: Discovery) -> None:
-    """Begin a new index from that of another copy of the same files."""
-    if not run.asked or run.force:
-        return
-    made_by = {"model": run.model, "pipeline": pipeline_name(run.settings)}
-    if whose := adopt(run.store, run.root, made_by, found.files):
-        found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
-
-
 def _prepare(run: Run, writer: Writer) -> bool:
     """Return whether to redo every file; embed or empty an index of another model."""
     meta = writer.meta()
@@ -386,7 +378,7 @@ def _outcomes(
         if embedder is None:
             yield from outcomes
             return
-        known = run.known_vectors if run.asked and not run.force and len(changed) >= MIN_FILES else None
+        known = run.known_vectors if run.asked and not run.force and len(changed) >= _FEW_FILES else None
         yield from embedded(outcomes, embedder, run.cancel, known)
 
 
