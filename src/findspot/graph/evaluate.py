@@ -1,15 +1,14 @@
 """The meaning of expressions: names through scopes and imports, members through types.
 
-`Evaluator` reads an expression, which starts with a name (`Names`) that may be imported (`Exports`) and goes
-on with members, calls and elements of values (`Members`). Each may lead back to any other: all work goes
-through `Memo`, which keeps answers and gives up where a question goes on for too long.
+An expression starts with a name, which may be imported, and goes on with members, calls and elements of
+values. Each may lead back to any other: all work goes through `Memo`, which keeps answers and gives up where
+a question goes on for too long.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from findspot.core.facts import (
     ALIASED,
@@ -33,7 +32,7 @@ from findspot.graph.fixtures import Fixtures
 from findspot.graph.languages.go import Go
 from findspot.graph.memo import remembered
 from findspot.graph.modules import Modules, Packages
-from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
+from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView, scopes_of
 from findspot.graph.sources import Sources
 from findspot.graph.types import Types, bodies, static_member
 from findspot.graph.values import (
@@ -91,11 +90,10 @@ class Evaluator:
         self.memo = sources.memo
         self.modules = Modules(sources)
         self.packages = Packages(sources, self.modules)
-        self.names = Names(self)
-        self.exports = Exports(self)
-        self.members = Members(self)
         self.types = Types(sources, self.named_types)
-        self.fixtures = Fixtures(sources, self.types, self.names.lookup)
+        self.fixtures = Fixtures(sources, self.types, self.lookup)
+
+    # Expressions
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
         """Return what an expression may be: nothing where that is unknown."""
@@ -116,27 +114,26 @@ class Evaluator:
             return [EXTERNAL]
         if text[0] == FIXTURE:
             fixture = self.fixtures.find(text[1:], view, owner)
-            return self.members.called(fixture) if fixture is not None else []
-        root, values = self._root(text, view, owner)
-        if len(text) == len(root):
-            return values
+            return self.called(fixture) if fixture is not None else []
+        root, values = self._start(text, view, owner)
         return self.follow(values, text[len(root) :])
 
-    def _root(self, text: str, view: SourceView, owner: Def | None) -> tuple[str, Values]:
+    def _start(self, text: str, view: SourceView, owner: Def | None) -> tuple[str, Values]:
+        """Return what a chain starts with, and the values of that."""
         if text[0] == "<":  # a value of a type that is written out
             root = text[: text.index(">") + 1]
             return root, self._declared(root[2:-1], view, owner)
         root = root_of(text)
-        values = self.names.root(root, view, owner)
+        values = self.root(root, view, owner)
         if values == [EXTERNAL] and root != text and view.language.imports_packages:
-            return self._in_package(text, root, view)
+            written = _QUALIFIED.match(text)
+            if written is not None and (types := self.packages.types(written[0], view)):
+                return written[0], [Value(What.TYPE, types[0], IMPORTED)]
         return root, values
 
     def follow(self, values: Values, steps: str) -> Values:
         """Return what attributes, calls and subscripts of values may be, such as `.name()[]`."""
         for step in steps_of(steps):
-            if not values:
-                return []
             if len(values) == 1:
                 values = self._step(values[0], step)
             else:
@@ -144,24 +141,16 @@ class Evaluator:
                 values = list(found)[:MAX_PLACES]
         return values
 
-    def _in_package(self, text: str, root: str, view: SourceView) -> tuple[str, Values]:
-        """Return the type that a chain starts with, after the name of its package."""
-        written = _QUALIFIED.match(text)
-        types = self.packages.types(written[0], view) if written is not None else []
-        if written is None or not types:
-            return root, [EXTERNAL]
-        return written[0], [Value(What.TYPE, types[0], IMPORTED)]
-
     def _step(self, value: Value, step: str) -> Values:
         if value.what is What.EXTERNAL:
             return [EXTERNAL]
         if step.startswith("(>"):
-            return self.members.parameter(value, int(step[2:-1]))
+            return self.parameter(value, int(step[2:-1]))
         if step[0] == "(":
-            return self.members.called(value, step)
+            return self.called(value, step)
         if step == "[]":
-            return self.members.element(value)
-        return self.members.attribute(value, step[1:])
+            return self._element(value)
+        return self.attribute(value, step[1:])
 
     def _declared(self, text: str, view: SourceView, owner: Def | None) -> Values:
         name = text.lstrip("[]()")
@@ -192,7 +181,9 @@ class Evaluator:
             found = self._nested_type(name, owner)
             if not found and self._constraint(name, owner) is not None:
                 return [EXTERNAL]  # a type parameter
-            found = found or self.names.outside(name, view)
+            if not found:
+                outside = self.lookup(name, view, None)
+                found = [EXTERNAL] if outside is None else outside
         if view.language.exports_default:  # `const Base = require("./base")`
             found = [each for value in found for each in self._exported_by(value)]
         kinds = _TYPES_OR_MAKERS if view.language.functions_make_types else _TYPES
@@ -201,12 +192,12 @@ class Evaluator:
     def _exported_by(self, value: Value) -> Values:
         """Return what a module exports as a whole; of anything else, itself."""
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return [v.through(value.trust) for v in self.exports.whole(value.of)]
+            return [v.through(value.trust) for v in self.whole(value.of)]
         return [value]
 
     def _nested_type(self, name: str, owner: Def | None) -> Values:
         """Return a type defined in what is around; variables of the same name are none."""
-        for scope in (owner, *owner.around) if owner is not None else ():
+        for scope in scopes_of(owner):
             if scope.name == name and scope.is_type:
                 return [Value(What.TYPE, self.types.home(scope))]
             inside = [d for d in scope.children.get(name, ()) if d.is_type]
@@ -218,11 +209,16 @@ class Evaluator:
         return []
 
     def _constraint(self, name: str, owner: Def | None) -> Values | None:
-        """Return the types that a type parameter is limited to; None for what is no type parameter."""
+        """Return the types that a type parameter is limited to; None for what is no type parameter.
+
+        A scope, the type around it or an extension says the limits.
+        """
         parameter = f"[{name}]"
-        for scope in (owner, *owner.around) if owner is not None else ():
-            limited = self._limiting(parameter, scope)
-            if limited is not None:
+        for scope in scopes_of(owner):
+            limited: Def | None = scope
+            if parameter not in scope.bindings:
+                limited = self.types.around(scope) if scope.scope else None
+            if limited is not None and parameter in limited.bindings:
                 key = ("limits", limited.file.id, limited.place, name)
                 return self.memo.once(key, [EXTERNAL], self._limits, name, limited)
         return None
@@ -237,44 +233,22 @@ class Evaluator:
         ]
         return [limit for limit in found if limit.what is not What.EXTERNAL] or [EXTERNAL]
 
-    def _limiting(self, parameter: str, scope: Def) -> Def | None:
-        """Return what says the limits of a type parameter: a scope, the type around it or an extension."""
-        if parameter in scope.bindings:
-            return scope
-        around = self.types.around(scope) if scope.scope else None
-        return around if around is not None and parameter in around.bindings else None
-
-
-class Names:
-    """What bare names mean where they are written."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+    # Names
 
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return the value of a bare name, `self` and its like included; nothing where it is unknown."""
         language = view.language
         if name in language.own_names:
-            around = self._evaluator.types.around(owner)
-            if around is not None:
-                return [self._own(name, view, owner, around)]
-            if name in language.self_names:
+            around, is_self = self.types.around(owner), name in language.self_names
+            if around is None and is_self:
                 return []
+            if around is not None:
+                if name in language.own_type_names or (is_self and is_static(owner)):
+                    return [Value(What.TYPE, around, MEMBER)]
+                return [Value(What.INSTANCE if is_self else What.PARENT, around, MEMBER)]
         found = self.lookup(name, view, owner)
         if found is None and name in language.own_module_names:
             return [Value(What.MODULE, view)]
-        return [EXTERNAL] if found is None else found
-
-    def _own(self, name: str, view: SourceView, owner: Def | None, around: Def) -> Value:
-        """Return what code calls its object, the type of that, or the supertype."""
-        is_self = name in view.language.self_names
-        if name in view.language.own_type_names or (is_self and is_static(owner)):
-            return Value(What.TYPE, around, MEMBER)
-        return Value(What.INSTANCE if is_self else What.PARENT, around, MEMBER)
-
-    def outside(self, name: str, view: SourceView) -> Values:
-        """Return what a name means outside of all definitions of a file."""
-        found = self.lookup(name, view, None)
         return [EXTERNAL] if found is None else found
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
@@ -283,190 +257,154 @@ class Names:
             return None
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
-        return self._evaluator.memo.once(key, cut_short, self._lookup, name, view, owner)
+        return self.memo.once(key, cut_short, self._lookup, name, view, owner)
 
     def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
-        for scope in (owner, *owner.around) if owner is not None else ():
+        for scope in scopes_of(owner):
             found = self._in_scope(name, scope, scope is owner)
             if found is not None:
                 return found
-        found = self.in_module(name, view)
-        return found if found is not None else self._shared(name, view)
+        found = self._in_module(name, view)
+        if found is None:  # names that other files share unsaid; Python and JavaScript have none
+            visible = self.packages.visible(name, view)
+            found = self._variants(visible, SHARED) if visible else None
+        return found
 
     def callee(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return what a call by a bare name means where variables have names of their own."""
-        for scope in (owner, *owner.around) if owner is not None else ():
+        for scope in scopes_of(owner):
             found = (self._in_scope(name, scope, innermost=False) if scope.is_type else None) or []
             inside = [d for d in scope.children.get(name, ()) if d.is_type]
             found = [v for v in found if v.what in (What.FUNCTION, What.TYPE)]
             if found or inside:
-                return found or self.of_definition(inside[0])
+                return found or self._of_definition(inside[0])
         return self.root(name, view, None)
 
     def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
         if scope.is_object:
             return None  # what it has is no name to its code
         if scope.is_type and scope.kind != "module":
-            if not scope.file.language.bare_members:
-                if not innermost or not scope.file.language.class_scope:
-                    return None
-                return self._local(name, scope.children.get(name), scope.bindings, scope.file)
-            found = self._evaluator.members.attribute(
-                Value(What.INSTANCE, self._evaluator.types.home(scope)), name
-            )
-            return found if found and found != [EXTERNAL] else None
+            language = scope.file.language
+            if language.bare_members:
+                found = self.attribute(Value(What.INSTANCE, self.types.home(scope)), name)
+                return found if found and found != [EXTERNAL] else None
+            if not (innermost and language.class_scope):
+                return None
         return self._local(name, scope.children.get(name), scope.bindings, scope.file)
 
     def _local(
         self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
     ) -> Values | None:
-        named = _nameable(name, definitions, view) if definitions is not None else []
+        named = _nameable(definitions, view) if definitions is not None else []
         if named:
-            return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
-        return self.bound(bindings[name], view, name) if name in bindings else None
+            return [value for definition in bodies(named)[-2:] for value in self._of_definition(definition)]
+        return self._bound(bindings[name], view, name) if name in bindings else None
 
-    def bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
+    def _bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
         """Return what any of the assignments makes of it; literals count only where there is nothing else."""
         found: Values = []
         for place, value in bindings:
             owner = view.owner(place)
             if owner is not None and name and root_of(value.partition("|")[0]) == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
-            found += self._evaluator.value_of(value, view, owner)
+            found += self.value_of(value, view, owner)
         known = [value for value in found if value.what is not What.EXTERNAL]
         return list(dict.fromkeys(known or found))
 
-    def of_definition(self, definition: Def) -> Values:
+    def _of_definition(self, definition: Def) -> Values:
         """Return a definition as a value."""
         if definition.is_type:
-            return [Value(What.TYPE, self._evaluator.types.home(definition))]
-        if definition.kind in VALUE_KINDS:
-            if definition.is_object:
-                return [Value(What.INSTANCE, definition)]
-            parent = definition.parent
-            bindings = parent.bindings if parent is not None else definition.file.bindings
-            return self.bound(bindings.get(definition.name, []), definition.file)
-        return [Value(What.FUNCTION, definition)]
+            return [Value(What.TYPE, self.types.home(definition))]
+        if definition.kind not in VALUE_KINDS:
+            return [Value(What.FUNCTION, definition)]
+        if definition.is_object:
+            return [Value(What.INSTANCE, definition)]
+        bindings = definition.file.scope(definition.parent.place if definition.parent is not None else -1)
+        return self._bound(bindings.get(definition.name, []), definition.file)
 
-    def in_module(self, name: str, view: SourceView) -> Values | None:
+    def _in_module(self, name: str, view: SourceView) -> Values | None:
         """Return a name that a file defines, binds or imports outside of its definitions."""
         found = self._local(name, view.tops.get(name), view.bindings, view)
         imported = view.imports.get(name)
         if imported is None and found is None and view.language.folders_are_packages:
-            imported = self._evaluator.packages.imports_called(view, name)
+            imported = self.packages.imports_called(view, name)
         if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
-            return list(dict.fromkeys([*(found or []), *self._imported(imported, view)]))
+            values = [value for fact in imported for value in self.imported(fact, view)]
+            if view.language.imports_packages and EXTERNAL in values:  # one of two functions of a name
+                values = [value.through(DISPATCHED) for value in values]
+            return list(dict.fromkeys([*(found or []), *values]))
         if found is not None:
             return found
         brought = (self._brought_in(name, fact, view) for fact in view.imports.get(WHOLE, ()))
         return next(filter(None, brought), None)
 
-    def _imported(self, facts: list[ImportFact], view: SourceView) -> Values:
-        values = [value for fact in facts for value in self._evaluator.exports.imported(fact, view)]
-        if view.language.imports_packages and EXTERNAL in values:  # one of two functions of a name
-            return [value.through(DISPATCHED) for value in values]
-        return values
-
     def _brought_in(self, name: str, fact: ImportFact, view: SourceView) -> Values:
         """Return a name that an import of all names of a module or package brings in."""
-        evaluator, language = self._evaluator, view.language
-        if language.imports_packages:
-            types = evaluator.packages.types(fact.module, view)
-            inside = [v for t in types for v in evaluator.members.attribute(Value(What.TYPE, t), name)]
+        if view.language.imports_packages:
+            types = self.packages.types(fact.module, view)
+            inside = [v for t in types for v in self.attribute(Value(What.TYPE, t), name)]
             if inside and inside != [EXTERNAL]:
                 return [value.through(IMPORTED) for value in inside]
-        for target in evaluator.modules.resolve(view, fact.module):
-            there = evaluator.exports.exported(target, name)
+        for target in self.modules.resolve(view, fact.module):
+            there = self.exported(target, name)
             if there:
                 return [value.through(IMPORTED) for value in there]
-        folder = evaluator.modules.folder(view, fact) if language.folders_are_packages else None
-        return evaluator.members.attribute(Value(What.PACKAGE, folder), name) if folder is not None else []
-
-    def _shared(self, name: str, view: SourceView) -> Values | None:
-        """Return names that other files share with this one unsaid; Python and JavaScript have none."""
-        found = self._evaluator.packages.visible(name, view)
-        return self._evaluator.members.variants(found, SHARED) if found else None
+        folder = self.modules.folder(view, fact) if view.language.folders_are_packages else None
+        return self._of_package(folder, name) if folder is not None else []
 
     def holder(self, name: str, view: SourceView, owner: Def | None) -> Def | None:
         """Return the constant of a name, here or where it is imported from; a local variable hides it."""
-        for scope in (owner, *owner.around) if owner is not None else ():
+        for scope in scopes_of(owner):
             inside = scope.children.get(name)
             if inside and not scope.is_type and not scope.is_object and inside[-1].kind != "field":
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None
-        return self._evaluator.exports.definition(view, name)
+        return self.definition(view, name)
 
-
-def _nameable(name: str, definitions: list[Def], view: SourceView) -> list[Def]:
-    """Return the definitions of a name that the name alone means; what adds to a type is none."""
-    left_out = SATELLITE_KINDS
-    if view.language.objects_are_types:
-        left_out = left_out | {"method", "field"}  # of something without a name
-    return [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
-
-
-def is_static(owner: Def | None) -> bool:
-    """Return whether code is that of a static method, whose `this` is the class."""
-    while owner is not None and owner.parent is not None and not owner.parent.is_type:
-        owner = owner.parent
-    return owner is not None and STATIC in owner.bindings
-
-
-class Exports:
-    """What imports bring in, and what modules offer to them."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-        self.memo = evaluator.memo
+    # Imports, and what modules offer to them
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """Return what an import brings in: `EXTERNAL` where its module is not of the project."""
-        evaluator = self._evaluator
         if view.language.imports_packages:
-            named = evaluator.packages.named(fact, view)
-            values = [v.through(IMPORTED) for d in named for v in evaluator.names.of_definition(d)]
+            named = self.packages.named(fact, view)
+            values = [v.through(IMPORTED) for d in named for v in self._of_definition(d)]
             return values or [EXTERNAL]
-        targets = evaluator.modules.resolve(view, fact.module)
+        targets = self.modules.resolve(view, fact.module)
         if targets:
             return [value for target in targets for value in self._from_file(fact.original, target)]
-        if fact.original != WHOLE and (path := evaluator.modules.inner(view, fact)) is not None:
+        if fact.original != WHOLE and (path := self.modules.inner(view, fact)) is not None:
             return self._module_at(path, IMPORTED)
-        folder = evaluator.modules.folder(view, fact)
+        folder = self.modules.folder(view, fact)
         what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
         return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
 
     def _from_file(self, name: str, path: str) -> Values:
         """Return what an import of a name brings in from a file, which may export itself as a whole."""
-        if name == WHOLE:
+        there = self.exported(path, name) if name != WHOLE else None
+        if name == WHOLE or (not there and name == DEFAULT):
             return self._module_at(path, IMPORTED)
-        there = self.exported(path, name)
-        if not there and name == DEFAULT:
-            there = self._module_at(path, IMPORTED)
         return [value.through(IMPORTED) for value in there or ()]
 
     def _module_at(self, path: str | None, trust: float = SCOPE) -> Values:
-        module = self._evaluator.sources.at(path) if path else None
+        module = self.sources.at(path) if path else None
         return [Value(What.MODULE, module, trust)] if module is not None else []
 
     def definers(
         self, fact: ImportFact, view: SourceView, *, handed_on: bool = False
     ) -> list[Def | SourceView]:
         """Return what defines an imported name: definitions, or the file that binds it."""
-        modules, sources = self._evaluator.modules, self._evaluator.sources
+        paths = self.modules.resolve(view, fact.module)
+        files = [file for path in paths if (file := self.sources.at(path)) is not None]
         found: list[Def | SourceView] = []
-        for path in modules.resolve(view, fact.module):
-            other = sources.at(path)
-            if other is not None:
-                found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other)
-        inner = modules.inner(view, fact) if not found and fact.original != WHOLE else None
-        module = sources.at(inner) if inner else None
+        for file in files:
+            found += [file] if fact.original == WHOLE else self._definers_in(fact.original, file)
+        inner = self.modules.inner(view, fact) if not found and fact.original != WHOLE else None
+        module = self.sources.at(inner) if inner else None
         if module is not None:
             return [module]
-        if not found and handed_on and fact.local != WHOLE:  # bound in a way that facts do not tell
-            paths = modules.resolve(view, fact.module)
-            return [other for path in paths if (other := sources.at(path)) is not None]
-        return found
+        # What is bound in a way that facts do not tell is defined by the file.
+        return found or ([*files] if handed_on and fact.local != WHOLE else [])
 
     @remembered([])
     def _definers_in(self, name: str, view: SourceView) -> list[Def | SourceView]:
@@ -484,21 +422,20 @@ class Exports:
             found = self.definers(wanted, view, handed_on=True)
             if found:
                 return found
-        inside = self._evaluator.modules.submodule(view, name)
-        module = self._evaluator.sources.at(inside) if inside else None
+        inside = self.modules.submodule(view, name)
+        module = self.sources.at(inside) if inside else None
         return [module] if module is not None else []
 
     @remembered(None)
     def exported(self, path: str, name: str) -> Values | None:
         """Return a top-level name of a file, re-exports followed."""
-        view = self._evaluator.sources.at(path)
+        view = self.sources.at(path)
         if view is None:
             return None
-        found = self._evaluator.names.in_module(name, view)
-        found = found or self._module_at(self._evaluator.modules.submodule(view, name)) or found
+        found = self._in_module(name, view)
+        found = found or self._module_at(self.modules.submodule(view, name)) or found
         if not found and view.language.exports_default and name != DEFAULT:
-            members = self._evaluator.members
-            whole = [v for value in self.whole(view) for v in members.attribute(value, name)]
+            whole = [v for value in self.whole(view) for v in self.attribute(value, name)]
             return whole or _given_to_exports(view, name) or found
         return found
 
@@ -512,100 +449,77 @@ class Exports:
         exported = self.exported(view.path, DEFAULT) if view.language.exports_default else None
         return [value for value in exported or () if value.of is not view]
 
-
-def _given_to_exports(view: SourceView, name: str) -> Values:
-    """Return a function that is assigned to a variable for the exports: `var api = exports`."""
-    return [
-        Value(What.FUNCTION, definition)
-        for definition in view.tops.get(name, ())
-        for _, value in view.bindings.get(definition.scope, ())
-        if value in ("exports", "module.exports")
-    ]
-
-
-class Members:
-    """What values have, return and contain."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-        self.memo = evaluator.memo
-        self._readers: dict[int, Callable[[Value, Any, str], Values]] = {
-            What.MODULE: self._of_module,
-            What.PACKAGE: self._of_package,
-            What.FOLDER: self._of_folder,
-            What.FUNCTION: self._of_function,
-            What.PARENT: self._of_parent,
-            What.RECORD: self._of_record,
-            What.WRAPPED: _of_wrapped,
-            What.EXTERNAL: lambda *_: [EXTERNAL],
-        }
-        """How members of values are found that are no types or instances; each kind has its own `of`."""
+    # Members of values
 
     def attribute(self, value: Value, name: str) -> Values:
         """Return a member of a value."""
-        if value.what in _OF_TYPES and isinstance(value.of, Def):
-            return self._evaluator.memo.once((value, name), _NOTHING, self._of_type, value, value.of, name)
-        read = self._readers.get(value.what)
-        return read(value, value.of, name) if read is not None else []
+        what, of = value.what, value.of
+        if what in _OF_TYPES and isinstance(of, Def):
+            return self.memo.once((value, name), _NOTHING, self._of_type, value, of, name)
+        if what is What.EXTERNAL:
+            return [EXTERNAL]
+        if what is What.WRAPPED:
+            return _of_wrapped(value, name)
+        if isinstance(of, Record):
+            return self._of_record(of, name)
+        if isinstance(of, SourceView):
+            if name == "exports" and of.language.exports_default:
+                return [value]
+            return [v.through(value.trust) for v in self.exported(of.path, name) or ()]
+        if isinstance(of, str):
+            return self._of_package(of, name) if what is What.PACKAGE else self._of_folder(of, name)
+        if isinstance(of, Def):
+            return self._of_parent(of, name) if what is What.PARENT else self._of_function(value, of, name)
+        return []
 
-    def _of_function(self, value: Value, of: Any, name: str) -> Values:
-        given = self._evaluator.types.satellites(of)  # functions assigned to its properties
+    def _of_function(self, value: Value, of: Def, name: str) -> Values:
+        given = self.types.satellites(of)  # functions assigned to its properties
         member = next((part for part in given if part.name == name), None)
         return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
 
-    def _of_record(self, value: Value, record: Record, name: str) -> Values:
-        return self._find_in_record(record, name)
-
     @remembered([])
-    def _find_in_record(self, record: Record, name: str) -> Values:
+    def _of_record(self, record: Record, name: str) -> Values:
         """Return a field; of an object literal also a method, which stands in the function around it."""
         bindings = record.view.scope(record.owner).get(record.mark + name, [])
-        found = self._evaluator.names.bound(bindings, record.view)
+        found = self._bound(bindings, record.view)
         function = record.view.owner(record.owner) if not found else None
         methods = function.children.get(name, ()) if function is not None else ()
         return found or [Value(What.FUNCTION, m, INFERRED) for m in methods if m.kind == "method"]
 
-    def variants(self, definitions: list[Def], trust: float) -> Values:
+    def _variants(self, definitions: list[Def], trust: float) -> Values:
         """Return definitions of one name as values; those for special systems only if there are no others."""
-        values = []
-        for definition in definitions:
-            special = definition.file.language.is_variant(definition.file.path)
-            for value in self._evaluator.names.of_definition(definition):
-                values.append((value, special))
+        values = [
+            (value, definition.file.language.is_variant(definition.file.path))
+            for definition in definitions
+            for value in self._of_definition(definition)
+        ]
         usual = any(not special for _, special in values)
         return [value.through(VARIANT if special and usual else trust) for value, special in values]
 
-    def _of_module(self, value: Value, view: SourceView, name: str) -> Values:
-        if name == "exports" and view.language.exports_default:
-            return [value]
-        return _through(self._evaluator.exports.exported(view.path, name) or [], value.trust)
+    def _of_package(self, folder: str, name: str) -> Values:
+        here = self.sources.tops(name, Go.family, folder)
+        return self._variants([d for d in here if not d.file.package.endswith("_test")], IMPORTED)
 
-    def _of_package(self, value: Value, folder: str, name: str) -> Values:
-        here = self._evaluator.sources.definers.tops(name, Go.family, folder)
-        return self.variants([d for d in here if not d.file.package.endswith("_test")], IMPORTED)
-
-    def _of_folder(self, value: Value, folder: str, name: str) -> Values:
-        path, below = self._evaluator.modules.member(folder, name)
-        module = self._evaluator.sources.at(path) if path else None
-        if module is not None:
-            return [Value(What.MODULE, module, IMPORTED)]
-        return [Value(What.FOLDER, below, IMPORTED)] if below else []
+    def _of_folder(self, folder: str, name: str) -> Values:
+        path, below = self.modules.member(folder, name)
+        module = self._module_at(path, IMPORTED)
+        return module or ([Value(What.FOLDER, below, IMPORTED)] if below else [])
 
     def held(self, receivers: Iterable[Value], name: str) -> Def | None:
         """Return the constant or field of a value that has a name, where nothing says what that is."""
         for receiver in receivers:
             if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
-                return self._evaluator.names.holder(name, receiver.of, None)
+                return self.holder(name, receiver.of, None)
             if receiver.what in _OF_TYPES and isinstance(receiver.of, Def):
-                member = self._evaluator.types.member(receiver.of, name)
+                member = self.types.member(receiver.of, name)
                 if member is not None:
                     return member
         return None
 
-    def _of_parent(self, value: Value, of: Def, name: str) -> Values:
-        parents, external = self._evaluator.types.parents(of)
+    def _of_parent(self, of: Def, name: str) -> Values:
+        parents, external = self.types.parents(of)
         for parent in parents:
-            found = self._evaluator.types.member(parent, name)
+            found = self.types.member(parent, name)
             if found is not None:
                 return [Value(What.FUNCTION, found, MEMBER, of)]
         return [EXTERNAL] if external or not parents else []
@@ -614,25 +528,21 @@ class Members:
         said = _said_by_language(value, of, name)
         if said is not None:
             return [said]
-        types = self._evaluator.types
+        types = self.types
         static = static_member(types, of, name) if value.what is What.TYPE else None
         member = static or types.member(of, name)
-        if member is None and name == "__enter__":
-            return self._entered(value, of)
+        if member is None and name == "__enter__":  # of a `with` statement: most objects give themselves
+            if value.what is What.INSTANCE and types.member(of, "__aenter__") is None:
+                return [value.wrapped(RETURNED)]
+            return self._of_type(value, of, "__aenter__")
         if member is not None and member.kind not in VALUE_KINDS:
-            return self._of_definition(value, of, member)
+            return self._of_member(value, of, member)
         fields = self._fields(value, of, name)
         if fields or member is not None:
             return fields + _component_methods(of, fields)
         return [EXTERNAL] if types.opaque(of) else self._combined(value, of, name)
 
-    def _entered(self, value: Value, of: Def) -> Values:
-        """Return what gives the variable of a `with` statement: most objects give themselves."""
-        if value.what is What.INSTANCE and self._evaluator.types.member(of, "__aenter__") is None:
-            return [value.wrapped(RETURNED)]
-        return self._of_type(value, of, "__aenter__")
-
-    def _of_definition(self, value: Value, of: Def, member: Def) -> Values:
+    def _of_member(self, value: Value, of: Def, member: Def) -> Values:
         """Return a member that is no variable: a type, a function, or what a property returns."""
         if member.is_type:
             return [Value(What.TYPE, member, value.trust)]
@@ -644,27 +554,28 @@ class Members:
         return [function]
 
     def _combined(self, value: Value, of: Def, name: str) -> Values:
-        combined = self._evaluator.types.combined(of, name) if value.what is What.INSTANCE else []
+        combined = self.types.combined(of, name) if value.what is What.INSTANCE else []
         functions = [member for member in combined if member.kind not in VALUE_KINDS and not member.is_type]
         return [Value(What.FUNCTION, member, UNIQUE, member.parent) for member in functions]
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """Return what the nearest of its types binds an attribute to."""
-        return _through(self._find_fields(of, name), value.trust)
+        return [field.through(value.trust) for field in self._find_fields(of, name)]
 
     @remembered([])
     def _find_fields(self, of: Def, name: str) -> Values:
-        for owner in (of, *self._evaluator.types.ancestors(of)):
+        for owner in (of, *self.types.ancestors(of)):
             scope = owner.bindings
             bindings = scope.get(f"@{name}")
             if not bindings and owner.kind != "function":  # whose variables are no members of its objects
                 bindings = scope.get(name)
             if bindings:
-                typed = [binding for binding in bindings if binding[1][:1] == ":"]
-                bindings = typed or bindings
+                bindings = [binding for binding in bindings if binding[1][:1] == ":"] or bindings
                 in_type = all(place == owner.place for place, _ in bindings)
-                return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
+                return self._bound(bindings, owner.file, name if in_type else "")
         return []
+
+    # What calls give
 
     def called(self, value: Value, result: str = RETURNED) -> Values:
         """Return what calling a value gives; with a result such as `(2)`, a later one of several."""
@@ -679,25 +590,23 @@ class Members:
             return self._called_whole(of)
         if isinstance(of, Record):
             return self._called_record(of)
-        if isinstance(of, Def):
-            call = self._called_function if what is What.FUNCTION else self._called_instance
-            return call(value, of, result)
-        return []
+        if not isinstance(of, Def):
+            return []
+        if what is not What.FUNCTION:
+            return self._called_instance(value, of, result)
+        if of.file.language.functions_make_types and self.types.satellites(of):
+            return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
+        return self._returned(of, value, result)
 
     def _called_record(self, record: Record) -> Values:
         """Return what a function gives whose type is written out; other structs are not called."""
         if not record.mark.startswith(FUNCTION):
             return []
         text = split_outside(record.mark[len(FUNCTION) : -1], ";")[-1]
-        return self._evaluator.value_of(text, record.view, record.view.owner(record.owner))
-
-    def _called_function(self, value: Value, of: Def, result: str) -> Values:
-        if of.file.language.functions_make_types and self._evaluator.types.satellites(of):
-            return [Value(What.INSTANCE, of, min(value.trust, TYPED))]
-        return self._returned(of, value, result)
+        return self.value_of(text, record.view, record.view.owner(record.owner))
 
     def _called_instance(self, value: Value, of: Def, result: str) -> Values:
-        method = self._evaluator.types.member(of, "__call__")
+        method = self.types.member(of, "__call__")
         if method is None and of.kind == "interface" and RETURNED in of.bindings:
             method = of
         if method is not None:
@@ -706,7 +615,7 @@ class Members:
 
     @remembered([])
     def _called_whole(self, view: SourceView) -> Values:
-        return [v for each in self._evaluator.exports.whole(view) for v in self.called(each)]
+        return [v for each in self.whole(view) for v in self.called(each)]
 
     def parameter(self, value: Value, place: int, hops: int = 0) -> Values:
         """Return what a function is given for a parameter, by its declared type."""
@@ -716,19 +625,19 @@ class Members:
             return self._given(types, place, record.view, record.view.owner(record.owner))
         of = value.of if isinstance(value.of, Def) else None
         if of is not None and value.what is What.TYPE:
-            of = self._evaluator.types.constructor(of)
+            of = self.types.constructor(of)
         if of is None or value.what is What.WRAPPED or hops > MAX_GIVEN:
             return []
-        above = self._evaluator.types.ancestors(of) if value.what is What.INSTANCE else ()
+        above = self.types.ancestors(of) if value.what is What.INSTANCE else ()
         found = [v for each in (of, *above) for v in self._declared_parameter(each, place, hops)]
-        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in dict.fromkeys(found)]
+        return _trusted(dict.fromkeys(found), value.trust)
 
     def _declared_parameter(self, of: Def, place: int, hops: int) -> Values:
         found: Values = []
         for at, types in of.bindings.get(PARAMETERS, ()):
             found += self._given(types, place, of.file, of.file.owner(at))
         for at, alias in of.bindings.get(ALIASED, ()):
-            functions = self._evaluator.value_of(alias, of.file, of.file.owner(at))
+            functions = self.value_of(alias, of.file, of.file.owner(at))
             found += [v for f in functions for v in self.parameter(f, place, hops + 1)]
         return found
 
@@ -738,11 +647,10 @@ class Members:
         text = listed[place] if place < len(listed) else ""
         if place >= len(listed) - 1 and listed[-1].startswith("*"):
             text = listed[-1][1:].replace("[]", "", 1)
-        return self._evaluator.value_of(text, view, owner) if text else []
+        return self.value_of(text, view, owner) if text else []
 
     def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
-        found = self._find_returned(function, value.on, result)
-        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
+        return _trusted(self._find_returned(function, value.on, result), value.trust)
 
     @remembered([])
     def _find_returned(self, function: Def, on: Def | None, result: str) -> Values:
@@ -758,35 +666,34 @@ class Members:
             elif text == OBJECT:
                 found.append(Value(What.RECORD, Record(function.file, function.place, RETURNED)))
             else:
-                found += self._evaluator.value_of(text, function.file, function.file.owner(place))
-        trust = TYPED if types else INFERRED
-        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
+                found += self.value_of(text, function.file, function.file.owner(place))
+        return list(dict.fromkeys(_trusted(found, TYPED if types else INFERRED)))
 
     def _type_argument(self, text: str, generic: Def | None, on: Def | None, hops: int = 0) -> Values | None:
         """Return what a type gives its supertype for a type parameter, such as `:T` or `:[]T`."""
         name = text.lstrip(":[]()")
         if generic is None or on is None or generic is on or hops > MAX_GIVEN:
             return None
-        parameters = _type_parameters(generic)
+        parameters = [each[1:-1] for each in generic.bindings if each[0] == "[" and each[-1] == "]"]
         if name not in parameters:
             return None
-        for of in (on, *self._evaluator.types.ancestors(on)):
+        for of in (on, *self.types.ancestors(on)):
             for place, given in of.bindings.get(f"<{generic.name}>", ()):
                 arguments = given.split(",")
                 if len(arguments) == len(parameters):
                     argument = arguments[parameters.index(name)]
                     deeper = self._type_argument(argument, of, on, hops + 1)
-                    found = deeper or self._evaluator.value_of(argument, of.file, of.file.owner(place))
+                    found = deeper or self.value_of(argument, of.file, of.file.owner(place))
                     shape = text[1 : len(text) - len(name)]
                     return [v if v.what is What.EXTERNAL else v.wrapped(shape + v.shape) for v in found]
         return None
 
-    def element(self, value: Value) -> Values:
+    def _element(self, value: Value) -> Values:
         """Return an element of a container; of something generic, the same with its type arguments."""
         if value.what in (What.TYPE, What.FUNCTION):
             return [value]
         if value.what is What.INSTANCE and isinstance(value.of, Def):
-            method = self._evaluator.types.member(value.of, "__getitem__")
+            method = self.types.member(value.of, "__getitem__")
             if method is not None:
                 return self._returned(method, value)
         return self._unwrapped(value, "[]")
@@ -796,10 +703,9 @@ class Members:
         if value.what is not What.INSTANCE or not isinstance(value.of, Def):
             inner = value.unwrapped(step)
             return [inner] if inner is not None else []
-        types = self._evaluator.types
-        for of in (value.of, *types.ancestors(value.of)):
+        for of in (value.of, *self.types.ancestors(value.of)):
             for place, alias in of.bindings.get(ALIASED, ()):
-                behind = self._evaluator.value_of(alias, of.file, of.file.owner(place))
+                behind = self.value_of(alias, of.file, of.file.owner(place))
                 found = [inner for v in behind if (inner := v.unwrapped(step)) is not None]
                 if step == RETURNED:
                     found += [inner for v in behind if v.what is What.RECORD for inner in self.called(v)]
@@ -808,8 +714,33 @@ class Members:
         return []
 
 
-def _through(values: Values, trust: float) -> Values:
-    return [value if trust >= value.trust else value.through(trust) for value in values]
+def _nameable(definitions: list[Def], view: SourceView) -> list[Def]:
+    """Return the definitions of a name that the name alone means; what adds to a type is none."""
+    left_out = SATELLITE_KINDS
+    if view.language.objects_are_types:
+        left_out = left_out | {"method", "field"}  # of something without a name
+    return [d for d in definitions if d.kind not in left_out and not d.scope and not d.makes_its_type]
+
+
+def is_static(owner: Def | None) -> bool:
+    """Return whether code is that of a static method, whose `this` is the class."""
+    while owner is not None and owner.parent is not None and not owner.parent.is_type:
+        owner = owner.parent
+    return owner is not None and STATIC in owner.bindings
+
+
+def _given_to_exports(view: SourceView, name: str) -> Values:
+    """Return a function that is assigned to a variable for the exports: `var api = exports`."""
+    return [
+        Value(What.FUNCTION, definition)
+        for definition in view.tops.get(name, ())
+        for _, value in view.bindings.get(definition.scope, ())
+        if value in ("exports", "module.exports")
+    ]
+
+
+def _trusted(values: Iterable[Value], trust: float) -> Values:
+    return [v if v.what is What.EXTERNAL else v.through(trust) for v in values]
 
 
 def _said_by_language(value: Value, of: Def, name: str) -> Value | None:
@@ -829,11 +760,7 @@ def _component_methods(of: Def, fields: Values) -> Values:
     return [v.wrapped(f"(){v.shape}") for v in fields if v.what in (What.INSTANCE, What.WRAPPED)]
 
 
-def _type_parameters(generic: Def) -> list[str]:
-    return [name[1:-1] for name in generic.bindings if name[0] == "[" and name[-1] == "]"]
-
-
-def _of_wrapped(value: Value, of: Any, name: str) -> Values:
+def _of_wrapped(value: Value, name: str) -> Values:
     """Return a method of a container, which may give one of its elements, or all of them."""
     if not value.shape.startswith("[]"):
         return [EXTERNAL]

@@ -106,10 +106,10 @@ class Graph:
         """
         evaluator = self._outgoing.evaluator
         first, mark, steps = names[0].partition("(")
-        values = evaluator.exports.exported(path, first) or []
-        held = evaluator.exports.definition(self._sources.at(path), first)
+        values = evaluator.exported(path, first) or []
+        held = evaluator.definition(self._sources.at(path), first)
         for step in ([f"{mark}{steps}"] if mark else []) + [f".{name}" for name in names[1:]]:
-            held = evaluator.members.held(values, step[1:]) if step[0] == "." else None
+            held = evaluator.held(values, step[1:]) if step[0] == "." else None
             values = evaluator.follow(values, step)
         found = (value.of for value in values)
         defined = next((of for of in found if isinstance(of, Def | SourceView)), held)

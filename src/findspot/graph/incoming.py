@@ -84,7 +84,7 @@ class Incoming:
         if target is None:
             return []
         if target.file.language.by_name and target.file.path.endswith(HEADERS) and is_top(target):
-            defined = self.sources.definers.tops(target.name, target.file.language.family)
+            defined = self.sources.tops(target.name, target.file.language.family)
             target = next((d for d in defined if not d.file.path.endswith(HEADERS)), target)
         around = self.types.around(target)
         if around is None or around is target:

@@ -81,9 +81,9 @@ class Packages:
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
         if shares == "folder":
-            here = self._sources.definers.tops(name, view.language.family, posixpath.dirname(view.path))
+            here = self._sources.tops(name, view.language.family, posixpath.dirname(view.path))
             return [d for d in here if d.file.package == view.package]  # several for several systems
-        found = self._sources.definers.tops(name, view.language.family)
+        found = self._sources.tops(name, view.language.family)
         if shares == "package":
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
@@ -102,7 +102,8 @@ class Packages:
     def _in_package(self, family: str, package: str, name: str) -> list[Def]:
         module = dotted(package)
         found = []
-        for definition in self._sources.definers.in_package(name, module, family):
+        around_it = self._sources.defined(name, family, lambda summary: module.startswith(summary.package))
+        for definition in around_it:
             around = [outer.name for outer in definition.around if outer.kind != "module"]
             whole = ".".join([package_of(definition), *reversed(around)]).strip(".")
             if module == whole or (around and module == f"{whole}.companion"):
@@ -133,24 +134,22 @@ class Packages:
         """Of an import of a whole package or folder, the files that define something used here."""
         if folder is not None or view.language.folders_are_packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
-            names = view.references.names_on(fact.local) if by_package else view.references.names
-            return self._used_in(folder, names, view)
+            on = view.references.names_on
+            names = on.get(fact.local, set()) if by_package else view.references.names
+            sources = self._sources
+            paths = sources.project.by_folder.get(folder, ()) if folder is not None else ()
+            numbers = (sources.files.by_path[path] for path in paths)
+            inside = sources.accepted(
+                numbers, view.language.family, lambda summary: any(name in summary.tops for name in names)
+            )
+            others = (v for v in inside if v is not view and not v.package.endswith("_test"))
+            return [v for v in others if any(is_top(d) for name in names for d in v.tops.get(name, ()))]
         found = {}
         for name in filter(str.isidentifier, view.references.names):
-            for d in self._sources.definers.tops(name, view.language.family):
+            for d in self._sources.tops(name, view.language.family):
                 if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
-
-    def _used_in(self, folder: str | None, names: set[str], view: SourceView) -> list[SourceView]:
-        paths = self._sources.project.by_folder.get(folder, ()) if folder is not None else ()
-        inside = self._sources.definers.with_tops(names, paths, view.language.family)
-        others = (v for v in inside if v is not view and not v.package.endswith("_test"))
-        return [v for v in others if _defines_one(v, names)]
-
-
-def _defines_one(view: SourceView, names: set[str]) -> bool:
-    return any(is_top(d) for name in names & view.tops.keys() for d in view.tops[name])
 
 
 def packages_of(view: SourceView) -> set[str]:

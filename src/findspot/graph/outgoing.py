@@ -110,22 +110,20 @@ class Outgoing:
         return self.evaluator.memo.step(nothing, self._find_imported, fact, view)
 
     def _find_imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
-        exports = self.evaluator.exports
-        packages = self.evaluator.packages
+        evaluator, packages = self.evaluator, self.evaluator.packages
         if view.language.imports_packages:
             named = packages.named(fact, view) or packages.types(fact.module, view)
             found: list[Target] = [self.types.home(d) for d in named]
         elif fact.original == WHOLE:
-            found = [v.of for v in exports.imported(fact, view) if isinstance(v.of, Def | SourceView)]
+            found = [v.of for v in evaluator.imported(fact, view) if isinstance(v.of, Def | SourceView)]
         else:
-            found = exports.definers(fact, view)
+            found = evaluator.definers(fact, view)
         if not found and fact.original == WHOLE and view.language.imports_whole_packages:
-            folder = self.evaluator.modules.folder(view, fact)
-            used: list[Target] = [*self.evaluator.packages.used_of(fact, folder, view)]
-            if not used and folder is not None:  # for its effects, or for what is not read here
-                views = map(self.sources.at, self.evaluator.modules.files_in(view, folder))
-                return [other for other in views if other is not None]
-            return used
+            folder = evaluator.modules.folder(view, fact)
+            found = [*packages.used_of(fact, folder, view)]
+            if not found and folder is not None:  # for its effects, or for what is not read here
+                views = map(self.sources.at, evaluator.modules.files_in(view, folder))
+                found = [other for other in views if other is not None]
         return found
 
 

@@ -369,7 +369,7 @@ class Leftovers:
             return same and not evaluator.packages.named(fact, view)
         if not evaluator.modules.resolve(view, fact.module):
             return _names_file(fact.module, gone.path)
-        return fact.original == gone.name and not evaluator.exports.definers(fact, view)
+        return fact.original == gone.name and not evaluator.definers(fact, view)
 
     def _asks_lost_file(self, view: SourceView, receiver: str, path: str) -> bool:
         """Return whether a receiver is imported from a file that is gone, or from its package."""

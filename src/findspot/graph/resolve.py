@@ -104,7 +104,7 @@ class Resolver:
             return self._targets([fixture or NOTHING])
         found = self._chosen(self._bare(reference, view, owner), reference)
         if not found.targets and reference.relation == _CALL:
-            held = self.evaluator.names.holder(reference.name, view, owner)
+            held = self.evaluator.holder(reference.name, view, owner)
             return Resolution(((held, IMPORTED),)) if held is not None else found
         return found
 
@@ -132,13 +132,13 @@ class Resolver:
             return self._by_name(view, reference)
         if reference.relation == _VALUE and (read := self._properties(receivers, name)):
             return Resolution(tuple(read.items()))
-        values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
-        if not values and self.evaluator.members.held(receivers, name) is None:
+        values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, name)]
+        if not values and self.evaluator.held(receivers, name) is None:
             return _EXTERNAL if view.language.methods_apart else self._by_name(view, reference)
         found = self._chosen(values, reference)
         if found.targets or reference.relation != _CALL:
             return found
-        held = self.evaluator.members.held(receivers, name)
+        held = self.evaluator.held(receivers, name)
         return Resolution(((held, IMPORTED),)) if held is not None else found
 
     def _properties(self, receivers: tuple[Value, ...], name: str) -> dict[Target, float]:
@@ -160,7 +160,7 @@ class Resolver:
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
-        name, language, names = reference.name, view.language, self.evaluator.names
+        name, language, names = reference.name, view.language, self.evaluator
         if reference.relation in _OF_TYPES:
             return self.evaluator.named_types(name, view, owner)
         if name in ("this", "super"):
@@ -178,7 +178,7 @@ class Resolver:
             return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if not view.language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
-        return self.evaluator.names.root(name, view, owner)
+        return self.evaluator.root(name, view, owner)
 
     def _targets(self, values: list[Value]) -> Resolution:
         if len(values) == 1:
@@ -211,7 +211,7 @@ class Resolver:
 
     @remembered(None)
     def _whole_target(self, view: SourceView) -> Target | None:
-        exported = self.evaluator.exports.whole(view)
+        exported = self.evaluator.whole(view)
         return next((found for each in exported if (found := self._target(each)) is not None), None)
 
     def _only_one(self, view: SourceView, reference: ReferenceFact) -> Resolution:
@@ -240,8 +240,8 @@ class Resolver:
     @remembered(())
     def _named(self, name: str, family: str) -> tuple[Def, ...]:
         """Return what a call by a name may mean: of a common name, few files are read."""
-        named = filter(_is_called, self.evaluator.sources.definers.callable(name, family))
-        return tuple(islice(named, MAX_CANDIDATES + 1))
+        named = self.evaluator.sources.defined(name, family, lambda s: name in s.tops or name in s.members)
+        return tuple(islice(filter(_is_called, named), MAX_CANDIDATES + 1))
 
     def _is_common(self, view: SourceView, name: str) -> bool:
         return name in COMMON_METHODS or name in view.language.common_methods
@@ -304,8 +304,8 @@ class Methods:
         def counts(path: str) -> bool:
             return not path.endswith(".d.ts") and (from_tests or role_of(path) is not Role.TEST)
 
-        defined = filter(is_method, self._evaluator.sources.definers.methods(name, family, counts))
-        methods = list(islice(defined, MAX_CANDIDATES + 1))  # of a common name, few files are read
+        defined = self._evaluator.sources.defined(name, family, lambda s: name in s.members, counts)
+        methods = list(islice(filter(is_method, defined), MAX_CANDIDATES + 1))
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
         roots = {self.root(method) for method in methods}

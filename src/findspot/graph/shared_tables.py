@@ -24,6 +24,9 @@ MOST_ANSWERS = 300_000
 _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|Cargo\.toml|[jt]sconfig[^/]*\.json)$")
 """Files whose text says where modules are."""
 
+Views = dict[int, "SourceView | None"]
+"""Decoded files by number, which stands for one content of a file."""
+
 
 @dataclass(slots=True)
 class Tables:
@@ -33,7 +36,7 @@ class Tables:
     working out stays in the graph.
     """
 
-    views: dict[int, SourceView | None]
+    views: Views
     of_project: dict[Any, Any]
     """What follows from paths and settings alone: it holds no numbers of files and no facts."""
     summaries: dict[int, Summary]
@@ -43,11 +46,6 @@ class Tables:
         """Return tables of the same generation with only what is small and costs much to make."""
         return Tables({}, self.of_project, self.summaries)
 
-    def clear(self) -> None:
-        """Drop what `emptied` does not take over, also from whoever still has these tables."""
-        self.views.clear()
-        self.answers.clear()
-
     @property
     def crowded(self) -> bool:
         """Whether more is kept than memory allows."""
@@ -55,68 +53,57 @@ class Tables:
 
 
 @dataclass(slots=True)
-class _Room:
-    """Holds the tables of a generation, or the newest tables of an index."""
+class _Newest:
+    """Holds the tables of a generation."""
 
     tables: Tables | None = None
+
+
+@dataclass(slots=True)
+class _Lasting:
+    """What an index keeps from one generation to the next."""
+
+    asked: Views = field(default_factory=dict)
+    """The files that questions decoded."""
+    resolved: Views = field(default_factory=dict)
+    """Those that the last resolver left."""
+    summaries: dict[int, Summary] = field(default_factory=dict)
+    project: tuple[object, list[str], list[int], dict[Any, Any]] = (None, [], [], {})
+    """`Tables.of_project`, and of which paths and settings it is."""
 
 
 def tables_of(snapshot: Snapshot) -> Tables:
     """Return the tables of a snapshot's generation, begun with the files of the last one.
 
-    The number of a file stands for one content of it. A graph keeps the tables that it was made with.
+    A graph keeps the tables that it was made with.
     """
-    here, lasting = snapshot.memo(_Room), snapshot.memo(_Room, lasting=True)
+    here, lasting = snapshot.memo(_Newest), snapshot.memo(_Lasting, lasting=True)
     if here.tables is None or here.tables.crowded:
-        known = list(lasting.tables.views.copy().items()) if lasting.tables is not None else []
-        kept = [(number, view) for number, view in known if number in snapshot.files.by_id]
-        if len(kept) > MOST_FILES:
-            kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
-        here.tables = lasting.tables = _tables(snapshot, dict(kept))
+        here.tables = _tables(snapshot, lasting.asked)
+        lasting.asked = here.tables.views
     return here.tables
 
 
 def own_tables(snapshot: Snapshot) -> Tables:
     """Return tables of a snapshot's generation for one user alone, with files that are decoded already."""
-    views = snapshot.memo(_Views, lasting=True)
-    return _tables(
-        snapshot, {number: view for number, view in views.items() if number in snapshot.files.by_id}
-    )
-
-
-class _Views(dict[int, "SourceView | None"]):
-    """Decoded files for the next user of tables of its own."""
+    return _tables(snapshot, snapshot.memo(_Lasting, lasting=True).resolved)
 
 
 def hand_on(snapshot: Snapshot, tables: Tables) -> None:
     """Leave decoded files to the next user of tables of its own, if they are few."""
-    views = snapshot.memo(_Views, lasting=True)
-    views.clear()
-    if len(tables.views) <= HANDED_ON:
-        views.update(tables.views)
+    lasting = snapshot.memo(_Lasting, lasting=True)
+    lasting.resolved = dict(tables.views) if len(tables.views) <= HANDED_ON else {}
 
 
-def _tables(snapshot: Snapshot, views: dict[int, SourceView | None]) -> Tables:
-    return Tables(views, project_table(snapshot), _summaries(snapshot))
-
-
-class _Summaries(dict[int, Summary]):
-    """The summaries of an index by file number; a file gets a new number with each new content."""
-
-
-def _summaries(snapshot: Snapshot) -> dict[int, Summary]:
-    held, files = snapshot.memo(_Summaries, lasting=True), snapshot.files.by_id
-    if len(held) > 2 * len(files):
-        for number in [number for number in list(held) if number not in files]:
-            held.pop(number, None)
-    return held
-
-
-class _ProjectTable:
-    """Holds the table of a project, and of which paths and settings it is."""
-
-    def __init__(self) -> None:
-        self.held: tuple[object, list[str], list[int], dict[Any, Any]] = (None, [], [], {})
+def _tables(snapshot: Snapshot, views: Views) -> Tables:
+    files, summaries = snapshot.files.by_id, snapshot.memo(_Lasting, lasting=True).summaries
+    kept = [(number, view) for number, view in list(views.items()) if number in files]
+    if len(kept) > MOST_FILES:
+        kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
+    if len(summaries) > 2 * len(files):
+        for number in [number for number in list(summaries) if number not in files]:
+            summaries.pop(number, None)
+    return Tables(dict(kept), project_table(snapshot), summaries)
 
 
 def project_table(snapshot: Snapshot) -> dict[Any, Any]:
@@ -124,13 +111,12 @@ def project_table(snapshot: Snapshot) -> dict[Any, Any]:
 
     It is proportional to the project, and most edits leave it as it is.
     """
-    room = snapshot.memo(_ProjectTable, lasting=True)
-    files = snapshot.files
-    shape, settings, numbers, table = room.held
+    lasting, files = snapshot.memo(_Lasting, lasting=True), snapshot.files
+    shape, settings, numbers, table = lasting.project
     if shape is not files.shape:
         settings = [path for path in files.by_path if _SETTINGS.search(path)]
     now = [files.by_path[path] for path in settings]
     if shape is not files.shape or numbers != now:
         table = {}
-        room.held = files.shape, settings, now, table
+        lasting.project = files.shape, settings, now, table
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,7 +16,6 @@ from findspot.core.facts import (
     ImportFact,
     ReferenceFact,
     Relation,
-    plain_rows,
 )
 from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
@@ -35,7 +34,6 @@ VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 _RELATION, _NAME, _ON, _LINE, _OWNER = (
     ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
 )
-_PARENT = DefinitionFact._fields.index("parent")
 _DECORATE, _INHERIT = Relation.DECORATE.value, Relation.INHERIT.value
 _DOT = re.compile(r"\.")
 _MEMBER = re.compile(r"[.()\[\]]")
@@ -142,6 +140,11 @@ class Def:
         return f"<{self.kind} {self.qualified} {self.file.path}:{self.line}>"
 
 
+def scopes_of(owner: Def | None) -> list[Def]:
+    """Return a definition and what encloses it, nearest first."""
+    return [owner, *owner.around] if owner is not None else []
+
+
 def _places(column: tuple[Any, ...], value: str) -> list[int]:
     """Return where a value stands in a column."""
     places = [-1]
@@ -173,12 +176,9 @@ class References:
         """Every name that the file refers to."""
         return set(self._columns[_NAME])
 
-    def names_on(self, receiver: str) -> set[str]:
-        """Return the members of a package that the file refers to, by what it calls the package."""
-        return self._names_by_receiver.get(receiver, set())
-
     @cached_property
-    def _names_by_receiver(self) -> dict[str, set[str]]:
+    def names_on(self) -> dict[str, set[str]]:
+        """The members of packages that the file refers to, by what it calls the package."""
         found: dict[str, set[str]] = {}
         for name, on in zip(self._columns[_NAME], self._columns[_ON], strict=True):
             found.setdefault(on, set()).add(name)
@@ -212,18 +212,13 @@ class References:
 
     def decorate(self, definition: Def, names: frozenset[str]) -> bool:
         """Return whether one of these names decorates a definition."""
-        above = self._decorators.get(definition.place)
-        return above is not None and not names.isdisjoint(above)
+        return not names.isdisjoint(self.decorators.get(definition.place, ()))
 
     @cached_property
-    def _decorators(self) -> dict[int, list[str]]:
+    def decorators(self) -> dict[int, list[str]]:
+        """By the place of a definition the names that decorate it."""
         rows = _by_owner(self._columns[_OWNER], _places(self._columns[_RELATION], _DECORATE))
         return {owner: [self._columns[_NAME][row] for row in above] for owner, above in rows.items()}
-
-    def decorated_with(self, names: frozenset[str]) -> Iterator[int]:
-        """Yield the places of the definitions that one of these names decorates."""
-        found = self._decorators.items()
-        return (owner for owner, above in found if owner >= 0 and not names.isdisjoint(above))
 
     def _row(self, row: int) -> ReferenceFact:
         return ReferenceFact(*[column[row] for column in self._columns])
@@ -246,15 +241,14 @@ class SourceView:
         self.module_scope = (self.language.family, self.language.module_scope(self.path))
         """What the meaning of the module names in it depends on: its family, and mostly its folder."""
         self.id_of_node = self.path
-        self._nodes: dict[int, Node] = {}
 
     @cached_property
     def definitions(self) -> list[Def]:
         """Its definitions: the same objects to every thread, since they are compared by identity."""
         found: list[Def] = []
-        for place, fact in enumerate(plain_rows(DefinitionFact, self.facts.defined)):
-            around = fact[_PARENT]
-            parent = found[around] if around >= 0 else None
+        for place, row in enumerate(zip(*self.facts.defined, strict=True)):
+            fact = DefinitionFact._make(row)
+            parent = found[fact.parent] if fact.parent >= 0 else None
             definition = Def(self, place, parent, fact)
             found.append(definition)
             if parent is not None:
@@ -353,8 +347,11 @@ class SourceView:
         bindings = self.facts.bindings
         renamed = {(place, of): name[1:] for place, name, of in bindings if name.startswith(FIXTURE)}
         fixtures = {}
-        for owner in self.references.decorated_with(FIXTURE_DECORATORS):
-            fixture, around = self.definitions[owner], self.definitions[owner].parent
+        for owner in self.references.decorators:
+            fixture = self.owner(owner)
+            if fixture is None or not self.references.decorate(fixture, FIXTURE_DECORATORS):
+                continue
+            around = fixture.parent
             if not fixture.is_type and (around is None or around.is_type):
                 place = around.place if around is not None else -1
                 fixtures[place, renamed.get((place, fixture.name), fixture.name)] = fixture
@@ -372,12 +369,8 @@ class SourceView:
         """Return the node of a definition, or, by -1, of the file."""
         if place < 0:
             return self.node
-        node = self._nodes.get(place)
-        if node is None:
-            of, qualified, node_id = self.definitions[place], self.qualified[place], self.ids[place]
-            node = Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
-            self._nodes[place] = node
-        return node
+        of, qualified, node_id = self.definitions[place], self.qualified[place], self.ids[place]
+        return Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
 
 
 def _holder(view: SourceView, owner: int) -> tuple[str, int] | None:
@@ -394,7 +387,7 @@ def _maker(view: SourceView, inside: Def | None) -> Def | None:
     """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
     if not view.language.objects_are_types:
         return None
-    for definition in (inside, *inside.around) if inside is not None else ():
+    for definition in scopes_of(inside):
         if definition.scope not in ("", "this"):
             return next(iter(view.tops.get(definition.scope, ())), None)
         if definition.kind == "function" and definition.name[:1].isupper():

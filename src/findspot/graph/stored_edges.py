@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Any
 
 from findspot.core.errors import CancelledError
-from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation, plain_rows
+from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.model import LINKING, Progress
 from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
@@ -179,7 +179,8 @@ class FileResolver:
         if crowded:
             full = self.tables
             self._use(full.emptied())
-            full.clear()
+            full.views.clear()
+            full.answers.clear()
             with memory_given_back():
                 gc.collect()  # definitions and files name each other, so that only the collector frees them
         if len(self._defined) > MOST_ANSWERS:
@@ -218,7 +219,7 @@ class FileResolver:
         return encoder.encoded(view)
 
     def _add_references(self, view: SourceView, encoder: _Encoder) -> None:
-        for number, row in enumerate(plain_rows(ReferenceFact, view.facts.columns), 1):
+        for number, row in enumerate(zip(*view.facts.columns, strict=True), 1):
             if number % _LOOK == 0 and self._make_room():
                 view = self._sources.view(view.id) or view
             reference = ReferenceFact._make(row)

@@ -88,7 +88,8 @@ class Structural:
     @remembered([])
     def _declaring(self, method: str) -> list[Def]:
         """Return the interfaces that declare a method, or embed one that does."""
-        around = (d.parent for d in self._sources.definers.declared(method, Go.family))
+        declared = self._sources.defined(method, Go.family, lambda summary: method in summary.declared)
+        around = (definition.parent for definition in declared)
         waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
         for name, methods in STANDARD_INTERFACES.items():
             if method in methods:
@@ -103,7 +104,7 @@ class Structural:
 
     @remembered([])
     def _heirs(self, name: str) -> list[Def]:
-        views = self._sources.definers.inheriting(name, Go.family)
+        views = self._sources.inheriting(name, Go.family)
         owners = (view.owner(place) for view in views for place in view.references.heirs_of(name))
         return list(dict.fromkeys(owner for owner in owners if owner is not None and owner.is_type))
 

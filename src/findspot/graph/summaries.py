@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from findspot.core.facts import DefinitionFact, Facts, dotted, plain_rows
+from findspot.core.facts import DefinitionFact, Facts, dotted
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS
 
 
@@ -50,7 +50,7 @@ def summary_of(facts: Facts | None) -> Summary:
     """Return the summary of a file's facts."""
     if facts is None:
         return _NO_CODE
-    rows = list(map(DefinitionFact._make, plain_rows(DefinitionFact, facts.defined)))
+    rows = list(map(DefinitionFact._make, zip(*facts.defined, strict=True)))
     inside = [row for row in rows if row.scope or row.parent >= 0]
     scopes = {row.scope.rpartition(".")[2] for row in rows} - {""}
     return Summary(

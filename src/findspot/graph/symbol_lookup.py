@@ -162,9 +162,9 @@ class Symbols:
         for size in range(len(qualifiers), 0, -1):
             for path in self._modules().get(qualifiers[size - 1], ()):
                 if _ends_with(module_parts(path), qualifiers[:size]):
-                    values = self._evaluator.exports.exported(path, [*qualifiers[size:], name][0]) or []
+                    values = self._evaluator.exported(path, [*qualifiers[size:], name][0]) or []
                     for member in [*qualifiers[size:], name][1:]:
-                        attribute = self._evaluator.members.attribute
+                        attribute = self._evaluator.attribute
                         values = [v for value in values for v in attribute(value, member)]
                     if found := list(_definitions(values, name)):
                         return found

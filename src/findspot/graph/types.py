@@ -84,9 +84,10 @@ class Types:
     def _find_satellites(self, of: Def) -> list[Def]:
         language = of.file.language
         folder = posixpath.dirname(of.file.path) if language.shares == "folder" else None
+        naming = self._sources.numbers_naming(of.name, folder)
         return [
             definition
-            for view in self._sources.definers.extending(of.name, language.family, folder)
+            for view in self._sources.accepted(naming, language.family, lambda s: of.name in s.extended)
             for definition in view.outside
             if definition is not of and self._adds_to(definition, of)
         ]
@@ -239,7 +240,7 @@ def _given_inside(of: Def, name: str) -> Def | None:
 
 
 def _naming(sources: Sources, of: Def, number: int) -> Iterator[Def]:
-    for view in sources.definers.inheriting(of.name, of.file.language.family, (number,)):
+    for view in sources.inheriting(of.name, of.file.language.family, (number,)):
         owners = map(view.owner, view.references.heirs_of(of.name))
         yield from (owner for owner in owners if owner is not None and owner.is_type)
 
