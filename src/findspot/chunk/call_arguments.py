@@ -49,7 +49,8 @@ def argument_count(name: Node) -> int:
             return -1
         given = call.child_by_field_name("arguments")
         if given is not None:
-            return _count(given)
+            count = given.named_child_count
+            return sum(not child.is_extra for child in given.named_children) if count > 1 else count
         call = call.parent
     return -1
 
@@ -62,7 +63,8 @@ def parameter_range(function: Node) -> tuple[int, int]:
     least = most = 0
     for child in listed.children:
         words = {child.type, *(token.type for token in child.children)}
-        words.update(_text(part) for part in child.children if "modifier" in part.type)
+        modifiers = (part.text or b"" for part in child.children if "modifier" in part.type)
+        words.update(modifier.decode("utf-8", "replace").strip() for modifier in modifiers)
         if child.type == "=" or _VARIADIC & words:
             least -= child.type == "="  # the parameter before it has a default
             most = ANY_NUMBER if _VARIADIC & words else most
@@ -70,15 +72,6 @@ def parameter_range(function: Node) -> tuple[int, int]:
             most += most < ANY_NUMBER
             least += "=" not in words and "this" not in words
     return least, most
-
-
-def _count(arguments: Node) -> int:
-    count = arguments.named_child_count
-    return sum(not child.is_extra for child in arguments.named_children) if count > 1 else count
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace").strip()
 
 
 SELVES = ("self", "this", "cls")
@@ -132,18 +125,11 @@ class _Names:
         root = root_of(on or name)
         if root in SELVES:
             return bool(on) and (on != root or name not in self._attributes)
-        known = self._is_known(owner, root)
-        if known is None:
-            return self._is_open or root in self._defined
-        return bool(on) and known
-
-    def _is_known(self, owner: int, name: str) -> bool | None:
-        """Return whether the value of a variable is known; None where nothing around binds the name."""
-        while (owner, name) not in self._bound:
-            if owner < 0:
-                return None
+        while (owner, root) not in self._bound:
+            if owner < 0:  # nothing around binds the name
+                return self._is_open or root in self._defined
             owner = self._reading.owner_of(owner)
-        return self._bound[owner, name]
+        return bool(on) and self._bound[owner, root]
 
 
 def used_bindings(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:

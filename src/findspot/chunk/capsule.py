@@ -42,23 +42,20 @@ def breadcrumb(definition: Definition) -> str:
 
 def signature(definition: Definition, source: bytes) -> str:
     """Return the text of a definition up to its body, on one line."""
-    if definition.signature is None:
-        definition.signature = _read_signature(definition, source, MAX_SIGNATURE_CHARS)
-    return definition.signature
-
-
-def _read_signature(definition: Definition, source: bytes, limit: int) -> str:
-    start = definition.start_byte
+    if definition.signature is not None:
+        return definition.signature
+    start, most = definition.start_byte, definition.start_byte + 4 * MAX_SIGNATURE_CHARS
     if definition.body_byte is not None and definition.body_byte > start:
-        raw = source[start : min(definition.body_byte, start + 4 * limit)]
+        raw = source[start : min(definition.body_byte, most)]
     else:
-        raw = source[start : min(definition.end_byte, start + 4 * limit)].split(b"\n", 1)[0]
+        raw = source[start : min(definition.end_byte, most)].split(b"\n", 1)[0]
     text = raw.decode("utf-8", "replace")
     if "#" in text or "//" in text or "--" in text:
         text = _SIDE_NOTE.sub("", text)
     line = " ".join(text.split())
     line = line.removesuffix("=>").rstrip("{= ").removesuffix(":")
-    return line[:limit].rstrip()
+    definition.signature = line[:MAX_SIGNATURE_CHARS].rstrip()
+    return definition.signature
 
 
 def doc_comment(definition: Definition, source: bytes, lines: SourceLines) -> str | None:
@@ -93,22 +90,11 @@ def capsule(
         if definition.scope:
             parts.append(definition.scope)
         parts.append(signature(definition, source)[:MAX_ENCLOSING_CHARS])
-    if used:
-        parts.extend(_shown_imports(text, used))
-    return "\n".join(parts)
-
-
-def _shown_imports(text: str, used: list[Name]) -> list[str]:
-    """Return the imports of used names, without those that the text shows itself."""
     statements: dict[int, tuple[Import, list[str]]] = {}  # by their ids: hashes of texts take longer
     for name, statement in used:
-        known = statements.get(id(statement))
-        if known is None:
-            statements[id(statement)] = (statement, [name])
-        else:
-            known[1].append(name)
+        statements.setdefault(id(statement), (statement, []))[1].append(name)
     shown = [statement.shown(found) for statement, found in statements.values() if statement.text not in text]
-    return shown[:MAX_IMPORTS]
+    return "\n".join([*parts, *shown[:MAX_IMPORTS]])
 
 
 def used_names(names: list[Name], parts: list[Rows], lines: SourceLines) -> list[list[Name]]:
@@ -167,7 +153,11 @@ def outline(symbols: FileSymbols) -> str | None:
         rows = [_row(definition) for definition in symbols.definitions if definition.kind in kinds]
         if rows:
             parts.append("\n".join([f"{title}:", *rows]) + "\n")
-    return _capped("\n".join(parts).rstrip())
+    text = "\n".join(parts).rstrip()
+    if len(text) <= MAX_OUTLINE_CHARS:
+        return text or None
+    kept = text[: MAX_OUTLINE_CHARS - 40].rsplit("\n", 1)[0]
+    return f"{kept}\n  … {text.count(chr(10)) - kept.count(chr(10))} more"
 
 
 def _row(definition: Definition) -> str:
@@ -175,10 +165,3 @@ def _row(definition: Definition) -> str:
     where = f"line {first}" if first >= last else f"lines {first}-{last}"
     name = breadcrumb(definition).replace(" > ", ".")
     return f"  - {name} ({definition.kind}) ({where})"
-
-
-def _capped(text: str) -> str | None:
-    if len(text) <= MAX_OUTLINE_CHARS:
-        return text or None
-    kept = text[: MAX_OUTLINE_CHARS - 40].rsplit("\n", 1)[0]
-    return f"{kept}\n  … {text.count(chr(10)) - kept.count(chr(10))} more"

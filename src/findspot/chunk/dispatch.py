@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature, used_names
 from findspot.chunk.data import chunk_data, chunk_notebook
@@ -26,7 +25,7 @@ from findspot.chunk.plain import (
 from findspot.chunk.prose import chunk_prose
 from findspot.chunk.references import read_references
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
-from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
+from findspot.chunk.symbols import FileSymbols, end_row, read_symbols
 from findspot.core.languages import PLAIN, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile
 
@@ -63,10 +62,13 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
         kept, skip = drafts[:1], Skip(file.path, SkipReason.MINIFIED, "only its beginning is indexed")
     if strategy == UNPARSED and row(file.language).grammar:
         skip = skip or Skip(file.path, SkipReason.WORKER_TIMEOUT, _UNPARSED_DETAIL)
-    default = _chunk_type(file)
+    language, default = row(file.language), ChunkType.DEFINITIONS
+    if file.corpus is Corpus.DOCS or (language.docs and language.name != PLAIN):
+        default = ChunkType.DOCUMENTATION
+    elif language.data:
+        default = ChunkType.DATA
     shared = file_tags(file, lines)
-    about = _About(file, lines, default, shared)
-    chunks = (_chunk(draft, about) for draft in kept)
+    chunks = (_chunk(draft, file, lines, default, shared) for draft in kept)
     return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip, split.facts)
 
 
@@ -85,10 +87,10 @@ def _split(file: SourceFile, lines: SourceLines, strategy: str) -> Split:
 
 def _line_limits(file: SourceFile, strategy: str) -> LineLimits:
     """Return when lines of a file are cut, and where: S0's sizes and separators for its own splitter."""
-    is_docs = file.corpus is Corpus.DOCS or row(file.language).docs
-    separators = PROSE_SEPARATORS if is_docs else CODE_SEPARATORS
+    is_docs = file.corpus is Corpus.DOCS
+    separators = PROSE_SEPARATORS if is_docs or row(file.language).docs else CODE_SEPARATORS
     if strategy == CHARACTER:
-        size, _ = DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW
+        size, _ = DOCS_WINDOW if is_docs else CODE_WINDOW
         return LineLimits(size, size, separators)
     return LineLimits(MAX_CHARS, PIECE_CHARS, separators)
 
@@ -103,7 +105,9 @@ def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = Tru
         return Split(chunk_prose(lines, language.name))
     if language.data:
         return Split(chunk_data(lines, language.name))
-    if not parse or _is_one_blob(lines):
+    # A text with too few lines for its size is not worth a parse: its lines are cut anyway.
+    is_blob = len(lines.text) > max(READ_BYTES, BLOB_LINE_CHARS * len(lines))
+    if is_blob or not parse:
         return None
     name = "cpp" if file.path.endswith(".h") and _CPP.search(lines.text) else language.name
     grammar = grammar_for(name)
@@ -111,11 +115,6 @@ def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = Tru
         return chunk_code(lines, grammar, file.path) if grammar else None
     except ParseTimeoutError:
         return None
-
-
-def _is_one_blob(lines: SourceLines) -> bool:
-    """Return whether a text has too few lines for its size to be worth a parse: its lines are cut anyway."""
-    return len(lines.text) > READ_BYTES and len(lines.text) > BLOB_LINE_CHARS * len(lines)
 
 
 def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple[list[Draft], Skip | None]:
@@ -130,23 +129,10 @@ def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple
     return [*kept, *outlines], Skip(file.path, SkipReason.CHUNK_LIMIT, detail)
 
 
-def _chunk_type(file: SourceFile) -> ChunkType:
-    language = row(file.language)
-    if file.corpus is Corpus.DOCS or (language.docs and language.name != PLAIN):
-        return ChunkType.DOCUMENTATION
-    return ChunkType.DATA if language.data else ChunkType.DEFINITIONS
-
-
-class _About(NamedTuple):
-    file: SourceFile
-    lines: SourceLines
-    default: ChunkType
-    tags: tuple[str, ...]
-
-
-def _chunk(draft: Draft, about: _About) -> Chunk | None:
+def _chunk(
+    draft: Draft, file: SourceFile, lines: SourceLines, default: ChunkType, shared: tuple[str, ...]
+) -> Chunk | None:
     """Return a chunk without blank edges; None for a draft of nothing but blanks."""
-    file, lines, default, shared = about
     rows = lines.trim(draft.first, draft.last)
     if rows is None:
         return None
@@ -197,15 +183,19 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     drafts = [_draft(piece, file, uses) for piece, uses in zip(pieces, used, strict=True)]
     overview = outline(symbols)
     if overview:
-        drafts.append(_outline_draft(overview, lines))
+        drafts.append(Draft(0, len(lines) - 1, kind="outline", chunk_type=ChunkType.SYMBOLS, text=overview))
     facts = read_references(grammar, references, source, symbols, path)
     symbols.release()
     return Split(drafts, facts)
 
 
 def _draft(piece: Piece, file: _File, used: list[Name]) -> Draft:
-    main = _main(piece.definitions)
-    enclosing = _enclosing(main, piece.container)
+    # A piece is about the largest of the definitions that are named in it, the first of equals.
+    main = max(piece.definitions, key=lambda item: item.end_byte - item.start_byte, default=None)
+    start = main or piece.container
+    enclosing = list(islice(start.enclosing(), MAX_DEPTH)) if start is not None else []
+    if main is None and start is not None:  # what a piece shows itself is left out
+        enclosing.insert(0, start)
     draft = Draft(piece.first, piece.last)
     text = file.lines.slice(piece.first, piece.last) if used else ""
     draft.context = capsule(text, file.symbols.package, enclosing, file.source, used)
@@ -222,23 +212,3 @@ def _draft(piece: Piece, file: _File, used: list[Name]) -> Draft:
     if main.kind == "constant" and all(each.kind == "constant" for each in piece.definitions):
         draft.chunk_type = ChunkType.DATA
     return draft
-
-
-def _main(definitions: list[Definition]) -> Definition | None:
-    """Return the definition a piece is about: the largest of those named in it, the first of equals."""
-    if len(definitions) == 1:
-        return definitions[0]
-    return max(definitions, key=lambda item: item.end_byte - item.start_byte, default=None)
-
-
-def _enclosing(main: Definition | None, container: Definition | None) -> list[Definition]:
-    """Return the definitions around a piece, nearest first; those it shows itself left out."""
-    start = main if main is not None else container
-    if start is None:
-        return []
-    around = [] if start.parent is None else list(islice(start.enclosing(), MAX_DEPTH))
-    return around if main is not None else [start, *around]
-
-
-def _outline_draft(text: str, lines: SourceLines) -> Draft:
-    return Draft(0, len(lines) - 1, kind="outline", chunk_type=ChunkType.SYMBOLS, text=text)

@@ -160,20 +160,16 @@ def declared_type(node: Node, source: bytes) -> str:
     if node.type in ("type_annotation", "parenthesized_type"):
         return declared_type(node.named_children[0], source)
     if node.type == "function_type":
-        return _function_type(node, source)
+        listed, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
+        types = parameter_types(listed, source) if listed is not None else ""
+        returned = declared_type(result, source) if result is not None else UNKNOWN
+        returned = returned if returned.startswith(":") and returned not in _PRIMITIVES else UNKNOWN
+        return f":{FUNCTION}{types};{returned}}}" if types or returned != UNKNOWN else UNKNOWN
     if node.type == "union_type":
         parts = [declared_type(child, source) for child in node.named_children]
         names = [part[1:] for part in parts if part.startswith(":")]
         return ":" + "|".join(names) if names else UNKNOWN
     return declared(text_of(node, source))
-
-
-def _function_type(node: Node, source: bytes) -> str:
-    listed, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
-    types = parameter_types(listed, source) if listed is not None else ""
-    returned = declared_type(result, source) if result is not None else UNKNOWN
-    returned = returned if returned.startswith(":") and returned not in _PRIMITIVES else UNKNOWN
-    return f":{FUNCTION}{types};{returned}}}" if types or returned != UNKNOWN else UNKNOWN
 
 
 def parameter_types(listed: Node, source: bytes) -> str:

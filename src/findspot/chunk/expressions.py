@@ -24,6 +24,7 @@ _LEAD = re.compile(rf"(?:(?:{_KEYWORDS})\b\s*|[&*]+|<-)\s*")
 CONSTANT_NAMES = frozenset({"None", "null", "nil", "true", "false", "True", "False", "undefined"})
 _CONSTANTS = rf"(?:{'|'.join(sorted(CONSTANT_NAMES))})\b"
 _LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
+_OPERATOR = re.compile(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?")
 _ROOT = re.compile(r"(@@?|#|::|\\)?([A-Za-z_$][\w$]*(?:\\[A-Za-z_]\w*)*)")
 _LOADED = re.compile(r"(?:require|import)\(\s*[\"'`]([^\"'`]+)[\"'`]\s*\)")
 _STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#@]?([A-Za-z_$][\w$]*)[?!]?)?")
@@ -161,9 +162,7 @@ def closing(text: str, at: int) -> int | None:
 
 
 def _is_whole(text: str) -> bool:
-    if text[0] in "[{":
-        return closing(text, 0) == len(text)
-    return not re.search(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?", text)
+    return closing(text, 0) == len(text) if text[0] in "[{" else not _OPERATOR.search(text)
 
 
 _TYPE_LEAD = re.compile(

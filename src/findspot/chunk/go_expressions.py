@@ -219,18 +219,12 @@ def _call(node: Node, source: bytes, depth: int) -> str:
             return _chain(first, source, depth + 1)
         if name in _COUNTS:
             return LITERAL
-    converted = _conversion(function)
-    if converted is not None:
-        return _chain(converted, source, depth + 1) + "()"
-    return _then(function, "()", source, depth)
-
-
-def _conversion(function: Node) -> Node | None:
-    """Return the type of `(*T)(x)`."""
     inner = function.named_children[0] if function.type == "parenthesized_expression" else None
-    if inner is None or inner.type != "unary_expression" or inner.children[0].type != "*":
-        return None
-    return inner.child_by_field_name("operand")
+    if inner is not None and inner.type == "unary_expression" and inner.children[0].type == "*":
+        converted = inner.child_by_field_name("operand")  # `(*T)(x)`
+        if converted is not None:
+            return _chain(converted, source, depth + 1) + "()"
+    return _then(function, "()", source, depth)
 
 
 def _unary(node: Node, source: bytes, depth: int) -> str:

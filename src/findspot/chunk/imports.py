@@ -103,20 +103,14 @@ def _mark(statement: Statement) -> str:
         return TYPING
     inner, outer, mark = statement.node, statement.node.parent, ""
     while outer is not None:
-        if outer.type == "if_statement" and _checks_types(statement, outer, inner):
-            return TYPING
+        if outer.type == "if_statement" and inner == outer.child_by_field_name("consequence"):
+            condition = statement.text(outer.child_by_field_name("condition"))
+            if condition.rpartition(".")[2] == "TYPE_CHECKING":  # which is never true
+                return TYPING
         if _FUNCTIONS.search(outer.type):
             mark = LOCAL
         inner, outer = outer, outer.parent
     return mark
-
-
-def _checks_types(statement: Statement, condition: Node, inner: Node) -> bool:
-    """Return whether a branch is that of `if TYPE_CHECKING`, which never runs."""
-    said = statement.text(condition.child_by_field_name("condition"))
-    return said.rpartition(".")[2] == "TYPE_CHECKING" and inner == condition.child_by_field_name(
-        "consequence"
-    )
 
 
 def read_import(
@@ -244,18 +238,15 @@ def _clauses(statement: Statement, module: str) -> Iterator[Imported]:
         for part in parts:
             if part.type == "identifier":
                 yield statement.text(part), module, DEFAULT
-            elif part.type in ("namespace_import", "namespace_export"):
+                continue
+            if part.type in ("namespace_import", "namespace_export"):
                 yield statement.text(part.named_children[0]), module, WHOLE
-            else:
-                yield from _specifiers(statement, part, module)
-
-
-def _specifiers(statement: Statement, group: Node, module: str) -> Iterator[Imported]:
-    for specifier in group.named_children:
-        name = statement.text(specifier.child_by_field_name("name"))
-        alias = statement.text(specifier.child_by_field_name("alias"))
-        if name:
-            yield (alias or name).strip("\"'"), module, name.strip("\"'")
+                continue
+            for specifier in part.named_children:
+                name = statement.text(specifier.child_by_field_name("name"))
+                alias = statement.text(specifier.child_by_field_name("alias"))
+                if name:
+                    yield (alias or name).strip("\"'"), module, name.strip("\"'")
 
 
 def _required(statement: Statement, pattern: Node | str, module: str) -> Iterator[Imported]:
@@ -318,18 +309,13 @@ def _rust(statement: Statement) -> Iterator[Imported]:
         yield name, f"/{folder}/{name}" if folder else f"/{name}", WHOLE
         return
     argument = node.child_by_field_name("argument")
-    if argument is not None:
-        inner = ("self", "super") if _is_in_module(node) else ()
-        for local, module, name in _rust_tree(statement, argument, ""):
-            yield local, f"mod::{module}" if module.startswith(inner) else module, name
-
-
-def _is_in_module(node: Node) -> bool:
-    """Return whether it stands in a module of the same file, which no path leads to."""
     around = node.parent
     while around is not None and around.type != "mod_item":
         around = around.parent
-    return around is not None
+    if argument is not None:  # no path leads to a module inside of the file
+        inner = ("self", "super") if around is not None else ()
+        for local, module, name in _rust_tree(statement, argument, ""):
+            yield local, f"mod::{module}" if module.startswith(inner) else module, name
 
 
 def _rust_tree(statement: Statement, node: Node, above: str) -> Iterator[Imported]:

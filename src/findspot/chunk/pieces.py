@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from findspot.chunk.prose import frontmatter_end
-from findspot.chunk.splitting import MAX_CHARS, TARGET_CHARS, Rows, SourceLines, cut
+from findspot.chunk.splitting import MAX_CHARS, TARGET_CHARS, SourceLines, cut
 from findspot.chunk.symbols import CONTAINER_KINDS, Definition, FileSymbols
 from findspot.core.model import ChunkType, Corpus, SourceFile
 
@@ -97,16 +96,13 @@ def _without_remarks(parts: list[Piece | _Region], lines: SourceLines) -> list[P
             kept.append(part)
         elif isinstance(after, _Region):
             after.first = part.first
-        elif before is not None and lines.size(before.first, part.last) <= _room(before, lines):
+        elif isinstance(before, _Region) or (
+            before is not None and lines.size(before.first, part.last) <= MAX_CHARS
+        ):
             before.last = part.last
         else:
             kept.append(part)
     return kept
-
-
-def _room(part: Piece | _Region, lines: SourceLines) -> int:
-    """Return how large a part may grow: a region is divided anyway."""
-    return MAX_CHARS if isinstance(part, Piece) else len(lines.text)
 
 
 def _segments(region: _Region, lines: SourceLines) -> list[_Segment]:
@@ -119,27 +115,16 @@ def _segments(region: _Region, lines: SourceLines) -> list[_Segment]:
             segments[-1].definitions.append(child)
             segments[-1].last = max(segments[-1].last, last)
         else:
-            _add_gap(segments, row, first - 1, lines)
+            if gap := lines.trim(row, first - 1):
+                segments.append(_Segment(*gap, []))
             segments.append(_Segment(max(first, row), max(last, first, row), [child]))
         row = segments[-1].last + 1
-    _close(segments, lines.trim(row, region.last), region, lines)
-    return segments
-
-
-def _close(segments: list[_Segment], rest: Rows | None, region: _Region, lines: SourceLines) -> None:
-    """Add what follows the last definition; a closing line belongs to that definition's piece."""
-    if rest is None:
-        return
-    if region.container and segments and lines.size(*rest) <= CLOSING_CHARS:
-        segments[-1].last = rest[1]
-    else:
+    rest = lines.trim(row, region.last)
+    if rest and region.container and segments and lines.size(*rest) <= CLOSING_CHARS:
+        segments[-1].last = rest[1]  # a closing line belongs to the piece of the last definition
+    elif rest:
         segments.append(_Segment(*rest, []))
-
-
-def _add_gap(segments: list[_Segment], first: int, last: int, lines: SourceLines) -> None:
-    rows = lines.trim(first, last)
-    if rows:
-        segments.append(_Segment(*rows, []))
+    return segments
 
 
 def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piece | _Region]:
@@ -223,25 +208,19 @@ def chunk_tags(
     `prose` is the text of a chunk of documentation; in its fenced code `#` begins no hashtag.
     """
     corpus = "code" if prose is None else "documentation"
-    own = tuple(hashtags(_CODE_BLOCK.sub("", prose))) if prose and "#" in prose else ()
-    return _each_once((corpus, language, chunk_type.value, *shared, *own))
-
-
-@lru_cache(maxsize=256)
-def _each_once(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tags))[:MAX_TAGS]
+    own = hashtags(_CODE_BLOCK.sub("", prose)) if prose and "#" in prose else ()
+    tags = dict.fromkeys((corpus, language, chunk_type.value, *shared, *own))
+    return tuple(tags)[:MAX_TAGS]
 
 
 def hashtags(text: str) -> list[str]:
     """Return the hashtags of a text, lower-cased; colours and what a preprocessor reads are none."""
-    found = (tag.lower() for tag in _HASHTAG.findall(text))
-    return [tag for tag in found if tag not in _DIRECTIVES and not _is_colour(tag)]
-
-
-def _is_colour(tag: str) -> bool:
-    """Return whether a word is a colour in hexadecimal digits, and not one such as `facade`."""
-    is_word = not any(character.isdigit() for character in tag) and len(tag) > 3 and len(set(tag)) > 3
-    return bool(_COLOUR.fullmatch(tag)) and not is_word
+    tags = []
+    for tag in map(str.lower, _HASHTAG.findall(text)):
+        is_word = tag.isalpha() and len(tag) > 3 and len(set(tag)) > 3  # such as `facade`
+        if tag not in _DIRECTIVES and (is_word or not _COLOUR.fullmatch(tag)):
+            tags.append(tag)
+    return tags
 
 
 def is_test_path(path: str) -> bool:

@@ -168,10 +168,10 @@ _BOUND = frozenset({"bind", "member", "field"})
 
 def _read(reading: Reading, match: Captures, path: str, requests: Requests | None) -> None:
     for capture, nodes in match.items():
+        if capture in _PARTS:
+            continue
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
-        elif capture in _PARTS:
-            continue
         elif capture in _BOUND:
             _bind(reading, capture, nodes, match)
         elif capture == "type":
@@ -307,7 +307,10 @@ _NOTHING = frozenset({UNKNOWN, LITERAL})
 
 def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) -> None:
     value = _bound_value(reading, match) if len(match) > 1 else UNKNOWN
-    mark = _holder_mark(capture, match)
+    mark = "this." if capture == "field" else ""
+    struct = match["struct"][0] if "struct" in match else None
+    if struct is not None and struct.parent is not None and struct.parent.type != "type_spec":
+        mark = go_expressions.mark_of(struct) + mark  # of a struct without a name
     for node in nodes:
         at, text = node.start_byte, reading.text(node)
         owner = reading.owner(at)
@@ -320,15 +323,6 @@ def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) ->
         target = mark + target
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
             reading.bindings[BindingFact(owner, target, made)] = None
-
-
-def _holder_mark(capture: str, match: Captures) -> str:
-    """Return what a field is bound with: one of a constructor, or of a struct without a name."""
-    mark = "this." if capture == "field" else ""
-    struct = match["struct"][0] if "struct" in match else None
-    if struct is None or struct.parent is None or struct.parent.type == "type_spec":
-        return mark
-    return go_expressions.mark_of(struct) + mark
 
 
 def _bound_value(reading: Reading, match: Captures) -> str:

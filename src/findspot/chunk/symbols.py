@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from findspot.chunk.splitting import SourceLines
@@ -176,7 +177,10 @@ def _collect(grammar: Grammar, matches: list[PatternMatch], source: bytes, lines
                     made = _definition(capture[11:], nodes[0], match, source)
                     made.clauses = pattern in grammar.clauses
                     made.name = grammar.named.get(pattern, made.name)
-                    _keep_earliest(found, match["name"][0].start_byte, pattern, made)
+                    key = match["name"][0].start_byte
+                    known = found.definitions.get(key)
+                    if known is None or pattern < known[0]:  # of several matches of one name, the earliest
+                        found.definitions[key] = (pattern, made)
             elif capture in ("comment", "attribute"):
                 _add_lead(found, nodes[0], capture == "comment", lines)
             elif capture == "wrapper":
@@ -208,13 +212,6 @@ def _definition(kind: str, node: Node, match: dict[str, list[Node]], source: byt
     )
 
 
-def _keep_earliest(found: _Captures, key: int, pattern: int, definition: Definition) -> None:
-    """Of several matches of one name keep that of the earliest pattern."""
-    known = found.definitions.get(key)
-    if known is None or pattern < known[0]:
-        found.definitions[key] = (pattern, definition)
-
-
 def _clean_name(name: str) -> str:
     """Return a name on one line, without the marks of names that are strings, symbols or operators."""
     if name.isidentifier():
@@ -238,23 +235,19 @@ def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines
 
 
 def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
-    """Yield definitions, except those that an earlier pattern captured under another name."""
-    earliest: dict[int, int] = {}
-    found = [(pattern, each, _keys(each)) for pattern, each in captures.definitions.values()]
-    for pattern, _, keys in found:
-        for key in keys:
-            if earliest.setdefault(key, pattern) > pattern:
-                earliest[key] = pattern
-    for pattern, definition, (of_node, of_body) in found:
-        if earliest[of_node] == pattern == earliest[of_body]:
+    """Yield definitions, except those that an earlier pattern captured under another name.
+
+    No two share a node, or the place of a body.
+    """
+    of_node: dict[int, int] = {}
+    of_body: dict[int | None, int] = {}
+    for pattern, definition in sorted(captures.definitions.values(), key=itemgetter(0)):
+        of_node.setdefault(definition.node.id, pattern)
+        of_body.setdefault(definition.body_byte, pattern)
+    for pattern, definition in captures.definitions.values():
+        body = definition.body_byte
+        if of_node[definition.node.id] == pattern and (body is None or of_body[body] == pattern):
             yield definition
-
-
-def _keys(definition: Definition) -> tuple[int, int]:
-    """Return what no two definitions share: the node, and the place of the body, if there is one."""
-    body = definition.body_byte
-    node = definition.node.id
-    return node, node if body is None else -1 - body
 
 
 def _nest(captures: _Captures) -> list[Definition]:
@@ -350,7 +343,13 @@ def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[De
     for definition in definitions:
         parent = definition.parent
         before = latest.get(parent)
-        if before is not None and _continues(before, definition, lines):
+        if (
+            before is not None
+            and before.clauses
+            and definition.clauses
+            and (before.name, before.kind) == (definition.name, definition.kind)
+            and lines.trim(before.last + 1, definition.first - 1) is None
+        ):
             before.last = max(before.last, definition.last)
             before.node = max(before.node, definition.node, key=lambda node: node.end_byte - node.start_byte)
             before.end_byte = max(before.end_byte, definition.end_byte)
@@ -364,12 +363,3 @@ def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[De
     for parent in {definition.parent for definition in joined if definition.parent is not None}:
         parent.children = [child for child in parent.children if child not in joined]
     return kept
-
-
-def _continues(before: Definition, definition: Definition, lines: SourceLines) -> bool:
-    return (
-        before.clauses
-        and definition.clauses
-        and (before.name, before.kind) == (definition.name, definition.kind)
-        and lines.trim(before.last + 1, definition.first - 1) is None
-    )

@@ -229,10 +229,15 @@ class _Layers:
             key = BY_NAME.get(name)
             if key is None:
                 continue
-            if source in COMMITTED_FILES:
-                self._set_committed(source, key, value)
-            else:
-                self._set_own(source, key, value)
+            try:
+                if source in COMMITTED_FILES:
+                    self._set_committed(source, key, value)
+                    continue
+                typed = source in ("environment", "flags") and isinstance(value, str)
+                held = key.from_text(value) if typed else value
+                self._set(source, key, held, self._checked(key, held, inside_only=False))
+            except InvalidValueError as wanted:
+                self._refuse(source, key, f"must be {wanted}")
 
     def settings(self) -> Settings:
         sections = {
@@ -247,24 +252,12 @@ class _Layers:
             **sections,
         )
 
-    def _set_own(self, source: str, key: Key, value: Any) -> None:
-        try:
-            if source in ("environment", "flags") and isinstance(value, str):
-                value = key.from_text(value)
-            self._set(source, key, value, self._checked(key, value, inside_only=False))
-        except InvalidValueError as wanted:
-            self._refuse(source, key, f"must be {wanted}")
-
     def _set_committed(self, source: str, key: Key, value: Any) -> None:
         limit, own = key.committed, self._parsed[key.name]
         if limit is None:
             self.warnings.append(f"{source}: '{key.name}' can only be set in your own configuration; ignored")
             return
-        try:
-            parsed = self._checked(key, value, inside_only=True)
-        except InvalidValueError as wanted:
-            self._refuse(source, key, f"must be {wanted}")
-            return
+        parsed = self._checked(key, value, inside_only=True)
         if parsed != own and not limit.allows(parsed, own):
             self._refuse(source, key, f"can be {limit.text} in a committed file")
             self.warnings[-1] += f" (your own configuration or {key.variable} can set it otherwise)"
@@ -317,14 +310,9 @@ def is_loopback(address: str) -> bool:
     return host in ("localhost", "::1") or bool(re.fullmatch(r"127(?:\.\d{1,3}){3}", host))
 
 
-def check_value(name: str, value: Any) -> Any:
-    """Return what a value means for its key; ValueError, saying what is wanted, where it means nothing."""
-    return _known(name).parse(typed_value(name, value))
-
-
 def typed_value(name: str, value: Any) -> Any:
-    """Return the value that a file would hold; text is read as it is typed. ValueError as for
-    `check_value`.
+    """Return the value that a file would hold, text as it is typed; ValueError, saying what is wanted, where
+    it means nothing.
     """
     key = _known(name)
     try:
@@ -341,7 +329,8 @@ def check_committed(name: str, value: Any, own: Settings) -> None:
     key = _known(name)
     if key.committed is None:
         raise ValueError(f"'{name}' can only be set in your own configuration")
-    parsed, current = check_value(name, value), getattr(getattr(own, key.section), key.attribute)
+    parsed = key.parse(typed_value(name, value))
+    current = getattr(getattr(own, key.section), key.attribute)
     if parsed != current and not key.committed.allows(parsed, current):
         raise ValueError(f"'{name}' can be {key.committed.text} in a committed file")
 
@@ -368,17 +357,18 @@ def set_value(path: Path, name: str, value: Any) -> None:
 def unset_value(path: Path, name: str) -> bool:
     """Take one key out of a config file, keeping everything else; False where the file does not set it."""
     content = _editable(path)
+    before = json.dumps(content)
     head, _, inner = _known(name).name.partition(".")
+    content.pop(name, None)
     section = content.get(head)
-    there = content.pop(name, content) is not content
-    if inner and isinstance(section, dict) and inner in section:
-        there = True
-        del section[inner]
+    if inner and isinstance(section, dict):
+        section.pop(inner, None)
         if not section:
             del content[head]
-    if there:
-        _write(path, content)
-    return there
+    if json.dumps(content) == before:
+        return False
+    _write(path, content)
+    return True
 
 
 def _editable(path: Path) -> Values:

@@ -1,31 +1,5 @@
 """Every error Findspot raises on purpose.
 
-    FindspotError
-    ├── InvalidArgumentError      INVALID_ARGUMENT       a value that cannot be used
-    │   └── InvalidPatternError   INVALID_PATTERN        a glob or regex that cannot be read
-    ├── PathNotFoundError         PATH_NOT_FOUND         no such folder
-    ├── ProjectNotDetectedError   PROJECT_NOT_DETECTED   no marker up to the filesystem's root
-    │   └── SeveralProjectsError  PROJECT_NOT_DETECTED   … or a workspace where one project is wanted
-    ├── IndexNotFoundError        INDEX_NOT_FOUND        the project has no index yet
-    │   └── DocsIndexNotFoundError  DOCS_INDEX_NOT_FOUND   … or none of documentation
-    ├── FileNotIndexedError       FILE_NOT_FOUND         a file that is not there or not indexed
-    ├── SymlinkError              SYMLINK_NOT_ALLOWED    a symbolic link where a file is wanted
-    ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
-    ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
-    │   └── StoreRefusedError     PERMISSION_DENIED      … or an object store does
-    ├── DiskFullError             DISK_FULL              nothing was half-written
-    ├── SystemLimitError          SYSTEM_LIMIT           no more open files or memory
-    ├── IndexCorruptError         INDEX_CORRUPT          the index cannot be read
-    │   └── IndexFormatError      INDEX_CORRUPT          … because a newer Findspot wrote it
-    ├── IndexBusyError            INDEX_BUSY             another process is writing
-    ├── ModelMismatchError        MODEL_MISMATCH         the index was made with another model
-    ├── ModelUnavailableError     MODEL_DOWNLOAD_FAILED  weights missing or broken
-    ├── ProviderError             PROVIDER_ERROR         an embedding provider failed
-    │   ├── LanguageModelError    PROVIDER_ERROR         … or a language model did
-    │   └── StoreUnavailableError  PROVIDER_ERROR        … or an object store is away
-    └── CancelledError            CANCELLED              stopped on request
-        └── IndexStoppedError     CANCELLED              … and not continued unless somebody asks
-
 Each carries a message for the user, one for a developer, and where it helps a hint: what to
 do next. Errors of libraries are translated in the module that owns the library.
 """

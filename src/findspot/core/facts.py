@@ -246,14 +246,7 @@ def _all_shared(columns: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]
 
 def _rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     """Return the rows of columns as named tuples, made without a call of Python for each."""
-    if len(columns) != len(kind._fields):
-        return tuple(map(kind, *columns))
-    return tuple(map(partial(tuple.__new__, kind), zip(*columns, strict=False)))
-
-
-def plain_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> Iterable[Any]:
-    """Return the rows of columns as tuples, which are named only where a column was not stored yet."""
-    return zip(*columns, strict=True) if len(columns) == len(kind._fields) else _rows(kind, columns)
+    return tuple(map(partial(tuple.__new__, kind), zip(*columns, strict=True)))
 
 
 def _shared_rows(kind: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
@@ -287,16 +280,13 @@ def names_of(facts: Facts) -> tuple[NameCount, ...]:
     """Return every name that a file defines, uses, imports or mentions, for finding the file by it."""
     defined = Counter([item.name for item in facts.definitions])
     used = Counter(facts.columns[_NAME])
-    used.update([name for item in facts.imports for name in _imported_names(item)])
+    imported = ({module_name(item.module), item.original} - {WHOLE, ""} for item in facts.imports)
+    used.update([name for names in imported for name in names])
     texts = {*facts.columns[_ON], *(item.value for item in facts.bindings)}
     mentioned = _IDENTIFIER.findall(" ".join((*texts, *(item.module for item in facts.imports))))
     names = list({*defined, *used, *mentioned})
     counts = [[count.get(name, 0) for name in names] for count in (defined, used)]
     return _rows(NameCount, (names, *counts))
-
-
-def _imported_names(item: ImportFact) -> set[str]:
-    return {module_name(item.module), item.original} - {WHOLE, ""}
 
 
 def module_name(module: str) -> str:
@@ -345,8 +335,11 @@ def _columns(rows: Sequence[tuple[Any, ...]], kind: type[NamedTuple]) -> tuple[t
     return tuple(zip(*rows, strict=True)) or ((),) * len(kind._fields)
 
 
-def _inflated(data: bytes) -> bytes:
-    """Decompress stored data, which may come from anyone: a few kilobytes can stand for gigabytes."""
+def unpack(data: bytes) -> Facts:
+    """Return the facts of a stored form, which may come from anyone; ValueError where it is not one.
+
+    A few kilobytes can stand for gigabytes.
+    """
     try:
         inflater = zlib.decompressobj()
         inflated = inflater.decompress(data, MAX_BYTES)
@@ -354,19 +347,4 @@ def _inflated(data: bytes) -> bytes:
         raise ValueError(f"facts cannot be decompressed: {error}") from error
     if not inflater.eof or not inflated:
         raise ValueError("facts are cut short, or larger than those of any file")
-    return inflated
-
-
-def unpack(data: bytes) -> Facts:
-    """Return the facts of a stored form; ValueError where it is not one."""
-    text = _inflated(data).decode()
-    if text[0] == '"':
-        return Facts.stored(text.split("\n"))
-    package, definitions, imports, bindings, references = json.loads(text)  # by rows, as they were at first
-    return Facts(
-        package,
-        map(DefinitionFact._make, definitions),
-        (ImportFact(*row) for row in imports),
-        map(BindingFact._make, bindings),
-        map(ReferenceFact._make, references),
-    )
+    return Facts.stored(inflated.decode().split("\n"))

@@ -85,7 +85,8 @@ class Judge:
             name = nfc(name)
         path = prefix + name
         shown = path + "/" if folder else path
-        if is_denied(name, folder, self._ignore_case, prefix) and not self._is_built(name, folder):
+        is_built = folder and self._settings.build_folders and name in BUILD_FOLDERS
+        if is_denied(name, folder, self._ignore_case, prefix) and not is_built:
             return Skip(shown, SkipReason.DENIED)
         if path in self._own:
             return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
@@ -94,10 +95,10 @@ class Judge:
         rule = ignored(prefix, name, folder)
         if rule:
             return Skip(shown, SkipReason.GITIGNORED, rule.source)
-        return self._folder(shown) if folder else self._file(path, name, info)
-
-    def _is_built(self, name: str, folder: bool) -> bool:
-        return folder and self._settings.build_folders and name in BUILD_FOLDERS
+        if not folder:
+            return self._file(path, name, info)
+        is_deep = shown.count("/") > MAX_DEPTH
+        return Skip(shown, SkipReason.TOO_DEEP, f"more than {MAX_DEPTH} folders deep") if is_deep else None
 
     def _unsafe_name(self, prefix: str, name: str, *, folder: bool) -> Skip | None:
         if not is_unsafe(name):
@@ -106,12 +107,6 @@ class Judge:
         if is_denied(cleaned(name), folder, self._ignore_case, prefix):
             return Skip(shown, SkipReason.DENIED)
         return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
-
-    def _folder(self, path: str) -> Skip | None:
-        depth = path.count("/")
-        if depth > MAX_DEPTH:
-            return Skip(path, SkipReason.TOO_DEEP, f"more than {MAX_DEPTH} folders deep")
-        return None
 
     def _file(self, path: str, name: str, info: stat_result) -> SourceFile | Skip:
         if not S_ISREG(info.st_mode):

@@ -173,26 +173,17 @@ class _Walker:
         if prefix in self._own:
             return Skip(prefix or "./", SkipReason.DENIED, FINDSPOTS_OWN)
         if prefix:
-            if self._is_checkout(names):
+            if GIT in names or (IGNORES_CASE and any(name.lower() == GIT for name in names)):
                 return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")
             if "HEAD" in names and "objects" in names and "refs" in names:
                 return Skip(prefix, SkipReason.DENIED, "it holds the data of a git repository")
         try:
             if not prefix:
-                rules = self._rules_above()
+                root, respect = Path(os.path.realpath(self._root)), self._respect_gitignore
+                rules = rules_above(root, ignore_case=IGNORES_CASE, respect_gitignore=respect)
             return self._with_files(folder, prefix, names, rules)
         except UnusableIgnoreFileError as error:
             return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
-
-    def _is_checkout(self, names: list[str]) -> bool:
-        return GIT in names or (IGNORES_CASE and any(name.lower() == GIT for name in names))
-
-    def _rules_above(self) -> Rules:
-        return rules_above(
-            Path(os.path.realpath(self._root)),
-            ignore_case=IGNORES_CASE,
-            respect_gitignore=self._respect_gitignore,
-        )
 
     def _with_files(self, folder: Folder, prefix: str, names: list[str], rules: Rules) -> Rules:
         for name in (GITIGNORE, OWN_IGNORE) if self._respect_gitignore else (OWN_IGNORE,):

@@ -329,14 +329,17 @@ class Evaluator:
         if imported is None and found is None and view.language.folders_are_packages:
             imported = self.packages.imports_called(view, name)
         if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
-            values = [value for fact in imported for value in self.imported(fact, view)]
-            if view.language.imports_packages and EXTERNAL in values:  # one of two functions of a name
-                values = [value.through(DISPATCHED) for value in values]
-            return list(dict.fromkeys([*(found or []), *values]))
+            return list(dict.fromkeys([*(found or []), *self._all_imported(imported, view)]))
         if found is not None:
             return found
         brought = (self._brought_in(name, fact, view) for fact in view.imports.get(WHOLE, ()))
         return next(filter(None, brought), None)
+
+    def _all_imported(self, facts: list[ImportFact], view: SourceView) -> Values:
+        values = [value for fact in facts for value in self.imported(fact, view)]
+        if view.language.imports_packages and EXTERNAL in values:  # one of two functions of a name
+            return [value.through(DISPATCHED) for value in values]
+        return values
 
     def _brought_in(self, name: str, fact: ImportFact, view: SourceView) -> Values:
         """Return a name that an import of all names of a module or package brings in."""
@@ -456,9 +459,7 @@ class Evaluator:
         what, of = value.what, value.of
         if what in _OF_TYPES and isinstance(of, Def):
             return self.memo.once((value, name), _NOTHING, self._of_type, value, of, name)
-        if what is What.EXTERNAL:
-            return [EXTERNAL]
-        if what is What.WRAPPED:
+        if what in (What.EXTERNAL, What.WRAPPED):
             return _of_wrapped(value, name)
         if isinstance(of, Record):
             return self._of_record(of, name)

@@ -136,20 +136,21 @@ class Packages:
             by_package = view.language.folders_are_packages and fact.local != WHOLE
             on = view.references.names_on
             names = on.get(fact.local, set()) if by_package else view.references.names
-            sources = self._sources
-            paths = sources.project.by_folder.get(folder, ()) if folder is not None else ()
-            numbers = (sources.files.by_path[path] for path in paths)
-            inside = sources.accepted(
-                numbers, view.language.family, lambda summary: any(name in summary.tops for name in names)
-            )
-            others = (v for v in inside if v is not view and not v.package.endswith("_test"))
-            return [v for v in others if any(is_top(d) for name in names for d in v.tops.get(name, ()))]
+            return self._used_in(folder, names, view)
         found = {}
         for name in filter(str.isidentifier, view.references.names):
             for d in self._sources.tops(name, view.language.family):
                 if d.file is not view and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
+
+    def _used_in(self, folder: str | None, names: set[str], view: SourceView) -> list[SourceView]:
+        sources, family = self._sources, view.language.family
+        paths = sources.project.by_folder.get(folder, ()) if folder is not None else ()
+        numbers = (sources.files.by_path[path] for path in paths)
+        inside = sources.accepted(numbers, family, lambda s: any(name in s.tops for name in names))
+        others = (v for v in inside if v is not view and not v.package.endswith("_test"))
+        return [v for v in others if any(is_top(d) for name in names for d in v.tops.get(name, ()))]
 
 
 def packages_of(view: SourceView) -> set[str]:

@@ -10,7 +10,6 @@ import pytest
 
 from findspot.catalogue.known_clients import Machine
 from findspot.core.config import (
-    check_value,
     hub_settings,
     load_settings,
     set_value,
@@ -186,7 +185,7 @@ def test_no_value_of_a_file_breaks_anything(places: Places, place: str, name: st
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_defaults_are_valid_and_need_no_warning(key: Any) -> None:
-    check_value(key.name, key.default)
+    typed_value(key.name, key.default)
     assert load_settings(environ={}).warnings == ()
 
 
@@ -309,7 +308,7 @@ def test_what_is_typed_becomes_what_a_file_holds(name: str, typed: str, value: A
 
 def test_a_refusal_of_what_was_typed_says_why() -> None:
     with pytest.raises(ValueError, match=r"'exclude' must be an array of valid glob patterns .*'src/\[a-'"):
-        check_value("exclude", "src/[a-")
+        typed_value("exclude", "src/[a-")
 
 
 def test_the_starter_file_hides_nothing(places: Places) -> None:

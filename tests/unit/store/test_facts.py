@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,12 +27,6 @@ def test_facts_survive_being_packed() -> None:
         ("value", "helper"),
     ]
     assert facts.imports[0][:3] == ("helper", "b", "helper")
-
-
-def test_facts_stored_by_rows_are_still_read() -> None:
-    facts = unpack(record_of("a.py", FILES["a.py"]).facts or b"")
-    rows = [facts.package, facts.definitions, facts.imports, facts.bindings, facts.references]
-    assert unpack(zlib.compress(json.dumps(rows).encode())) == facts
 
 
 def test_names_count_definitions_and_uses() -> None:

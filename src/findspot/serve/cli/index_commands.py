@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from findspot.core.config import check_value
+from findspot.core.config import typed_value
 from findspot.core.errors import FileLimitError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
@@ -57,7 +57,7 @@ def _flag(option: str, key: str, **looks: Any) -> Callable[[Command], Command]:
             return
         flags[key] = list(value) if isinstance(value, tuple) else value
         try:
-            check_value(key, value)
+            typed_value(key, value)
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
