@@ -87,32 +87,6 @@ def discounted(article: str, percent: int) -> int:
     "logo.png": b"\x89PNG\r\n\x1a\n\0\0",
 }
 
-TOOLS = [
-    {
-        "name": "read_file",
-        "title": "Read File",
-        "description": "Read the contents of a file.",
-        "serverName": "fs",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"path": {"type": "string", "description": "Which file"}},
-            "required": ["path"],
-        },
-    },
-    {"name": "forecast", "description": "Weather of the next days.", "serverName": "weather"},
-]
-
-BROKEN = {"command": "/no/such/program", "args": ["--key", "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"]}
-LATER = {"command": "later-server", "env": {"LATER_TOKEN": "a-value"}}
-"""Servers: one that you agreed to and that does not start, one that was added to the file since."""
-
-LOG_CALLS = """
-from findspot.catalogue.tool_record import CallEnd, CallRecord
-from findspot.serve.activity import log_call
-log_call(CallRecord("broken", "broken__do", "some client", CallEnd.FAILED, 31_000, 20, 0))
-log_call(CallRecord("fs", "fs__read_file", "<b>client</b>", CallEnd.OK, 12.4, 1_536, 2_048_000))
-"""
-
 NOTE_QUESTIONS = """
 import sys
 from findspot.serve.activity import *
@@ -152,13 +126,7 @@ class Home:
         return Home(folder)
 
     def index(self, root: Path) -> None:
-        """Index a project and the tools it has."""
-        (self.folder / "tools.json").write_text(json.dumps(TOOLS))
-        servers = self.folder / "servers.json"
-        servers.write_text(json.dumps({"mcpServers": {"broken": BROKEN}}))
-        self.run("tools", "index", self.folder / "tools.json", servers, "--yes", cwd=root)
-        servers.write_text(json.dumps({"mcpServers": {"broken": BROKEN, "later": LATER}}))
-        subprocess.run([sys.executable, "-c", LOG_CALLS], env=self.environment, check=True)
+        """Index a project, with some questions about it."""
         subprocess.run([sys.executable, "-c", NOTE_QUESTIONS, root], env=self.environment, check=True)
         self.run("index", root, "--yes", cwd=root)
 

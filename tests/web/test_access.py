@@ -110,23 +110,6 @@ def with_docs(window: Page) -> None:
     expect(window.locator(".pane .code")).to_be_visible()
 
 
-def with_a_tool(window: Page) -> None:
-    server = window.get_by_label("Server fs")
-    server.locator("summary").first.click()
-    server.locator(".tool summary").first.click()
-    expect(server.locator(".arguments")).to_be_visible()
-
-
-def with_tools_found(window: Page) -> None:
-    window.get_by_label("Find a tool").fill("file")
-    expect(window.locator("#found-tools .tool").first).to_be_visible()
-
-
-def with_an_agreement(window: Page) -> None:
-    window.get_by_role("button", name="Agree to later").click()
-    expect(window.get_by_role("dialog")).to_be_visible()
-
-
 def with_keys(window: Page) -> None:
     window.get_by_label("Keyboard shortcuts").click()
     expect(window.get_by_role("dialog")).to_be_visible()
@@ -184,10 +167,6 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "dependencies": ("dependencies", with_a_package),
     "activity": ("activity", ready(".asked-item")),
     "all projects": ("search?project=all", ready(".start")),
-    "tools": ("tools", ready("tbody tr")),
-    "tool": ("tools", with_a_tool),
-    "tools found": ("tools", with_tools_found),
-    "agreement": ("tools", with_an_agreement),
 }
 
 
@@ -223,7 +202,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "map", "projects", "dependencies", "activity", "tools"):
+        for section in ("search", "map", "projects", "dependencies", "activity"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

@@ -349,8 +349,6 @@ class TestStates:
             expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
             window.goto(f"{served.address}#/projects")
             expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
-            window.goto(f"{served.address}#/tools")
-            expect(window.locator(".state")).to_contain_text("findspot tools index")
 
     def test_from_nothing_to_an_answer_and_to_what_changed(self, visit: Visit, tmp_path: Path) -> None:
         root = make_project(tmp_path / "shop")
@@ -512,8 +510,8 @@ class TestStates:
             window.keyboard.type("x")
             expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
             expect(window.locator("body")).to_contain_text("Findspot does not answer")
-            window.goto(f"{window.url.partition('#')[0]}#/tools")
-            expect(window.get_by_role("link", name="Tools")).to_have_attribute("aria-current", "page")
+            window.goto(f"{window.url.partition('#')[0]}#/activity")
+            expect(window.get_by_role("link", name="Activity")).to_have_attribute("aria-current", "page")
             expect(window.get_by_text("Findspot does not answer")).to_have_count(1)
 
     def test_an_address_that_names_an_unknown_project(self, visit: Visit, page: Served) -> None:

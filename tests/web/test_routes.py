@@ -132,27 +132,6 @@ def test_dependencies(page: Served, here: str) -> None:
     assert page.ask(f"projects/{here}/dependencies")[1]["dependencies"][1]["indexed"]
 
 
-def test_servers_and_their_calls(page: Served) -> None:
-    answer = page.ask("servers")[1]
-    states = {server["name"]: server["state"] for server in answer["servers"]}
-    assert states == {"broken": "failed", "later": "new", "fs": "listed", "weather": "listed"}
-    broken, later = answer["servers"][:2]
-    assert "there is no program" in broken["error"]
-    assert broken["runs"][0].startswith("  runs: /no/such/program --key ")
-    assert "aB3dE5f" not in str(broken["runs"]), "keys are masked"
-    assert "LATER_TOKEN" in str(later["runs"])
-    assert "a-value" not in str(later["runs"])
-    assert [call["tool"] for call in answer["calls"]] == ["fs__read_file", "broken__do"]
-    assert answer["calls"][1]["outcome"] == "failed"
-
-
-def test_tools(page: Served) -> None:
-    (listed,) = page.ask("tools", server="weather")[1]["tools"]
-    assert (listed["tool"]["name"], listed["access"]["state"]) == ("weather__forecast", "no_server")
-    found = page.ask("tools", q="contents of a file")[1]["tools"][0]["tool"]
-    assert (found["name"], found["inputSchema"]["required"]) == ("fs__read_file", ["path"])
-
-
 def test_a_get_changes_nothing(page: Served, here: str) -> None:
     bearer = {"Authorization": f"Bearer {page.token}"}
     assert page.request("GET", f"/api/projects/{here}/index", **bearer).status == 405
@@ -170,7 +149,6 @@ class TestIndexing:
             (project,) = told["projects"]
             assert project["status"] == "not_found"
             assert page.ask(f"projects/{project['id']}/search", q="x")[0] == 404
-            assert page.ask("tools")[1]["hint"]
 
             assert page.ask(f"projects/{project['id']}/index", "POST")[0] == 200
             done = until(lambda: page.ask(f"projects/{project['id']}")[1]["run"]["report"])

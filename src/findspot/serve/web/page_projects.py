@@ -24,7 +24,6 @@ from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.shapes import counts
-from findspot.serve.web.page_servers import PageServers
 
 _log = get_logger("web")
 
@@ -63,7 +62,6 @@ class PageProjects:
     def __init__(self, engine: Engine, start: Path) -> None:
         self.engine = engine
         self.start = start
-        self.servers = PageServers(engine, start)
         self.runs: dict[Path, Run] = {}
         """At most one run per project; the last one is remembered."""
         self._workers = ThreadPoolExecutor(_MOST_RUNS, "page-index")

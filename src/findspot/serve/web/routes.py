@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import parse_json
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus, Query, Results, one_of
 from findspot.core.settings import EDITORS
@@ -33,14 +32,11 @@ from findspot.serve.research_answers import findings_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
     activity_object,
-    call_object,
     error_object,
     project_object,
-    server_object,
     skip_object,
     status_object,
     summary_object,
-    tool_object,
 )
 from findspot.serve.web.page_projects import PageProjects
 
@@ -56,8 +52,6 @@ MAX_ENTRIES = 200
 
 MAX_INSIDE = 24
 """What is hinted at inside a folder of the map before one goes there."""
-
-MAX_CALLS = 50
 
 MAX_CENTRAL, CANDIDATES = 8, 60
 """Definitions that a page begins with, and the names that are looked up for them."""
@@ -88,8 +82,6 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/history": _history,
         "/api/projects/{id}/dependencies": _dependencies,
         "/api/activity": _activity,
-        "/api/tools": _tools,
-        "/api/servers": _servers,
     }
     posts: dict[str, Answer] = {
         "/api/projects": _index_folder,
@@ -98,10 +90,6 @@ def routes(page: PageProjects) -> list[Route]:
         "/api/projects/{id}/delete": _delete,
         "/api/projects/{id}/cancel": _cancel_indexing,
         "/api/activity/clear": _clear_activity,
-        "/api/servers/{name}/agree": _agree,
-        "/api/servers/{name}/enable": _enable,
-        "/api/servers/{name}/login": _log_in,
-        "/api/tools/{name}/call": _call_tool,
     }
     return [
         Route(path, _endpoint(page, answer), methods=[method])
@@ -355,53 +343,6 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
 def _clear_activity(page: PageProjects, request: Request) -> dict[str, Any]:
     activity.clear()
     return _activity(page, request)
-
-
-def _tools(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Return the tools that match a query, the best first; without one, the tools of a server."""
-    catalogue, asked = page.servers.catalogue, request.query_params
-    if text := asked.get("q", "").strip():
-        tools = [catalogue.get(found.name) for found in catalogue.search(text).tools]
-    else:
-        known, server = catalogue.tools(), asked.get("server")
-        tools = [known.definition(row) for row, name in enumerate(known.servers) if name == server]
-    return {"tools": [tool_object(tool, catalogue.access(tool)) for tool in tools]}
-
-
-def _call_tool(page: PageProjects, request: Request) -> dict[str, Any]:
-    """Call a tool because the user pressed a button: the guard lets nobody else in."""
-    try:
-        arguments = dict(parse_json((request.query_params.get("arguments") or "{}").encode()))
-    except (TypeError, ValueError):
-        raise InvalidArgumentError("The arguments are no JSON object.") from None
-    confirmed = request.query_params.get("confirmed") == "1"
-    return page.servers.call(request.path_params["name"], arguments, confirmed=confirmed)
-
-
-def _servers(page: PageProjects, _request: Request) -> dict[str, Any]:
-    """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    servers = [
-        server_object(status) | page.servers.about(status) for status in page.servers.catalogue.servers()
-    ]
-    try:
-        calls = activity.recent_calls(MAX_CALLS)
-    except FindspotError as error:  # a damaged log hides no servers
-        return {"servers": servers, "calls": [], "callsError": hinted_error(error)}
-    return {"servers": servers, "calls": [call_object(call) for call in calls]}
-
-
-def _agree(page: PageProjects, request: Request) -> dict[str, Any]:
-    page.servers.agree(request.path_params["name"], request.query_params.get("version", ""))
-    return _servers(page, request)
-
-
-def _enable(page: PageProjects, request: Request) -> dict[str, Any]:
-    page.servers.enable(request.path_params["name"], on=request.query_params.get("on") == "1")
-    return _servers(page, request)
-
-
-def _log_in(page: PageProjects, request: Request) -> dict[str, Any]:
-    return {"address": page.servers.log_in(request.path_params["name"])}
 
 
 _SHORT = {"q": "query", "path": "path_filter", "tests": "include_tests", "similar": "similar_to"}

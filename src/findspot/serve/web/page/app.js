@@ -10,7 +10,6 @@ import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
 import { searchPage } from "./search.js";
 import { errorState, ticked } from "./states.js";
-import { toolsPage } from "./tools.js";
 import { followAddress, forgetFiles } from "./viewer.js";
 
 const PAGES = {
@@ -20,7 +19,6 @@ const PAGES = {
   map: mapPage,
   dependencies: dependenciesPage,
   activity: activityPage,
-  tools: toolsPage,
 };
 const TITLES = {
   search: "Search",
@@ -29,7 +27,6 @@ const TITLES = {
   map: "Map",
   dependencies: "Dependencies",
   activity: "Activity",
-  tools: "Tools",
 };
 const OF_A_PROJECT = ["search", "map", "dependencies", "project"];
 const KEYS = [
@@ -41,7 +38,7 @@ const KEYS = [
   ["1 2 3 4 5", "Its code, callers, tests, impact, history"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s m d p a t", "Go to search, map, dependencies, projects, activity, tools"],
+  ["g then s m d p a", "Go to search, map, dependencies, projects, activity"],
   ["?", "These keys"],
 ];
 
@@ -188,7 +185,6 @@ function onKey(event) {
     m: "map",
     d: "dependencies",
     a: "activity",
-    t: "tools",
   }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {

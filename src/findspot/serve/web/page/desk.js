@@ -9,7 +9,6 @@ const SECTIONS = new Set([
   "map",
   "dependencies",
   "activity",
-  "tools",
 ]);
 
 /** The id that means all indexed projects, and how that of a workspace begins, before its folder. */
