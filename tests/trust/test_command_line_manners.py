@@ -39,7 +39,7 @@ def every_command() -> Iterator[tuple[str, click.Command]]:
 def test_every_command_answers_with_json() -> None:
     """surface 6; but for those that serve, and the script of a shell."""
     without = {name for name, command in every_command() if "--json" not in _names(command)}
-    assert without == {"serve", "gateway", "ui", "remind", "completion"}
+    assert without == {"serve", "gateway", "ui", "completion"}
 
 
 def _names(command: click.Command) -> list[str]:

@@ -13,7 +13,6 @@ from findspot.core.settings import COMMITTED_FILES, Settings
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import ToolAccess
     from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
     from findspot.serve.activity import Entry, Summary
@@ -182,12 +181,6 @@ def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
         use=f"call_tool, or findspot tools call {tool.name} --args JSON" if is_ready else None,
         reason=" ".join(filter(None, (f"{access.reason}." if access.reason else "", access.hint))),
     )
-
-
-def server_object(status: ServerStatus) -> dict[str, Any]:
-    """Return one server of a catalogue."""
-    source = str(status.spec.source) if status.spec else None
-    return fields_of(status, "name state tools disabled_tools") | known(source=source, error=status.error)
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:

@@ -59,7 +59,6 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "tools": ("tool_commands", "Index the tools of MCP servers, find one and call it."),
         "activity": ("server_commands", "Show what assistants asked, and their answers."),
         "stats": ("server_commands", "Show how much was searched."),
-        "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
         "logs": ("server_commands", "Show the log that servers keep."),
         "service": ("server_commands", "Show or stop the resident process."),
     },

@@ -14,7 +14,7 @@ from findspot.core.config import load_settings
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import home_folder
 from findspot.core.settings import PROJECT_TOOLSET, TOOLSETS
-from findspot.serve.cli import output, reminder
+from findspot.serve.cli import output
 from findspot.serve.cli.clients.config_files import (
     Backups,
     Change,
@@ -201,13 +201,3 @@ def findspot_repository() -> str:
         listed = []
     addresses: dict[str, str] = dict(entry.split(", ", 1) for entry in listed)
     return addresses.get("Source", "Findspot's repository")
-
-
-@click.command()
-def remind() -> None:
-    """Remind an assistant of Findspot after a grep for a concept.
-
-    The plugins for assistants run it as a hook after each command of an assistant. It reads the hook's JSON
-    from standard input and prints a note at most once per conversation.
-    """
-    reminder.remind()
