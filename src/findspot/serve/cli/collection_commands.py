@@ -20,16 +20,7 @@ from findspot.serve.arguments import CHUNKS, count
 from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, ask_chunks, context_text, context_values
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm, shown_progress, stoppable
-from findspot.serve.cli.options import (
-    Group,
-    Reply,
-    common,
-    option_of,
-    options_of,
-    path_or_project,
-    project_option,
-    yes_option,
-)
+from findspot.serve.cli.options import Group, Reply, command, option_of, options_of
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 _UNLIMITED = 1_000_000_000
@@ -41,13 +32,11 @@ def chunks() -> None:
     """Write a project's chunks as files (.cortex/chunks/*.json), or search them by type and tag."""
 
 
-@chunks.command()
-@path_or_project
+@command(group=chunks, path=True)
 @click.option(
     "--output", "folder", metavar="FOLDER", help="Output folder. Default: .cortex/chunks in the project."
 )
 @click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
-@common
 def export(reply: Reply, project: str | None, folder: str | None, no_update: bool) -> None:
     """Write the chunks of the project at PATH, with their vectors, as four files.
 
@@ -64,14 +53,12 @@ def export(reply: Reply, project: str | None, folder: str | None, no_update: boo
     reply.give(result, f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
 
 
-@chunks.command("search")
+@command("search", group=chunks, project=True)
 @click.argument("words", nargs=-1, metavar="QUERY...", required=True)
 @option_of("limit", CHUNKS["limit"], "-n", type=click.IntRange(1, 100, clamp=True))
 @options_of(
     {name: schema for name, schema in CHUNKS.items() if name != "limit"}, tags="A,B", chunk_types="A,B"
 )
-@project_option
-@common
 def search_chunks(
     reply: Reply, words: tuple[str, ...], project: str | None, *, max_tokens: int | None, **options: Any
 ) -> None:
@@ -116,12 +103,11 @@ def documents() -> None:
     """
 
 
-@documents.command()
+@command(group=documents)
 @click.argument("name")
 @click.option("--backend", default="disk", metavar="disk", help="Where it is kept: on disk.")
 @click.option("--lowercase/--no-lowercase", default=True, help="Convert tokens to lowercase.")
 @click.option("--min-length", type=click.IntRange(1, 100), default=2, help="Shortest token. Default: 2.")
-@common
 def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: int) -> None:
     """Create the index NAME: letters, digits, hyphens and underscores."""
     if backend == "memory":
@@ -132,13 +118,12 @@ def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: i
     reply.give(shapes.created_index_object(made), f"Created the index {made.name} on {made.backend}.")
 
 
-@documents.command()
+@command(group=documents)
 @click.argument("source", metavar="FILE|FOLDER|-")
 @_index_option
 @click.option("--doc-id", help="The document's id. Default: the file's path; needed for standard input.")
 @click.option("--glob", "pattern", default="**/*", help="Which files of a folder. Default: all.")
 @click.option("--metadata", metavar="JSON", help="An object that search returns with each document.")
-@common
 def add(
     reply: Reply, source: str, index_name: str, *, doc_id: str | None, pattern: str, metadata: str | None
 ) -> None:
@@ -175,11 +160,10 @@ def add(
     output.line(f"{output.count(len(added) - replaced, 'document')} indexed, {replaced:,} re-indexed.")
 
 
-@documents.command("search")
+@command("search", group=documents)
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_index_option
 @option_of("limit", count("Results to show", 1, 1000, default=10), "-n", "-k", "--k")
-@common
 def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limit: int) -> None:
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
     with open_engine() as engine:
@@ -193,8 +177,7 @@ def search_documents(reply: Reply, words: tuple[str, ...], index_name: str, limi
     output.note(f"{len(answer.results):,} of {output.count(answer.total_matches, 'match')}", dim=True)
 
 
-@documents.command("list")
-@common
+@command("list", group=documents)
 def list_(reply: Reply) -> None:
     """List the indexes on disk."""
     with open_engine() as engine:
@@ -208,10 +191,9 @@ def list_(reply: Reply) -> None:
     reply.table(value, "indexes", "index=index_name documents size=bytes", nothing)
 
 
-@documents.command()
+@command(group=documents)
 @click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
 @_index_option
-@common
 def remove(reply: Reply, doc_ids: tuple[str, ...], index_name: str) -> None:
     """Remove documents from an index."""
     with open_engine() as engine:
@@ -223,10 +205,8 @@ def remove(reply: Reply, doc_ids: tuple[str, ...], index_name: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-@documents.command()
+@command(group=documents, yes=True)
 @click.argument("name")
-@yes_option
-@common
 def drop(reply: Reply, name: str, yes: bool) -> None:
     """Delete the index NAME with all its documents; asks first."""
     with open_engine() as engine:

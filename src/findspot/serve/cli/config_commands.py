@@ -18,15 +18,7 @@ from findspot.core.settings import BY_NAME, KEYS, PROJECT_FILE, Settings
 from findspot.embed.survey import Standing, survey
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.options import (
-    COMPLETION_VARIABLE,
-    Group,
-    Reply,
-    common,
-    did_you_mean,
-    project_option,
-    together,
-)
+from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply, command, did_you_mean, together
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 HIDDEN = "***"
@@ -41,9 +33,7 @@ _scoped = together(
 )
 
 
-@click.group(cls=Group, invoke_without_command=True)
-@project_option
-@common
+@command(cls=Group, invoke_without_command=True, project=True)
 @click.pass_context
 def config(ctx: click.Context, reply: Reply, project: str | None) -> None:
     """Show the configuration in force, or change it.
@@ -61,10 +51,8 @@ def config(ctx: click.Context, reply: Reply, project: str | None) -> None:
         _show(_settings(project), reply)
 
 
-@config.command("get")
+@command("get", group=config, project=True)
 @click.argument("key")
-@project_option
-@common
 def get(reply: Reply, key: str, project: str | None) -> None:
     """Print the value of KEY that is in force."""
     _known(key)
@@ -74,11 +62,10 @@ def get(reply: Reply, key: str, project: str | None) -> None:
     reply.give(result, value if isinstance(value, str) else _spelled(value))
 
 
-@config.command("set")
+@command("set", group=config)
 @click.argument("key")
 @click.argument("value")
 @_scoped
-@common
 def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None) -> None:
     """Set KEY to VALUE in the index's own configuration, or in the one that an option names.
 
@@ -101,10 +88,9 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
         output.warn(f"{source} overrides it: {key} is {_spelled(value)}")
 
 
-@config.command("unset")
+@command("unset", group=config)
 @click.argument("key")
 @_scoped
-@common
 def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
     """Take KEY out of the index's own configuration, or out of the one that an option names.
 
@@ -187,8 +173,7 @@ def _spelled(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@click.command()
-@common
+@command()
 def models(reply: Reply) -> None:
     """List the embedding providers: installed or not, size, and where texts go.
 

@@ -31,7 +31,7 @@ from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.clients.config_files import Python, command_in, installation, serve_command, server_in
-from findspot.serve.cli.options import Reply, common, path_or_project
+from findspot.serve.cli.options import Reply, command
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.server_commands import sentence
 
@@ -207,9 +207,7 @@ def _indexes(engine: Engine) -> Check:
 _MARKS = {"ok": ("ok  ", None), "warning": ("warn", "yellow"), "error": ("FAIL", "red")}
 
 
-@click.command()
-@path_or_project
-@common
+@command(path=True)
 def doctor(reply: Reply, project: str | None) -> None:
     """Look at everything Findspot needs, and say what to do about what is wrong.
 

@@ -25,7 +25,7 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError, LargeProjectError
 from findspot.serve.cli.interaction import can_ask, confirm, shown_progress, stoppable
-from findspot.serve.cli.options import Command, Reply, common, path_or_project, together, yes_option
+from findspot.serve.cli.options import Command, Reply, command, together
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_asked, open_project
 from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
@@ -78,12 +78,9 @@ _flags = together(
 )
 
 
-@click.command()
-@path_or_project
+@command(path=True, yes=True)
 @_flags
 @click.option("--force", is_flag=True, help="Index every file again, changed or not.")
-@yes_option
-@common
 def index(reply: Reply, project: str | None, flags: dict[str, object], force: bool, yes: bool) -> None:
     """Index the project at PATH, or bring its index up to date.
 
@@ -100,11 +97,8 @@ def index(reply: Reply, project: str | None, flags: dict[str, object], force: bo
             _index(opened.only(), project, reply, force=force, yes=yes)
 
 
-@click.command()
-@path_or_project
+@command(path=True, yes=True)
 @_flags
-@yes_option
-@common
 def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bool) -> None:
     """Rebuild the index of the project at PATH from scratch.
 
@@ -373,9 +367,7 @@ def _next(status: IndexStatus) -> str:
     return "`findspot status` shows how the index stands"
 
 
-@click.command()
-@path_or_project
-@common
+@command(path=True)
 def watch(reply: Reply, project: str | None) -> None:
     """Keep the index of the project at PATH up to date until you press Ctrl-C.
 

@@ -147,7 +147,7 @@ _verbose_option = click.option(
 project_option = click.option(
     "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
 )
-update_option = click.option(
+_update_option = click.option(
     "--update/--no-update",
     default=True,
     help="Index what changed first, or answer from the index as it is. Default: update.",
@@ -155,25 +155,44 @@ update_option = click.option(
 yes_option = click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")
 
 
-def common(command: Command) -> Command:
-    """Add `--json` and `-v`; the command receives the `Reply` as its first argument."""
-    return json_option(_verbose_option(click.pass_obj(command)))
+def command(
+    name: str | None = None,
+    *,
+    group: click.Group | None = None,
+    path: bool = False,
+    project: bool = False,
+    update: bool = False,
+    yes: bool = False,
+    **about: Any,
+) -> Callable[[Command], Any]:
+    """Return a decorator for a command that receives the `Reply` as its first argument.
+
+    It takes `--json` and `-v`; with `project`, the option of that name; with `path`, an argument for it too.
+    """
+
+    def decorate(function: Command) -> Any:
+        own = vars(function).pop("__click_params__", [])
+        function = json_option(_verbose_option(click.pass_obj(function)))
+        for option in [yes_option] * yes + [_update_option] * update + [project_option] * (project or path):
+            function = option(function)
+        if path:
+            function = _named_once(function)
+        vars(function)["__click_params__"] += own  # before the others, in the help
+        return (group or click).command(name, **about)(function)
+
+    return decorate
 
 
-asking = together(project_option, update_option, common)
-"""What every question to an index takes: `--project`, `--update`, `--json` and `-v`."""
+def _named_once(function: Command) -> Command:
+    """Let an argument name the project, too."""
 
-
-def path_or_project(command: Command) -> Command:
-    """Let an argument or an option name the project; the command receives `project`."""
-
-    @functools.wraps(command)
+    @functools.wraps(function)
     def with_one(*args: Any, path: str | None, project: str | None, **others: Any) -> Any:
         if path is not None and project is not None:
             raise click.UsageError("Name the project once: as PATH or with --project.")
-        return command(*args, project=project if path is None else path, **others)
+        return function(*args, project=project if path is None else path, **others)
 
-    return click.argument("path", required=False)(project_option(with_one))
+    return click.argument("path", required=False)(with_one)
 
 
 def toolsets_option(explanation: str) -> Callable[[Command], Command]:

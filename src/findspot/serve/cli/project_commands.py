@@ -24,16 +24,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import (
-    Group,
-    Reply,
-    asking,
-    common,
-    option_of,
-    path_or_project,
-    project_option,
-    yes_option,
-)
+from findspot.serve.cli.options import Group, Reply, command, option_of
 from findspot.serve.cli.project_choice import (
     folder_inside,
     folder_note,
@@ -49,8 +40,7 @@ _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
 
 
-@click.command()
-@path_or_project
+@command(path=True)
 @click.option(
     "--skipped",
     is_flag=False,
@@ -59,7 +49,6 @@ _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
     metavar="[REASON]",
     help="List the files that are left out, wholly or in part, and why; all of them, or those of one reason.",
 )
-@common
 def status(reply: Reply, project: str | None, skipped: str | None) -> None:
     """Show what the index of the project at PATH holds and whether it is current.
 
@@ -103,11 +92,10 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
         output.table(rows, ("", "member", "status", "files", "pending", "project"))
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("pattern", metavar="GLOB")
 @option_of("limit", count("Files to show. Default: all", 1, 100_000), "-n")
 @option_of("offset", count("Files to skip. Default: none", 0, default=0))
-@asking
 def files(
     reply: Reply, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool
 ) -> None:
@@ -129,8 +117,7 @@ def files(
         output.note(f"{len(shown):,} of {output.count(len(matching), 'match')}")
 
 
-@click.command()
-@common
+@command()
 def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
@@ -183,10 +170,7 @@ def _headline(status: IndexStatus) -> str:
     return f"{status.project_path}: {texts[status.state]}{done}"
 
 
-@click.command()
-@path_or_project
-@yes_option
-@common
+@command(path=True, yes=True)
 def delete(reply: Reply, project: str | None, yes: bool) -> None:
     """Delete the index of the project at PATH; the project itself is not touched.
 
@@ -204,10 +188,8 @@ def delete(reply: Reply, project: str | None, yes: bool) -> None:
         raise click.exceptions.Exit(NO_INDEX)
 
 
-@click.command()
-@yes_option
+@command(yes=True)
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted without deleting it.")
-@common
 def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     """Delete indexes whose project folder is gone.
 
@@ -231,9 +213,7 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     reply.give(value | {"total": len(listed), "storageSize": freed}, told if listed else nothing)
 
 
-@click.command()
-@project_option
-@common
+@command(project=True)
 def deps(reply: Reply, project: str | None) -> None:
     """List what a project depends on: names, versions and folders, and why one is not on this machine.
 
@@ -251,9 +231,8 @@ def deps(reply: Reply, project: str | None) -> None:
 _FOLDER = click.option("--path", metavar="PATH", help="The workspace's folder. Default: the one you are in.")
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@command(cls=Group, invoke_without_command=True)
 @_FOLDER
-@common
 @click.pass_context
 def workspace(ctx: click.Context, reply: Reply, path: str | None) -> None:
     """Show the members of the workspace that you are in: the repositories below a folder, and others.
@@ -266,10 +245,9 @@ def workspace(ctx: click.Context, reply: Reply, path: str | None) -> None:
             _show(engine, folder, reply)
 
 
-@workspace.command("add")
+@command("add", group=workspace)
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...")
 @_FOLDER
-@common
 def add(reply: Reply, folders: tuple[str, ...], path: str | None) -> None:
     """Add members that lie elsewhere, or the repositories in a folder; `findspot index` indexes them."""
     with _opened(path) as (engine, folder):
@@ -278,10 +256,9 @@ def add(reply: Reply, folders: tuple[str, ...], path: str | None) -> None:
         _show(engine, folder, reply)
 
 
-@workspace.command("remove")
+@command("remove", group=workspace)
 @click.argument("members", nargs=-1, required=True, metavar="MEMBER...")
 @_FOLDER
-@common
 def remove(reply: Reply, members: tuple[str, ...], path: str | None) -> None:
     """Remove members that lie elsewhere, by name or folder; their indexes stay."""
     with _opened(path) as (engine, folder):

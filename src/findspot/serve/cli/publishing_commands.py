@@ -26,16 +26,7 @@ from findspot.serve import shapes
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import update_project
-from findspot.serve.cli.options import (
-    Group,
-    Reply,
-    common,
-    option_of,
-    path_or_project,
-    project_option,
-    together,
-    yes_option,
-)
+from findspot.serve.cli.options import Group, Reply, command, option_of, together
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.index_meta import write_metadata
 
@@ -49,9 +40,8 @@ _of_commit = together(
 )
 
 
-@click.command()
+@command(project=True)
 @click.argument("address", required=False)
-@project_option
 @_of_commit
 @option_of("keep_days", count("Remove versions that are older", 1, default=KEEP_DAYS), metavar="N")
 @option_of("keep", count("Versions to keep per branch", 1, default=KEEP_VERSIONS), metavar="N")
@@ -59,7 +49,6 @@ _of_commit = together(
     "--ray", metavar="ADDRESS", help="Read, cut and embed on a Ray cluster: ray://HOST:PORT, or local."
 )
 @click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
-@common
 def publish(
     reply: Reply,
     *,
@@ -96,11 +85,9 @@ def publish(
             _publish(opened, PublishedIndex(target), checkout, reply, keep_days, keep)
 
 
-@click.command()
+@command(path=True)
 @click.argument("file")
-@path_or_project
 @_of_commit
-@common
 def export(
     reply: Reply, *, file: str, project: str | None, branch: str | None, commit: str | None, allow_dirty: bool
 ) -> None:
@@ -235,11 +222,8 @@ def store() -> None:
     """Read a published index, or look after your own."""
 
 
-@store.command()
+@command(group=store, path=True, yes=True)
 @click.argument("address", metavar="ADDRESS|default")
-@path_or_project
-@yes_option
-@common
 def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     """Read the index published at ADDRESS, for the project at PATH.
 
@@ -252,11 +236,8 @@ def use(reply: Reply, address: str, project: str | None, yes: bool) -> None:
     _show_reading(reply, address, project, yes=yes)
 
 
-@click.command("import")
+@command("import", path=True, yes=True)
 @click.argument("file")
-@path_or_project
-@yes_option
-@common
 def import_(reply: Reply, file: str, project: str | None, yes: bool) -> None:
     """Read the index in FILE, which `findspot export` wrote, for the project at PATH.
 

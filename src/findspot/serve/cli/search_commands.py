@@ -37,17 +37,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import prompt, shown_progress, stoppable
 from findspot.serve.cli.listing import show_notes, show_results
-from findspot.serve.cli.options import (
-    Command,
-    Reply,
-    asking,
-    common,
-    option_of,
-    options_of,
-    project_option,
-    together,
-    update_option,
-)
+from findspot.serve.cli.options import Command, Reply, command, option_of, options_of, together
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
@@ -63,7 +53,6 @@ UNLIMITED = 10**9
 
 _OPEN = "Open the first result, or the one with the number N, in your editor at its line."
 _shared_options = together(
-    update_option,
     options_of(SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
     click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
     click.option("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
@@ -78,13 +67,11 @@ def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: st
     return value
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
 @option_of("languages", CODE_ONLY["languages"], callback=_known_languages)
 @options_of({name: CODE_ONLY[name] for name in ("include_tests", "group_by")})
-@project_option
-@common
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the code of a project for QUERY: a question, a name, an error, or a regular expression.
 
@@ -102,11 +89,9 @@ def _text_of(words: Sequence[str]) -> str:
     return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@project_option
-@common
 def docs(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the documentation of a project for QUERY."""
     _answer(reply, Corpus.DOCS, _text_of(words), project, options)
@@ -185,11 +170,9 @@ def _print(text: str, form: str | None) -> None:
         output.lines(text)
 
 
-@click.command()
+@command(project=True)
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION... | PATH[:LINES] | SYMBOL")
 @option_of("limit", count("Commits to show", 1, MAX_LIMIT, default=DEFAULT_LIMIT), "-n")
-@project_option
-@common
 def history(reply: Reply, words: Sequence[str], limit: int, project: str | None) -> None:
     """Search past changes for QUESTION, or show the commits that shaped a file, some lines or a symbol.
 
@@ -222,13 +205,12 @@ _limits = together(
 )
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="[QUESTION]...")
 @click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
 @options_of(RESEARCH)
 @_limits
 @_depth(DEFAULT_DEPTH)
-@asking
 def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
     """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
 
@@ -250,13 +232,12 @@ _since = option_of("since", SINCE, metavar="REV")
 
 def _verb(
     aim: Aim, about: str, options: Callable[[Command], Command] = _follow, metavar: str = "NAME"
-) -> click.Command:
+) -> Any:
     """Return a command that follows one relation from a name; of what changed, where that can be left out."""
 
-    @click.command(name=aim.value, help=about)
+    @command(aim.value, help=about, project=True, update=True)
     @click.argument("name", metavar=metavar, required=not metavar.startswith("["))
     @options
-    @asking
     def verb(reply: Reply, name: str | None, **options: Any) -> None:
         _research(reply, relation=aim, symbol=name or "", **options)
 
@@ -316,11 +297,10 @@ _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _tokens = option_of("max_tokens", CONTEXT_TOKENS, default=DEFAULT_TOKENS)
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="[SIGNAL]...")
 @click.option("--diff", metavar="REV|worktree", help="What changed since a revision, or is not committed.")
 @_tokens
-@asking
 def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any) -> None:
     """Show what SIGNAL needs next: where to change, what relies on it, which tests to run.
 
@@ -341,10 +321,9 @@ def context(reply: Reply, words: Sequence[str], diff: str | None, **options: Any
     _show_context(reply, Request(signal, diff or ""), **options)
 
 
-@click.command()
+@command(project=True, update=True)
 @click.argument("commits", required=False, metavar="[BASE..HEAD]")
 @_tokens
-@asking
 def review(reply: Reply, commits: str | None, **options: Any) -> None:
     """Print what a reviewer should look at besides the diff, as Markdown for a comment.
 

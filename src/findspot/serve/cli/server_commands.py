@@ -32,7 +32,7 @@ from findspot.serve import activity
 from findspot.serve.arguments import count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
-from findspot.serve.cli.options import Group, Reply, common, option_of, together, toolsets_option
+from findspot.serve.cli.options import Group, Reply, command, option_of, together, toolsets_option
 from findspot.serve.cli.terminal import RemoteTerminal, open_in_browser, terminal
 from findspot.serve.shapes import activity_object, summary_object
 
@@ -209,11 +209,10 @@ def leading_to(address: str) -> Iterator[Path]:
         file.unlink(missing_ok=True)
 
 
-@click.command()
+@command()
 @option_of("lines", count("Lines to show", 1, 1_000_000, default=50), "-n")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
-@common
 def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
     """Show the log that servers keep: counts, durations and paths, never source text.
 
@@ -232,9 +231,8 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
         output.line(line, fg=_COLOURS.get(record_object(line).get("level", "")))
 
 
-@click.command()
+@command()
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
-@common
 def stats(reply: Reply, days: int | None) -> None:
     """Show how much was searched on this machine, by the record that `findspot activity` shows."""
     since = utc_day(days - 1) if days else ""
@@ -243,13 +241,12 @@ def stats(reply: Reply, days: int | None) -> None:
     reply.table({"usage": list(map(asdict, counts))}, "usage", columns, "Nothing has been counted yet.")
 
 
-@click.command("activity")
+@command("activity")
 @option_of("limit", count("Questions to show", 1, default=20), "-n")
 @click.option("--client", metavar="NAME", help="Only questions of this client.")
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 @click.option("--clear", is_flag=True, help="Delete the record.")
 @click.option("--project", metavar="PATH", help="Only questions about this project.")
-@common
 def activity_(
     reply: Reply, *, limit: int, client: str | None, days: int | None, clear: bool, project: str | None
 ) -> None:
@@ -311,8 +308,7 @@ def service() -> None:
     """
 
 
-@service.command()
-@common
+@command(group=service)
 def status(reply: Reply) -> None:
     """Show whether the resident process runs, and whom it answers."""
     about = ask("status")
@@ -336,8 +332,7 @@ def sentence(about: dict[str, Any]) -> str:
     return f"Process {about['pid']} of version {about['version']} runs for {since}, with {clients}."
 
 
-@service.command()
-@common
+@command(group=service)
 def stop(reply: Reply) -> None:
     """Have the resident process leave, once the calls that run are answered.
 

@@ -26,7 +26,7 @@ from findspot.serve.cli.clients.config_files import (
     with_server,
 )
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, prompt
-from findspot.serve.cli.options import ALL_TOOLSETS, Reply, common, toolsets_option, yes_option
+from findspot.serve.cli.options import ALL_TOOLSETS, Reply, command, toolsets_option
 
 _TAB = 4
 _MOST_CHARS = 300
@@ -34,13 +34,11 @@ _TOOLSETS_OPTION = "--toolsets"
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-@click.command()
+@command(yes=True)
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
-@yes_option
-@common
 def setup(
     reply: Reply, *, names: tuple[str, ...], toolsets: tuple[str, ...], dry_run: bool, undo: bool, yes: bool
 ) -> None:

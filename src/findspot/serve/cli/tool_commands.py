@@ -32,16 +32,7 @@ from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, stoppable
-from findspot.serve.cli.options import (
-    Group,
-    Reply,
-    common,
-    did_you_mean,
-    option_of,
-    options_of,
-    project_option,
-    yes_option,
-)
+from findspot.serve.cli.options import Group, Reply, command, did_you_mean, option_of, options_of
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
 from findspot.serve.library import call_tool
@@ -67,7 +58,7 @@ def tools() -> None:
     """
 
 
-@tools.command("index")
+@command("index", group=tools, project=True, yes=True)
 @click.argument("sources", nargs=-1, metavar="[FILE]...")
 @click.option("--user", is_flag=True, help="Build your user-wide catalogue (~/.please), not the project's.")
 @click.option("--provider", metavar="NAME", help="The embedding provider. Default: the configured one.")
@@ -81,9 +72,6 @@ def tools() -> None:
     help="Keep the servers running to notice changes of their tools. Default: the last choice, at first no.",
 )
 @click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
-@project_option
-@yes_option
-@common
 def index(
     reply: Reply,
     sources: Sequence[str],
@@ -128,12 +116,10 @@ def index(
     _report(reply, path, built)
 
 
-@tools.command("search")
+@command("search", group=tools, project=True)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @options_of({name: TOOLS[name] for name in ("mode", "threshold", "server")})
 @option_of("top_k", TOOLS["top_k"], "-n", "--limit")
-@project_option
-@common
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Find tools by QUERY: keywords, what you want to do, or a pattern.
 
@@ -159,10 +145,8 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
         output.note(f"{shown} in {results.elapsed_ms:.0f} ms; {indexed}", dim=True)
 
 
-@tools.command("show")
+@command("show", group=tools, project=True)
 @click.argument("name")
-@project_option
-@common
 def show(reply: Reply, name: str, project: str | None) -> None:
     """Show the tool NAME in full, with its input schema."""
     with open_catalogue(project) as catalogue:
@@ -181,11 +165,10 @@ def show(reply: Reply, name: str, project: str | None) -> None:
             output.lines(json.dumps(value["tool"][part], indent=2, ensure_ascii=False), "  ")
 
 
-@tools.command("log")
+@command("log", group=tools)
 @option_of("limit", count("Calls to show", 1, default=20), "-n")
 @click.option("--server", metavar="NAME", help="Only calls to this server.")
 @click.option("--clear", is_flag=True, help="Delete the log.")
-@common
 def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
     """Show the newest calls to tools: when, how long, how large, and how each ended.
 
@@ -249,7 +232,7 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
 _MAX_ARGUMENT_BYTES = 16 * 1024 * 1024
 
 
-@tools.command("call")
+@command("call", group=tools, project=True, yes=True)
 @click.argument("name")
 @click.option(
     "--args", "given", metavar="JSON", default="{}", help="Arguments: a JSON object, or - to read it."
@@ -260,9 +243,6 @@ _MAX_ARGUMENT_BYTES = 16 * 1024 * 1024
     metavar="S",
     help="Seconds to wait for the answer, again after each report of progress. Default: 60.",
 )
-@project_option
-@yes_option
-@common
 def call(
     reply: Reply, name: str, *, given: str, timeout: float | None, project: str | None, yes: bool
 ) -> None:
@@ -356,15 +336,13 @@ def open_catalogue(given: str | None) -> Iterator[Catalogue]:
 _user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
 
 
-@tools.command("add", context_settings={"allow_interspersed_args": False})
+@command("add", context_settings={"allow_interspersed_args": False}, group=tools, project=True)
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND [ARGS]...]")
 @click.option("--url", metavar="URL", help="The address of a remote server, instead of a command.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the server; repeatable.")
 @click.option("--header", multiple=True, metavar="NAME: VALUE", help="A header for the address; repeatable.")
 @_user_option
-@project_option
-@common
 def add(
     reply: Reply,
     name: str,
@@ -451,9 +429,7 @@ def _require_new(catalogue: Catalogue, name: str) -> None:
         )
 
 
-@tools.command("list")
-@project_option
-@common
+@command("list", group=tools, project=True)
 def list_(reply: Reply, project: str | None) -> None:
     """List the MCP servers that are known here, where each comes from, and whether it can be used.
 
@@ -508,10 +484,8 @@ def _origin(catalogue: Catalogue, server: ServerStatus) -> str:
     return "tools add" if server.spec.source == added else str(server.spec.source)
 
 
-@tools.command("remove")
+@command("remove", group=tools, project=True)
 @click.argument("name")
-@project_option
-@common
 def remove(reply: Reply, name: str, project: str | None) -> None:
     """Remove the server NAME, which `findspot tools add` added, with its tools."""
     with open_catalogue(project) as catalogue:
@@ -538,21 +512,19 @@ def _known(catalogue: Catalogue, name: str) -> ServerStatus:
     return servers[name]
 
 
-def _switch(command: str, about: str) -> None:
-    @tools.command(command, help=about)
+def _switch(verb: str, about: str) -> None:
+    @command(verb, group=tools, help=about, project=True)
     @click.argument("name", metavar="SERVER[__TOOL]")
     @_user_option
-    @project_option
-    @common
     def switch(reply: Reply, name: str, user: bool, project: str | None) -> None:
         with open_catalogue(project) as catalogue:
             is_server = name in {server.name for server in catalogue.servers()}
             chosen = name if is_server else catalogue.get(name).name
-            catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], chosen, command == "enable")
+            catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], chosen, verb == "enable")
         where = "for all your projects" if user else "in this project"
-        value = {"status": "success", "name": chosen, "state": f"{command}d"}
-        reply.give(value, f"{chosen} is {command}d {where}.")
-        if command == "enable" and is_server and not reply.json:
+        value = {"status": "success", "name": chosen, "state": f"{verb}d"}
+        reply.give(value, f"{chosen} is {verb}d {where}.")
+        if verb == "enable" and is_server and not reply.json:
             output.note("Run `findspot tools index` to ask it for its tools.")
 
 
@@ -564,11 +536,9 @@ _switch(
 )
 
 
-@tools.command("allow")
+@command("allow", group=tools, project=True)
 @click.argument("names", nargs=-1, required=True, metavar="SERVER__TOOL...")
 @click.option("--undo", is_flag=True, help="Ask again before these tools are called.")
-@project_option
-@common
 def allow(reply: Reply, names: Sequence[str], *, undo: bool, project: str | None) -> None:
     """Let assistants call these tools without asking you, until a tool changes.
 
@@ -624,12 +594,10 @@ def _ask_about_tools(tools: Sequence[ToolDefinition], yes: bool) -> bool:
 _PATIENCE_S = 300.0
 
 
-@tools.command("login")
+@command("login", group=tools, project=True)
 @click.argument("server")
 @click.option("--no-browser", is_flag=True, help="Only print the address to open.")
 @option_of("timeout", argument("number", "Seconds to wait for you", minimum=1, default=_PATIENCE_S))
-@project_option
-@common
 def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, project: str | None) -> None:
     """Log in at the remote SERVER with your browser.
 
@@ -646,10 +614,8 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
     output.note("Read its tools: findspot tools index")
 
 
-@tools.command("logout")
+@command("logout", group=tools, project=True)
 @click.argument("server")
-@project_option
-@common
 def logout(reply: Reply, server: str, *, project: str | None) -> None:
     """Log out of the remote SERVER: delete the tokens here."""
     from findspot.catalogue.oauth import Logins, remote_server
