@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,7 @@ _TIDY_EVERY = 20
 
 _QUESTIONS = ("query", "pattern", "symbol", "similar_to", "name")
 """Arguments that hold a question; no other argument is stored."""
+_SEARCHES = ("search_code", "search_docs", "search", "docs")
 _LISTS = ("results", "matches", "tools", "citations", "nodes")
 _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
@@ -179,27 +181,15 @@ def clear() -> None:
     _RECORDS.change("DELETE FROM questions")
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The searches of some days through one surface."""
-
-    surface: str
-    searches: int
-    answered: int
-    """Searches that found something."""
-    tokens: int
-    """Of the answers."""
-
-
-def usage(since: str = "") -> list[Usage]:
-    """Return what was searched from a day on (`2026-01-15`), by surface."""
-    rows = _RECORDS.rows(
-        "SELECT CASE client WHEN ? THEN client ELSE 'assistant' END AS surface, COUNT(*), SUM(found > 0), "
-        "SUM(tokens) FROM questions WHERE tool IN ('search_code', 'search_docs', 'search', 'docs') "
-        "AND outcome = 'ok' AND time >= ? GROUP BY surface ORDER BY surface",
-        (COMMAND_LINE, since),
-    )
-    return [Usage(*row) for row in rows]
+def usage(days: int | None = None) -> list[dict[str, Any]]:
+    """Return the searches of some days, those that found something and what they cost, by surface."""
+    counted: dict[str, Counter[str]] = {}
+    for entry in entries(days=days):
+        if entry.tool in _SEARCHES and entry.outcome == "ok":
+            surface = COMMAND_LINE if entry.client == COMMAND_LINE else "assistant"
+            figures = {"searches": 1, "answered": int(entry.found > 0), "tokens": entry.tokens}
+            counted.setdefault(surface, Counter()).update(figures)
+    return [{"surface": surface, **counted[surface]} for surface in sorted(counted)]
 
 
 _CALL_COLUMNS = "server, tool, client, outcome, duration_ms, argument_bytes, answer_bytes, time"

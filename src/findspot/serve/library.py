@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import threading
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import anyio
 
 from findspot.catalogue.call_results import StoredResults
 from findspot.core.caller import working_folder
@@ -20,45 +15,12 @@ from findspot.core.paths import home_folder, index_folder
 from findspot.discover.checkouts import folders_around
 from findspot.engine import Engine
 from findspot.project import Project
-from findspot.serve.activity import log_call
-
-if TYPE_CHECKING:
-    from findspot.catalogue.tool_calls import CallOutcome, Confirm, HandlersOf
 
 _FIRST_QUESTION = "where does the program begin"
 """Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
 
 _FIRST_ANSWERS_S = 0.5
 """A client is greeted before the project that it is in is loaded."""
-
-
-def call_tool(
-    engine: Engine,
-    start: str | Path,
-    client: str,
-    name: str,
-    arguments: dict[str, Any],
-    *,
-    confirm: Confirm,
-    timeout_s: float | None = None,
-    handlers: HandlersOf | None = None,
-) -> CallOutcome:
-    """Call a tool of another server for a person; the server is started for it, and ended after it."""
-    from findspot.catalogue.tool_calls import ToolCaller
-
-    async def call() -> CallOutcome:
-        caller = ToolCaller(engine.catalogue(start), engine.servers, client, log_call)
-        try:
-            return await caller.call(name, arguments, confirm=confirm, timeout_s=timeout_s, handlers=handlers)
-        finally:
-            try:
-                with anyio.CancelScope(shield=True):
-                    await engine.end_servers()
-            finally:
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
-
-    return anyio.run(call)
 
 
 class Library:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import click
@@ -30,6 +30,7 @@ from findspot.serve.cli.project_choice import folder_inside, folder_note, open_a
 from findspot.serve.cli.terminal import terminal
 from findspot.serve.project_files import enclosing_note, folder_in, rebuild_question, refuse_empty
 from findspot.serve.shapes import report_object
+from findspot.sync.supervisor import WatcherStatus
 from findspot.workspace import Asked, KnownWorkspaces, Workspace, is_workspace, projects_of
 
 T = TypeVar("T")
@@ -377,39 +378,26 @@ def watch(reply: Reply, project: str | None) -> None:
     with open_project(project) as opened, stoppable() as cancel:
         opened.files(limit=1)  # without an index there is nothing to keep
         opened.index.shown_progress = functools.partial(shown_progress, quiet=reply.json, only_indexing=True)
-        _follow_status(opened, reply, cancel)
+        supervisor = opened.watch()
+        shown: object = None
+        while not cancel.wait(_LOOK_S):
+            status = supervisor.status
+            status = replace(status, strategy=status.strategy or opened.settings.sync.strategy)
+            told = shapes.fields_of(status, "watching strategy updates last_error polling")
+            if told != shown and reply.json:
+                output.emit_line({"projectPath": str(opened.root), **told})
+            elif told != shown:
+                output.line(f"{opened.root}: {_in_words(status, wanted=opened.index.wanted)}")
+            shown = told
         output.note("Stopped watching.")
 
 
-def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
-    """Tell how the watching goes, whenever something but the number of waiting changes is new."""
-    supervisor = project.watch()
-    shown: object = None
-    while not cancel.wait(_LOOK_S):
-        status = supervisor.status
-        values = {
-            "projectPath": str(project.root),
-            "watching": status.watching,
-            "strategy": status.strategy or project.settings.sync.strategy,
-            "updates": status.updates,
-            "pendingChanges": status.pending,
-            "lastError": status.last_error or None,
-            "polling": status.polling or None,
-        }
-        before, shown = shown, values | {"pendingChanges": 0}
-        if shown != before and reply.json:
-            output.emit_line(values)
-        elif shown != before:
-            output.line(_sentence(values, wanted=project.index.wanted))
-
-
-def _sentence(values: dict[str, object], *, wanted: bool) -> str:
-    if values["lastError"]:
-        return f"trouble: {values['lastError']}"
+def _in_words(status: WatcherStatus, *, wanted: bool) -> str:
+    if status.last_error:
+        return f"trouble: {status.last_error}"
     if not wanted:
-        return f"{values['projectPath']}: not watching; indexing was stopped. Run `findspot index` to go on."
-    if not values["watching"]:
-        return f"{values['projectPath']}: another process watches; standing by"
-    how = f" (every few seconds: {values['polling']})" if values["polling"] else ""
-    updates = output.count(int(str(values["updates"])), "update")
-    return f"{values['projectPath']}: watching, {values['strategy']}, {updates}{how}"
+        return "not watching; indexing was stopped. Run `findspot index` to go on."
+    if not status.watching:
+        return "another process watches; standing by"
+    how = f" (every few seconds: {status.polling})" if status.polling else ""
+    return f"watching, {status.strategy}, {output.count(status.updates, 'update')}{how}"

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from findspot.core.log import LEVELS, at_least, keep_log, last_lines, log_file, 
 from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.shared_records import recording
-from findspot.core.utc_time import age, utc_day
+from findspot.core.utc_time import age
 from findspot.door import pipe
 from findspot.door.address import IN_PROCESS_VARIABLE, reason_for_none, service_folder
 from findspot.door.connection import ask
@@ -235,10 +234,8 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 def stats(reply: Reply, days: int | None) -> None:
     """Show how much was searched on this machine, by the record that `findspot activity` shows."""
-    since = utc_day(days - 1) if days else ""
-    counts = activity.usage(since)
     columns = "by=surface searches answered tokens"
-    reply.table({"usage": list(map(asdict, counts))}, "usage", columns, "Nothing has been counted yet.")
+    reply.table({"usage": activity.usage(days)}, "usage", columns, "Nothing has been counted yet.")
 
 
 @command("activity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import anyio
 import click
 
 from findspot.catalogue.call_results import decoded_bytes
@@ -27,7 +29,7 @@ from findspot.core.errors import InvalidArgumentError, first_cause
 from findspot.core.files import parse_json
 from findspot.core.paths import home_folder
 from findspot.core.progress import CancelToken
-from findspot.serve.activity import COMMAND_LINE, clear_calls, recent_calls
+from findspot.serve.activity import COMMAND_LINE, clear_calls, log_call, recent_calls
 from findspot.serve.arguments import TOOLS, argument, count
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
@@ -35,12 +37,11 @@ from findspot.serve.cli.interaction import agreed, can_ask, cancel, confirm, sto
 from findspot.serve.cli.options import Group, Reply, command, did_you_mean, option_of, options_of
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
-from findspot.serve.library import call_tool
 from findspot.serve.shapes import call_object, catalogue_object, fields_of, tool_object, tool_results_object
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_pool import CallHandlers
-    from findspot.catalogue.tool_calls import Confirmation
+    from findspot.catalogue.tool_calls import CallOutcome, Confirmation
 
 
 _SHOWN_CHARS = 100
@@ -256,7 +257,9 @@ def call(
     findspot tools call time__get_current_time --args '{"timezone": "Europe/Paris"}'
     findspot tools call filesystem__read_file --args - < arguments.json
     """
-    import anyio
+    from findspot.catalogue.tool_calls import ToolCaller
+
+    arguments = _arguments(given)
 
     async def agree(asked: Confirmation) -> bool:
         """Ask about what is destructive or changed: for all else, typing the command is agreement enough."""
@@ -266,9 +269,20 @@ def call(
             await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
         return False
 
-    called = project or ".", COMMAND_LINE, name, _arguments(given)
+    async def called() -> CallOutcome:
+        caller = ToolCaller(engine.catalogue(project or "."), engine.servers, COMMAND_LINE, log_call)
+        try:
+            return await caller.call(name, arguments, confirm=agree, timeout_s=timeout, handlers=_handlers)
+        finally:
+            try:
+                with anyio.CancelScope(shield=True):
+                    await engine.end_servers()
+            finally:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise asyncio.CancelledError  # by Ctrl-C, whatever the call and its end made of it
+
     with open_engine() as engine:
-        outcome = call_tool(engine, *called, confirm=agree, timeout_s=timeout, handlers=_handlers)
+        outcome = anyio.run(called)
     reply.answer_program(outcome.result, int(outcome.is_error))
     _show(outcome.result)
     raise click.exceptions.Exit(int(outcome.is_error))
@@ -634,8 +648,6 @@ _LOOK_S = 0.1
 
 def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[str], None] | None) -> None:
     """Run the login, which ends by an answer of the browser, by Ctrl-C or when the time is over."""
-    import anyio
-
     from findspot.catalogue.oauth import LoginError, Logins, log_in
 
     def show(address: str) -> None:
