@@ -181,13 +181,20 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
     head = f"{rank}. {one_line(hit.path)}:{hit.span.start}-{hit.span.end}{symbol}  {hit.strength}{lines}"
     if not code:
         return f"{head}  {one_line(hit.text)}"
-    related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
-    related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
-    related += [f"{_ASIDE}calls {', '.join(map(reference_line, hit.callees))}"] if hit.callees else []
-    related += [f"{_ASIDE}also {one_line(place)}" for place in hit.more]
-    related += [f"{_ASIDE}last changed {one_line(hit.last_change)}"] if hit.last_change else []
-    related += [f"{_ASIDE}via {one_line(hit.via)}"] if hit.via else []
-    return "\n".join((head, indented(hit.text), *related))
+    return "\n".join((head, indented(hit.text), *(f"{_ASIDE}{line}" for line in related_lines(hit))))
+
+
+def related_lines(hit: Hit) -> Iterator[str]:
+    """Yield what is said of a result below its code, a line each."""
+    yield from (f"uses {reference_line(place)}" for place in hit.constants)
+    yield from (f"called by {reference_line(place)}" for place in hit.callers)
+    if hit.callees:
+        yield f"calls {', '.join(map(reference_line, hit.callees))}"
+    yield from (f"also {one_line(place)}" for place in hit.more)
+    if hit.last_change:
+        yield f"last changed {one_line(hit.last_change)}"
+    if hit.via:
+        yield f"via {one_line(hit.via)}"
 
 
 def one_line(text: str) -> str:

@@ -67,7 +67,7 @@ def test_constants_and_callers_follow_the_lines(capsys: pytest.CaptureFixture[st
         callers=(CodeReference("c.py", 7, "inner()"),),
     )
     lines = listed(capsys, hit)
-    assert lines[-3:-1] == ["  constant  LIMIT = 5\\x1b[31m  b.py:3", "  called by  inner()  c.py:7"]
+    assert lines[-3:-1] == ["  uses LIMIT = 5\\x1b[31m  b.py:3", "  called by inner()  c.py:7"]
 
 
 def test_an_answer_in_which_nothing_fits_says_so_first(capsys: pytest.CaptureFixture[str]) -> None:
