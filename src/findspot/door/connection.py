@@ -147,7 +147,6 @@ def is_own_user(connection: socket.socket) -> bool:
 
 
 def hello(kind: str, **said: Any) -> dict[str, Any]:
-    """Return the first line of a client."""
     greeting = {
         "findspot": HELLO,
         "version": __version__,
@@ -196,7 +195,6 @@ def _greet(connection: socket.socket, greeting: dict[str, Any]) -> Greeted | Non
 
 
 def _start(home: str) -> None:
-    """Start a resident process that outlives this one, and wait until it is reached."""
     import subprocess
 
     folder = service_folder(home)

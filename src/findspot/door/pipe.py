@@ -44,8 +44,6 @@ _KEPT = ("initialize", "notifications/initialized", "logging/setLevel")
 
 
 class _Request:
-    """A request that is not answered yet."""
-
     def __init__(self, line: bytes, message: dict[str, Any], session: Greeted) -> None:
         self.line = line
         self.session = session
@@ -103,7 +101,6 @@ class Pipe:
             session.socket.shutdown(socket.SHUT_WR)
 
     def _listen(self, session: Greeted) -> None:
-        """Pass on what a session says, in a thread of its own."""
         threading.Thread(target=self._pass_answers, args=(session,), daemon=True).start()
 
     def _present(self) -> Greeted:

@@ -88,7 +88,6 @@ class Host:
         self._retired.set()
 
     def serve(self, listener: socket.socket) -> None:
-        """Take clients until this process is to leave."""
         listener.settimeout(_LOOK_S)
         while not self._retired.is_set() and not self._is_unused():
             with contextlib.suppress(TimeoutError, ConnectionError):
@@ -96,7 +95,6 @@ class Host:
                 threading.Thread(target=self._meet, args=(connection,), name="client", daemon=True).start()
 
     def finish(self) -> None:
-        """Let the calls that run end, and close everything."""
         if self._sessions is not None:
             self._sessions.leave()
         with self._guard:

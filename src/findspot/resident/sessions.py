@@ -56,7 +56,6 @@ class Sessions:
         await asyncio.gather(*(connection.leave() for connection in self._connections))
 
     def close(self) -> None:
-        """Stop what runs, and wait for it."""
         closing = asyncio.run_coroutine_threadsafe(_finish(), self._loop)
         with contextlib.suppress(TimeoutError):
             closing.result(_CLOSE_S)
@@ -101,7 +100,6 @@ class InProcess:
             self._library.prepare_soon()
 
     def join(self) -> None:
-        """Wait for the end of the session, and close everything."""
         wait([self._session])
         self._sessions.close()
         self._library.close()

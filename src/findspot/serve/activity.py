@@ -67,8 +67,6 @@ _TIDY = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One question and its answer."""
-
     client: str
     """Who asked, such as `claude-code`; `command line` for `findspot search`."""
     project: str
@@ -88,8 +86,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Some entries taken together."""
-
     questions: int
     answered: int
     """Questions that found something."""
@@ -159,7 +155,6 @@ def entries(
 
 
 def last_uses() -> dict[str, str]:
-    """Return when each project was asked last, as far as that is recorded."""
     return dict(_RECORDS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
 
 
@@ -177,7 +172,6 @@ def summary(of: Iterable[Entry]) -> Summary:
 
 
 def clear() -> None:
-    """Delete all entries."""
     _RECORDS.change("DELETE FROM questions")
 
 
@@ -205,7 +199,6 @@ _TIDY_CALLS = f"DELETE FROM calls WHERE id <= (SELECT MAX(id) FROM calls) - {MAX
 
 
 def log_call(record: CallRecord) -> None:
-    """Store a call of another server's tool; this never fails."""
     names = [name[:_NAME_CHARS] for name in (record.server, record.tool, record.client)]
     sizes = record.argument_bytes, record.answer_bytes
     row = (*names, str(record.outcome), record.duration_ms, *sizes, record.time)
@@ -222,5 +215,4 @@ def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
 
 
 def clear_calls() -> None:
-    """Delete all calls from the log."""
     _CALLS.change("DELETE FROM calls")

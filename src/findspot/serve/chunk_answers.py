@@ -71,7 +71,6 @@ def ask_chunks(searcher: ContextSearcher, query: str, options: Mapping[str, Any]
 
 
 def chunk_results_object(results: Sequence[SearchResult]) -> list[Item]:
-    """Return results in the shape of the specification."""
     return [
         {"chunk": result.chunk.as_object(), "combined_score": result.combined_score} for result in results
     ]

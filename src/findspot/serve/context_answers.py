@@ -143,7 +143,6 @@ def _values(region: Region, code: bool) -> dict[str, Any]:
 
 
 def _rest(context: Context, gone: Sequence[Region]) -> str:
-    """Return how many regions are left out, by reason."""
     counts = Counter(f'under "{region.reason}"' for region in gone)
     counts["less likely"] += context.left_out
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -136,7 +136,6 @@ def _lines(found: FoundCommit) -> list[str]:
 
 
 def commits_object(commits: Commits, count: int | None = None) -> dict[str, Any]:
-    """Return the values of an answer."""
     shown = commits.found[:count]
     return {
         "query": commits.query,

@@ -50,7 +50,6 @@ class Library:
             self._engine.end_servers_of(connection)
 
     async def disconnect(self) -> None:
-        """End the MCP servers that were started."""
         if self._engine is not None:
             await self._engine.end_servers()
 
@@ -69,7 +68,6 @@ class Library:
                 self.open().detect(here).search(Query(_FIRST_QUESTION, limit=1))
 
     def opened(self) -> list[Project]:
-        """Return the projects that are open."""
         with self._guard:
             return self._engine.opened() if self._engine is not None else []
 

@@ -58,7 +58,6 @@ def covers(project: Project, under: str) -> bool:
 
 
 def enclosing_note(project: Project, under: str) -> str:
-    """Say that a folder was indexed with the project around it."""
     return f"{project.roots / under} is part of the index of {project.root}, which was brought up to date."
 
 

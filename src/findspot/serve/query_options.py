@@ -39,7 +39,6 @@ def query_of(given: Mapping[str, Any], **decided: Any) -> Query:
 
 
 def number(given: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    """Return a whole number, which may be text."""
     text = str(given.get(name) or default)
     digits = text.lstrip("0") or "0"
     if not (text.isascii() and text.isdecimal()) or not least <= int(digits[:_MAX_DIGITS]) <= most:

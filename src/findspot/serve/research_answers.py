@@ -239,7 +239,6 @@ def _name(findings: Findings, node_id: str) -> str:
 
 
 def fitted_report(findings: Findings, max_tokens: int) -> str:
-    """Return the report within the limit."""
     if findings.context is not None:
         return context_text(findings.context, max_tokens)
     return report(_fitted(findings, max_tokens, report))
@@ -302,7 +301,6 @@ def _most(part: Findings, whole: Findings, fits: Callable[[Findings], bool]) -> 
 
 
 def _smaller(findings: Findings) -> Iterator[Findings]:
-    """Yield an answer with less beside its references, step by step."""
     part = replace(findings, unresolved=tuple(cut(text, 200) for text in findings.unresolved[:3]))
     yield part
     part = replace(part, chains=part.chains[:3], possible=part.possible[:10], citations=())

@@ -96,7 +96,6 @@ def _related(hit: Hit) -> dict[str, Any]:
 
 
 def reference_line(place: CodeReference) -> str:
-    """Return a line of code with where it is."""
     return f"{one_line(place.text)}  {place.path}:{place.line}"
 
 
@@ -215,7 +214,6 @@ def _listing(results: Results, blocks: Sequence[str], more: str | None) -> str:
 
 
 def _more(results: Results, shown: Fitted) -> str | None:
-    """Return what was left out, and how to get it."""
     after = results.offset + len(shown.hits)
     if results.total <= after:
         return None
@@ -356,7 +354,6 @@ def assistance_object(results: Results) -> dict[str, Any]:
 
 
 def assistance_lines(results: Results) -> Iterator[str]:
-    """Yield an expansion and a synthesis as lines for people."""
     if results.expansion is not None and results.expansion.terms:
         yield f"Also searched for: {', '.join(results.expansion.terms)} (by {results.expansion.made_by})"
     synthesis = results.synthesis
@@ -392,6 +389,5 @@ def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
 
 
 def _snake(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values with the names of fields in snake case."""
     plain = {name: _snake(each) if isinstance(each, dict) else each for name, each in values.items()}
     return {re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", name): each for name, each in plain.items()}

@@ -86,12 +86,10 @@ def _plain(value: Any) -> Any:
 
 
 def error_object(error: FindspotError) -> dict[str, Any]:
-    """Return an error as fields: its code and both messages."""
     return fields_of(error, "code user_message developer_message")
 
 
 def counts(report: IndexReport) -> dict[str, Any]:
-    """Return what one indexing run did."""
     done = "files_indexed files_unchanged files_removed files_skipped chunks_created total_files total_chunks"
     errors = [{"path": skip.path, "reason": skip.detail or str(skip.reason)} for skip in report.errors]
     return fields_of(report, done) | {"errors": errors, "duration": duration(report.seconds)}
@@ -184,24 +182,20 @@ def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:
-    """Return one call to a tool of another server."""
     about = {"serverName": call.server, "durationMs": round(call.duration_ms, 1)}
     return fields_of(call, "time tool client outcome argument_bytes answer_bytes") | about
 
 
 def activity_object(entry: Entry) -> dict[str, Any]:
-    """Return one question that was asked, and the places of its answer."""
     names = "time client project tool question answers found outcome duration_ms tokens"
     return fields_of(entry, names)
 
 
 def summary_object(summary: Summary) -> dict[str, Any]:
-    """Return some questions taken together."""
     return fields_of(summary, "questions answered median_ms tokens")
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
-    """Return what indexing a catalogue did."""
     index = built.index
     about = {"status": "success" if built.answered else "failed", "path": path, "embedded": built.embedded}
     held = {"totalTools": len(index.tools), "hasEmbeddings": index.has_embeddings}

@@ -101,7 +101,6 @@ class LazyGroup(Group):
         return super().resolve_command(ctx, ["search", *args] if is_question else args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the commands without importing them."""
         names = [
             CompletionItem(name, help=line)
             for name, (_, line) in COMMANDS.items()

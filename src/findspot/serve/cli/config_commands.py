@@ -109,7 +109,6 @@ def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
 
 
 def _in_force(key: str, settings: Settings) -> dict[str, Any]:
-    """Return the value of a key that holds now, and where it comes from."""
     return {"value": _shown(key, settings.values[key]), "source": settings.sources.get(key, "default")}
 
 

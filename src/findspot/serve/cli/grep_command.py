@@ -120,7 +120,6 @@ def grep_(reply: Reply, /, words: Sequence[str], patterns: Sequence[str], **give
 def _print(
     reply: Reply, files: Sequence[_Files], found: list[Line], groups: list[Group], given: dict[str, Any]
 ) -> None:
-    """Print the matches; with `--about`, in the order of the groups."""
     found = [line for group in groups for line in group[3]] or found
     if reply.json:
         matches = [{"path": line.path, "line": line.number, "text": line.text} for line in found]

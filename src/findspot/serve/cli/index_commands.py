@@ -135,7 +135,6 @@ def _index(
     force: bool,
     yes: bool,
 ) -> None:
-    """Bring an index up to date, and report what was done."""
     report = update_project(project, reply, force=force, yes=yes)
     refuse_empty(project, report)
     under = folder_in(project, absolute(given).resolve()) if given is not None else None
@@ -247,13 +246,11 @@ class OpenIndex:
     """The run that makes the index, if there was none."""
 
     def finish(self) -> None:
-        """Wait for the rest of the first index, if there is one."""
         if self.first is not None:
             self.first.finish()
 
     @property
     def project(self) -> Project:
-        """The one project, for what a workspace cannot be asked."""
         return self.asked.only()
 
     def warning(self, *others: str | None) -> str | None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def can_ask() -> bool:
-    """Return whether there is somebody to ask."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -45,7 +44,6 @@ def prompt(question: str) -> str:
 
 
 def agreed(question: str) -> bool:
-    """Return whether somebody who can be asked says yes."""
     return prompt(f"{question} [y/N]").lower() in ("y", "yes")
 
 
@@ -72,7 +70,6 @@ def confirm(
 
 
 def cancel(reply: Reply) -> NoReturn:
-    """End the command, as the user said no."""
     if reply.json:
         output.emit({"status": "cancelled"})
     output.note("Cancelled; nothing was changed.")

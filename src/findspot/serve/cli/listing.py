@@ -94,7 +94,6 @@ def _window(best: int, count: int) -> tuple[int, int]:
 
 
 def _query_words(query: str) -> re.Pattern[str] | None:
-    """Return a pattern for the words of a query, to mark them in the lines."""
     words = {word for word in parts(query) if len(word) > 1 and word not in STOP_WORDS}
     if not words:
         return None

@@ -74,7 +74,6 @@ def emit_line(value: Any) -> None:
 
 
 def line(text: str = "", **style: Any) -> None:
-    """Print one line of the result."""
     click.echo(paint(clean(text), sys.stdout, **style), color=True)
 
 
@@ -99,7 +98,6 @@ def note(text: str, **style: Any) -> None:
 
 
 def warn(text: str | None) -> None:
-    """Print a warning, if there is one."""
     if text:
         note(f"warning: {text}", fg="yellow")
 
@@ -183,7 +181,6 @@ def _folded(cell: str, width: int, deeper: str = "") -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text cut to a width, with a mark where something is missing."""
     return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 

@@ -22,7 +22,6 @@ from findspot.workspace import Asked, is_workspace
 
 @contextlib.contextmanager
 def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
-    """Provide the engine, for a command that needs no project."""
     with _engine(flags) as engine:
         _show_warnings(engine.settings)
         yield engine
@@ -142,5 +141,4 @@ def folder_inside(asked: Asked, given: str | None) -> str | None:
 
 
 def folder_note(project: Asked, under: str | None) -> str | None:
-    """Return the note that a command is about one folder only, or None."""
     return limit_note(project, under, f"Use --project {project.root}") if under else None

@@ -137,7 +137,6 @@ def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options:
 
 
 def _record(root: Path, corpus: Corpus, results: Results) -> None:
-    """Note a search once it has been answered."""
     places = [{"path": hit.path, "line": hit.focus or hit.span.start} for hit in results.hits]
     activity.note_call(
         activity.COMMAND_LINE,
@@ -269,7 +268,6 @@ tests = _verb(
 def _research(
     reply: Reply, *, project: str | None, update: bool, max_tokens: int | None = None, **asked: Any
 ) -> None:
-    """Answer what is asked; an unknown name is an error."""
     inquiry = Inquiry(**{name: value for name, value in asked.items() if value is not None})
     with open_index(project, reply, update=update) as index:
         here, roots = working_folder() / inquiry.symbol, index.asked.roots

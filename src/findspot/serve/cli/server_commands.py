@@ -60,7 +60,6 @@ def _serve(
     no_token: bool,
     tokens: str | None,
 ) -> None:
-    """Serve until the client leaves, or the process is stopped."""
     named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
     given = [option for option, value in named.items() if value]
     if http is None and given:

@@ -89,8 +89,6 @@ def setup(
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file to write."""
-
     client: Client
     path: Path
     change: Change
@@ -112,7 +110,6 @@ class Step:
         return {"client": self.client.name, "path": str(self.path), "action": self.state} | about
 
     def report(self) -> None:
-        """Say why nothing is changed."""
         if self.problem is None:
             output.line(f"{self.client.title} is already set up: {self.path}", bold=True)
         else:
@@ -120,7 +117,6 @@ class Step:
             output.note(f"hint: {self.problem.hint}")
 
     def show(self) -> None:
-        """Print the lines that would change."""
         output.line(f"{self.client.title} would {self.state}: {self.path}", bold=True)
         for text in self.change.diff()[2:]:
             shown = output.cut(text[:1] + text[1:].expandtabs(_TAB), _MOST_CHARS)  # it may be all of a file

@@ -70,8 +70,6 @@ class _Stream(io.TextIOBase):
 
 
 class OwnTerminal:
-    """The terminal of this process."""
-
     is_own = True
 
     def __init__(self) -> None:
@@ -84,7 +82,6 @@ class OwnTerminal:
 
     @contextlib.contextmanager
     def stopping(self, action: Callable[[int], None]) -> Iterator[None]:
-        """Call an action with the number of a signal that asks this process to stop."""
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, lambda number, _: action(number)) for number in signals}
         try:
@@ -94,15 +91,12 @@ class OwnTerminal:
                 signal.signal(number, handler)
 
     def printing_to(self, stream: _Stream) -> contextlib.AbstractContextManager[object]:
-        """Send what is printed to a stream."""
         return contextlib.redirect_stdout(cast(IO[str], stream))
 
     def page(self, command: list[str], text: str) -> None:
-        """Show a text in a pager."""
         page(command, text)
 
     def run(self, command: list[str]) -> int:
-        """Run a program on the terminal, and return its exit status."""
         return subprocess.run(command, check=False).returncode
 
 
@@ -193,13 +187,11 @@ _current: ContextVar[OwnTerminal | RemoteTerminal] = ContextVar("terminal", defa
 
 
 def terminal() -> OwnTerminal | RemoteTerminal:
-    """Return the terminal that the running command is for."""
     return _current.get()
 
 
 @contextlib.contextmanager
 def attached(to: RemoteTerminal) -> Iterator[None]:
-    """Run a command on the terminal of a door."""
     before = _current.set(to)
     try:
         yield
@@ -239,7 +231,6 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 
 
 def _pager() -> list[str]:
-    """Return the pager's command; empty if there is none, or the user wants none."""
     command = shlex.split(terminal_settings().pager)
     if not command or command[0] == "cat":
         return []
@@ -260,7 +251,6 @@ def editor_command(path: Path, line: int) -> list[str]:
 
 
 def open_in_editor(path: Path, line: int) -> None:
-    """Open a file at a line, and wait for the editor to return."""
     command = editor_command(path, line)
     try:
         code = terminal().run(resolved(command, ENVIRONMENT.get("PATH")))

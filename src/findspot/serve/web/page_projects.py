@@ -32,8 +32,6 @@ _MOST_RUNS = 8
 
 @dataclass(slots=True)
 class Run:
-    """One indexing run: how far it is, and how it ended."""
-
     outcome: Future[dict[str, Any] | None] = field(default_factory=Future)
     """What was done; nothing if it was stopped."""
     cancel: CancelToken = field(default_factory=CancelToken)
@@ -105,7 +103,6 @@ class PageProjects:
         return project
 
     def start_run(self, project: Project, *, force: bool, allow_large: bool) -> None:
-        """Begin to index a project, unless that is under way."""
         with self._guard:
             known = self.runs.get(project.root)
             if known is None or known.outcome.done():

@@ -77,8 +77,6 @@ _SHUTDOWN_S = 1
 
 
 class Guard:
-    """The page behind its token."""
-
     def __init__(self, app: ASGIApp, token: str, port: int, below: str) -> None:
         self._app = app
         self._token = token.encode()

@@ -141,7 +141,6 @@ def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
 
 
 def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the list of projects shows apart from the figures."""
     return {
         "lastUsed": max(used.get(status.project_path, ""), status.last_updated or "") or None,
         "languages": status.languages,

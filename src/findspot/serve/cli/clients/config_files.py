@@ -49,8 +49,6 @@ def decode(data: bytes) -> str:
 
 
 class ConfigUnreadableError(InvalidArgumentError):
-    """A configuration file cannot be read."""
-
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(
             f"{path} cannot be read ({reason}). It was not touched.",
@@ -100,7 +98,6 @@ def _masked_lines(data: bytes | None) -> list[str]:
 
 
 def read_config(path: Path) -> bytes | None:
-    """Return a file's bytes; None if there is no file."""
     try:
         return read_named(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -185,7 +182,6 @@ def servers_in(client: Client, path: Path) -> dict[str, Any]:
 
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
-    """Return the entry of Findspot in a client's configuration, or None."""
     entry = servers_in(client, path).get(SERVER)
     return entry if isinstance(entry, dict) else None
 

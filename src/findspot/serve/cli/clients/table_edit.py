@@ -97,7 +97,6 @@ def _json_put(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
 
 
 def _nested(keys: tuple[str, ...], value: Any) -> Any:
-    """Return a value below keys that are missing."""
     for key in reversed(keys):
         value = {key: value}
     return value
@@ -113,7 +112,6 @@ def _spelled(value: Any, indent: str | None) -> str:
 
 
 def _insert(text: str, node: Node, name: str, value: Any, step: str) -> str:
-    """Return the text with a new first member, written like the others."""
     at = node.start + 1
     if node.members and "\n" not in text[node.start : node.end]:
         return f"{text[:at]}{name}: {_spelled(value, None)}, {text[at:].lstrip(' ')}"
@@ -130,7 +128,6 @@ def _insert(text: str, node: Node, name: str, value: Any, step: str) -> str:
 
 
 def _indent_at(text: str, at: int) -> str:
-    """Return the indentation of the line that a position is on."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -158,7 +155,6 @@ def _json_taken_out(text: str, keys: tuple[str, ...]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, each with its end."""
     return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
 
 
