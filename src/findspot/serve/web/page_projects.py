@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,7 +63,6 @@ class PageProjects:
         """At most one run per project; the last one is remembered."""
         self._workers = ThreadPoolExecutor(_MOST_RUNS, "page-index")
         self._roots: dict[str, Path] = {}
-        self._searchable: list[tuple[str, Path]] = []
         self._guard = threading.Lock()
 
     @cached_property
@@ -125,14 +123,12 @@ class PageProjects:
         project.delete()
         self.runs.pop(project.root, None)
         self._roots.pop(identity, None)
-        self._searchable = []
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Return every project with its status; those of the folder that the page was started in come
         first, indexed or not.
         """
         listed = dict(self.engine.projects())
-        self._note_searchable(listed.items())
         for identity, root in list(self._roots.items()):  # one that is not on disk yet
             if identity not in listed and root in self.runs:
                 listed[identity] = self.engine.project(root).status(check_disk=False)
@@ -150,20 +146,24 @@ class PageProjects:
         here = [self.here] if self.here else []
         return list({project.root: project for project in (*here, *members)}.values())
 
+    def _searchable(self) -> dict[Path, str]:
+        """Return the ids of the projects that can be searched."""
+        listed = self.engine.projects()
+        return {Path(status.project_path): identity for identity, status in listed if status.query_ready}
+
     def workspaces(self) -> dict[Path, list[str]]:
         """Return the folder of each known workspace with the ids of its members that can be searched."""
-        searchable = self._searchable or self._note_searchable(self.engine.projects())
         begun = self.engine.workspace(self.start)
         own = dict.fromkeys(begun.members.values(), begun.folder) if begun else {}
         found: dict[Path, list[str]] = {}
-        for identity, root in searchable:
+        for root, identity in self._searchable().items():
             if folder := own.get(root) or self.engine.known_workspaces.around(root):
                 found.setdefault(folder, []).append(identity)
         return {folder: found[folder] for folder in sorted(found) if len(found[folder]) > 1}
 
     def search_several(self, query: Query, workspace: str) -> tuple[Results, list[tuple[str, Path]]]:
         """Return the merged answer of all projects, or of a workspace's, and the project of each hit."""
-        searchable = self._searchable or self._note_searchable(self.engine.projects())
+        identities = self._searchable()
         folder = Path(workspace) if workspace else self.start
         if workspace:
             members = self.workspaces().get(folder)
@@ -171,8 +171,7 @@ class PageProjects:
                 raise InvalidArgumentError(
                     "This workspace no longer exists.", workspace, hint="Choose one from the list."
                 )
-            searchable = [each for each in searchable if each[0] in members]
-        identities = {root: identity for identity, root in searchable}
+            identities = {root: identity for root, identity in identities.items() if identity in members}
         everything = self.engine.gathered(folder, identities)
         if everything is None:
             raise IndexNotFoundError(str(folder), "no project is indexed")
@@ -180,9 +179,3 @@ class PageProjects:
         owners = [everything.members[str(hit.project)] for hit in results.hits]
         hits = tuple(replace(hit, path=hit.path.removeprefix(f"{hit.project}/")) for hit in results.hits)
         return replace(results, hits=hits), [(identities[root], root) for root in owners]
-
-    def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
-        self._searchable = [
-            (key, Path(status.project_path)) for key, status in projects if status.query_ready
-        ]
-        return self._searchable
