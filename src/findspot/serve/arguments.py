@@ -1,21 +1,31 @@
-"""The arguments of tools, which commands take as options of the same names: each is declared once, here."""
+"""The arguments of tools, which commands and the page take as options of the same names.
+
+Each is declared once, here. What a value may be spelled like, `core.model.Query` reads itself, so that it
+means the same in the library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from findspot.catalogue.tool_record import DEFAULT_MODE, DEFAULT_TOP_K, SearchMode
 from findspot.catalogue.tool_record import MAX_TOP_K as MAX_TOOLS
-from findspot.core.model import ChunkType, GroupBy, IncludeTests, Mode
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.model import ChunkType, GroupBy, IncludeTests, Mode, Query
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Focus
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS
 from findspot.serve.context_answers import DEFAULT_TOKENS
-from findspot.serve.query_options import DEFAULT_LIMIT, MAX_LIMIT, MAX_TOP_K
 from findspot.serve.search_answers import FORMATS
 
 Schema = dict[str, Any]
+
+DEFAULT_LIMIT, MAX_LIMIT = 10, 100
+MAX_TOP_K = 50
+_MAX_OFFSET = 10**18
+_MAX_DIGITS = 20
 
 
 def argument(kind: str, meaning: str, shown: str = "", **limits: Any) -> Schema:
@@ -115,6 +125,32 @@ CODE_ONLY: dict[str, Schema] = {
     "group_by": choice(GroupBy, "What each result is: a passage (default), a file or a definition"),
 }
 """Further arguments of a search for code."""
+
+_OF_A_QUERY = {field.name for field in fields(Query)} & {"corpus", *SEARCH, *CODE_ONLY}
+
+
+def query_of(given: Mapping[str, Any], **decided: Any) -> Query:
+    """Return the search that options ask for; `decided` is what no option says.
+
+    None or an empty text means that an option was not given; a number may be text.
+    """
+    values = {name: given[name] for name in _OF_A_QUERY if given.get(name) not in (None, "")}
+    top_k = number(given, "top_k", DEFAULT_LIMIT, 1, MAX_TOP_K)
+    values |= {
+        "text": given.get("query") or "",
+        "limit": number(given, "limit", top_k, 1, MAX_LIMIT),
+        "offset": number(given, "offset", 0, 0, _MAX_OFFSET),
+    }
+    return Query(**values | decided)
+
+
+def number(given: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    text = str(given.get(name) or default)
+    digits = text.lstrip("0") or "0"
+    if not (text.isascii() and text.isdecimal()) or not least <= int(digits[:_MAX_DIGITS]) <= most:
+        raise InvalidArgumentError(f"'{name}' must be a whole number from {least} to {most}.", text[:50])
+    return int(digits)
+
 
 FOLLOWED: dict[str, Schema] = {
     "include_tests": choice(

@@ -22,17 +22,7 @@ from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
 from findspot.research.task_signals import Request
-from findspot.serve import activity
-from findspot.serve.arguments import (
-    CODE_ONLY,
-    CONTEXT_TOKENS,
-    DEPTH,
-    FOLLOWED,
-    RESEARCH,
-    SEARCH,
-    SINCE,
-    count,
-)
+from findspot.serve import activity, arguments
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import prompt, shown_progress, stoppable
@@ -42,7 +32,6 @@ from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.context_answers import DEFAULT_TOKENS, context_object, context_text
 from findspot.serve.history_answers import ask_history, commits_object, commits_text
 from findspot.serve.project_files import location
-from findspot.serve.query_options import MAX_LIMIT, query_of
 from findspot.serve.research_answers import fitted_findings, fitted_report, report
 from findspot.serve.search_answers import COMPACT, fitted_text, fitted_values
 from findspot.workspace import Asked, projects_of
@@ -53,7 +42,7 @@ UNLIMITED = 10**9
 
 _OPEN = "Open the first result, or the one with the number N, in your editor at its line."
 _shared_options = together(
-    options_of(SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
+    options_of(arguments.SEARCH, "-n", path_filter="GLOB", exclude="GLOB", changed_since="REV"),
     click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
     click.option("--open", "result_number", type=int, is_flag=False, flag_value=0, metavar="[N]", help=_OPEN),
     click.option("--pager/--no-pager", default=True, help="Use a pager for long answers, or not."),
@@ -70,8 +59,8 @@ def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: st
 @command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@option_of("languages", CODE_ONLY["languages"], callback=_known_languages)
-@options_of({name: CODE_ONLY[name] for name in ("include_tests", "group_by")})
+@option_of("languages", arguments.CODE_ONLY["languages"], callback=_known_languages)
+@options_of({name: arguments.CODE_ONLY[name] for name in ("include_tests", "group_by")})
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the code of a project for QUERY: a question, a name, an error, or a regular expression.
 
@@ -103,7 +92,7 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         hint = f"Add a question or a name; `findspot {command} -` reads it from standard input."
         raise InvalidArgumentError("Query cannot be empty", hint=hint)
     result_number = options["result_number"]
-    query = query_of(options, text=text, corpus=corpus, related=True)
+    query = arguments.query_of(options, text=text, corpus=corpus, related=True)
     wanted = Assistance(options["expand_query"], options["synthesize"])
 
     with open_index(given, reply, update=options["update"], question=text) as index:
@@ -171,7 +160,7 @@ def _print(text: str, form: str | None) -> None:
 
 @command(project=True)
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION... | PATH[:LINES] | SYMBOL")
-@option_of("limit", count("Commits to show", 1, MAX_LIMIT, default=DEFAULT_LIMIT), "-n")
+@option_of("limit", arguments.count("Commits to show", 1, arguments.MAX_LIMIT, default=DEFAULT_LIMIT), "-n")
 def history(reply: Reply, words: Sequence[str], limit: int, project: str | None) -> None:
     """Search past changes for QUESTION, or show the commits that shaped a file, some lines or a symbol.
 
@@ -193,11 +182,11 @@ def history(reply: Reply, words: Sequence[str], limit: int, project: str | None)
 
 
 def _depth(default: int) -> Callable[[Command], Command]:
-    return option_of("depth", DEPTH, default=default)
+    return option_of("depth", arguments.DEPTH, default=default)
 
 
 _limits = together(
-    options_of(FOLLOWED),
+    options_of(arguments.FOLLOWED),
     click.option(
         "--no-tests", "include_tests", flag_value=IncludeTests.NO.value, help="Same as --include-tests no."
     ),
@@ -207,7 +196,7 @@ _limits = together(
 @command(project=True, update=True)
 @click.argument("words", nargs=-1, metavar="[QUESTION]...")
 @click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
-@options_of(RESEARCH)
+@options_of(arguments.RESEARCH)
 @_limits
 @_depth(DEFAULT_DEPTH)
 def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
@@ -226,7 +215,7 @@ def research(reply: Reply, words: Sequence[str], **options: Any) -> None:
 
 
 _follow = together(_limits, _depth(1))
-_since = option_of("since", SINCE, metavar="REV")
+_since = option_of("since", arguments.SINCE, metavar="REV")
 
 
 def _verb(
@@ -292,7 +281,7 @@ _RANGE = re.compile(r"(?P<base>.+?)(?:\.{2,3}(?P<head>.*))?")
 _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
-_tokens = option_of("max_tokens", CONTEXT_TOKENS, default=DEFAULT_TOKENS)
+_tokens = option_of("max_tokens", arguments.CONTEXT_TOKENS, default=DEFAULT_TOKENS)
 
 
 @command(project=True, update=True)

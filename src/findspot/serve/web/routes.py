@@ -25,9 +25,9 @@ from findspot.rank.roles import Role, role_of
 from findspot.research.findings import DEFAULT_DEPTH, OF_A_CHANGE, Aim, Inquiry
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.serve import activity
+from findspot.serve.arguments import number, query_of
 from findspot.serve.history_answers import ask_history, commits_object
 from findspot.serve.project_files import ownership_note, source_object
-from findspot.serve.query_options import number, query_of
 from findspot.serve.research_answers import findings_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (

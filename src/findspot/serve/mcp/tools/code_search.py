@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.model import Assistance, Corpus, Results
 from findspot.core.paths import SCHEME, Roots
 from findspot.search.token_budget import MIN_TOKENS, token_count
-from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, count, text
+from findspot.serve.arguments import CODE_ONLY, PATH, PROJECT, SEARCH, choice, count, query_of, text
 from findspot.serve.history_answers import ask_history, commits_answer
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
 from findspot.serve.mcp.tool import MADE_BY, Answer, Arguments, Tool, fields, undescribed
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import find_files
-from findspot.serve.query_options import DEFAULT_LIMIT, query_of
 from findspot.serve.search_answers import (
     COMPACT,
     fitted_text,
@@ -84,9 +83,9 @@ async def _search_history(call: Call, arguments: Arguments) -> Answer:
     """Answer with commits; a file, lines or a symbol as the query is asked for those that shaped it."""
 
     def answer(target: Target) -> Answer:
-        limit = arguments["limit"] or arguments["top_k"] or DEFAULT_LIMIT
+        query = query_of(arguments.values)
         room = arguments["max_tokens"] or max(target.asked.settings.serve.max_tokens, MIN_TOKENS)
-        found = ask_history(target.asked, str(arguments["query"] or ""), limit, arguments["offset"])
+        found = ask_history(target.asked, query.text, query.limit, query.offset)
         shown, values = commits_answer(found, room)
         return Answer(warned(values, *arguments.warnings), shown)
 
