@@ -33,7 +33,6 @@ from findspot.serve.cli.project_choice import (
     open_project,
 )
 from findspot.serve.project_files import delete_question, find_files
-from findspot.serve.shapes import asked_status, project_object, skip_object, status_object, warned
 from findspot.workspace import Workspace, is_workspace
 
 _EVERY_REASON = "all"
@@ -65,9 +64,9 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
         skips: list[Skip] = []
         if skipped and not missing:
             skips = opened.only().skipped(None if skipped == _EVERY_REASON else skipped)
-    files = {"skippedFiles": list(map(skip_object, skips))} if skipped and not missing else {}
+    files = {"skippedFiles": list(map(shapes.skip_object, skips))} if skipped and not missing else {}
     exit_code = NO_INDEX if missing else 0
-    reply.answer_program(status_object(index_status) | files, exit_code)
+    reply.answer_program(shapes.status_object(index_status) | files, exit_code)
     if not files:
         _show_status(index_status)
     elif skips:
@@ -81,7 +80,7 @@ def show_members(workspace: Workspace, reply: Reply, here: str | None = None) ->
     """Print how each member of a workspace stands; the one that the user is in has a mark."""
     statuses = workspace.statuses()
     if reply.json:
-        output.emit(asked_status(workspace))
+        output.emit(shapes.asked_status(workspace))
     else:
         output.line(f"{workspace.folder}: a workspace of {output.count(len(statuses), 'project')}", bold=True)
         rows = [
@@ -107,7 +106,7 @@ def files(
         matching, warning = find_files(index.asked, index.under, pattern)
         warning = index.warning(warning)
     shown = matching[offset:][:limit]
-    reply.answer_program(warned({"matches": shown, "totalMatches": len(matching)}, warning))
+    reply.answer_program(shapes.warned({"matches": shown, "totalMatches": len(matching)}, warning))
     output.warn(warning)
     for path in shown:
         output.line(path)
@@ -122,7 +121,7 @@ def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
         indexed, gone = engine.projects(), find_orphans(engine.settings.home)
-    value = {"projects": [project_object(*entry) for entry in indexed], "total": len(indexed)}
+    value = {"projects": [shapes.project_object(*entry) for entry in indexed], "total": len(indexed)}
     columns = "status files=totalFiles chunks=totalChunks size=storageSize updated=lastUpdated project=path"
     reply.table(value, "projects", columns, "No project is indexed yet. Run `findspot index` in one.")
     for orphan in gone if not reply.json else ():

@@ -24,20 +24,12 @@ from findspot.project import Project
 from findspot.rank.roles import Role, role_of
 from findspot.research.findings import DEFAULT_DEPTH, OF_A_CHANGE, Aim, Inquiry
 from findspot.research.module_map import Part, folder_imports, map_folder
-from findspot.serve import activity
+from findspot.serve import activity, shapes
 from findspot.serve.arguments import number, query_of
 from findspot.serve.history_answers import ask_history, commits_object
 from findspot.serve.project_files import ownership_note, source_object
 from findspot.serve.research_answers import findings_object
 from findspot.serve.search_answers import full_values
-from findspot.serve.shapes import (
-    activity_object,
-    error_object,
-    project_object,
-    skip_object,
-    status_object,
-    summary_object,
-)
 from findspot.serve.web.page_projects import PageProjects
 
 _log = get_logger("web")
@@ -99,7 +91,7 @@ def routes(page: PageProjects) -> list[Route]:
 
 
 def hinted_error(error: FindspotError) -> dict[str, Any]:
-    return error_object(error) | {"hint": error.hint}
+    return shapes.error_object(error) | {"hint": error.hint}
 
 
 def _endpoint(page: PageProjects, answer: Answer) -> Callable[[Request], Response]:
@@ -135,7 +127,8 @@ def _projects(page: PageProjects, _request: Request) -> dict[str, Any]:
         ],
         "editor": None if editor == "none" else EDITORS.get(editor, ("your editor", editor)),
         "projects": [
-            project_object(identity, status) | _standing(page, status, used) for identity, status in projects
+            shapes.project_object(identity, status) | _standing(page, status, used)
+            for identity, status in projects
         ],
     }
 
@@ -154,7 +147,7 @@ def _standing(page: PageProjects, status: IndexStatus, used: Mapping[str, str]) 
 def _project(page: PageProjects, request: Request) -> dict[str, Any]:
     project = _asked(page, request)
     status = project.status(check_disk=request.query_params.get("disk") == "1")
-    return status_object(status) | {
+    return shapes.status_object(status) | {
         "id": request.path_params["id"],
         "createdAt": status.created_at,
         "storageBytes": status.storage_bytes,
@@ -216,7 +209,7 @@ def _file(page: PageProjects, request: Request) -> dict[str, Any]:
 
 def _skipped(page: PageProjects, request: Request) -> dict[str, Any]:
     skips = _asked(page, request).skipped(request.query_params.get("reason") or None)
-    return {"skipped": [skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
+    return {"skipped": [shapes.skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
 
 
 def _map(page: PageProjects, request: Request) -> dict[str, Any]:
@@ -332,10 +325,10 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
     matching = activity.entries(project=project, client=client) if project or client else every
     return {
         "recording": recording(),
-        "summary": summary_object(activity.summary(matching)),
+        "summary": shapes.summary_object(activity.summary(matching)),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
-        "activity": [activity_object(entry) for entry in matching[:MAX_ENTRIES]],
+        "activity": [shapes.activity_object(entry) for entry in matching[:MAX_ENTRIES]],
     }
 
 
