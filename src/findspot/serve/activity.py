@@ -1,30 +1,41 @@
 """What Findspot records on this machine, in one private file: questions, and calls of other servers' tools.
 
 A question is stored with its secrets masked; of an answer, only the places that it names. The log of calls
-holds no argument or answer, only sizes. The setting `activity` turns all of it off.
+holds no argument or answer, only sizes. Recording fails no answer, and nobody waits for it (`later`). The
+setting `activity` turns all of it off.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from findspot.catalogue.tool_record import CallRecord
-from findspot.core.shared_records import SharedRecords
+from findspot.core import sqlite
+from findspot.core.config import load_settings
+from findspot.core.errors import FindspotError
+from findspot.core.files import make_private_dir
+from findspot.core.log import get_logger
+from findspot.core.model import storable
+from findspot.core.paths import home_folder
 from findspot.core.utc_time import utc_day, utc_now
+
+_log = get_logger("records")
 
 FILE_NAME = "activity.sqlite"
 
 MAX_ENTRIES = 5_000
 """Questions that are stored: about 2 MB."""
-MAX_DAYS = 90
 MAX_CALLS = 10_000
 """Calls that are stored: about 1 MB."""
+MAX_DAYS = 90
 
 COMMAND_LINE = "command line"
 UNNAMED = "unnamed client"
@@ -41,7 +52,7 @@ _NAME_CHARS = 200
 _MOST_ANSWERS = 5
 _TIDY_EVERY = 20
 
-_QUESTIONS = ("query", "pattern", "symbol", "similar_to", "name")
+_ASKED = ("query", "pattern", "symbol", "similar_to", "name")
 """Arguments that hold a question; no other argument is stored."""
 _SEARCHES = ("search_code", "search_docs", "search", "docs")
 _LISTS = ("results", "matches", "tools", "citations", "nodes")
@@ -49,20 +60,27 @@ _TOTALS = ("totalMatches", "total_matches", "total")
 """Not `totalResults`: a search counts every candidate, of which the answer names the best."""
 
 
-_COLUMNS = "client, project, tool, question, answers, found, outcome, duration_ms, tokens, time"
-_RECORDS = SharedRecords(
-    FILE_NAME,
-    "questions",
-    "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, client TEXT, "
-    "project TEXT, tool TEXT, question TEXT, answers TEXT, found INTEGER, outcome TEXT, duration_ms REAL, "
-    "tokens INTEGER)",
-    "The record of activity",
-)
-_ADD = f"INSERT INTO questions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_TIDY = (
-    f"DELETE FROM questions WHERE id <= (SELECT MAX(id) FROM questions) - {MAX_ENTRIES} "
-    f"OR time < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{MAX_DAYS} days')"
-)
+_WAIT_S = 0.5
+
+_IN_ORDER = ThreadPoolExecutor(1, "records")
+"""One thread does what nobody waits for. The interpreter ends after it."""
+
+
+def recording() -> bool:
+    return load_settings().log.activity
+
+
+def later(job: Callable[[], None]) -> None:
+    """Do a job after those before it, without waiting for it."""
+    with contextlib.suppress(RuntimeError):  # the interpreter ends this moment
+        _IN_ORDER.submit(_done, job)
+
+
+def _done(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:  # noqa: BLE001 - the boundary of a thread; no answer depends on it
+        _log.exception("records could not be written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +100,93 @@ class Entry:
     tokens: int
     """Of the answer."""
     time: str = field(default_factory=utc_now)
+
+
+T = TypeVar("T", Entry, CallRecord)
+
+
+class _Table(Generic[T]):
+    """The newest values of a type; the file is opened for each, as every process adds to it."""
+
+    def __init__(self, name: str, kind: type[T], most: int, contents: str, read: Callable[..., T]) -> None:
+        """`contents` names the values in errors; `read` makes one of a row."""
+        self._name, self._most, self._contents = name, most, contents
+        self._read: Callable[..., T] = read
+        self._columns = [each.name for each in fields(kind)]
+
+    @property
+    def path(self) -> Path:
+        """The file in the home folder of this moment."""
+        return home_folder() / FILE_NAME
+
+    def add(self, value: T) -> None:
+        """Store a value, and delete old ones now and then; this never fails."""
+        with contextlib.suppress(FindspotError, sqlite.Error, OSError):
+            if not recording():
+                return
+            row = [storable(each) if isinstance(each, str) else each for each in astuple(value)]
+            values = [json.dumps(each) if isinstance(each, tuple) else each for each in row]
+            names, places = ", ".join(self._columns), ", ".join("?" * len(values))
+            with contextlib.closing(self._connected()) as db:
+                added = db.execute(f"INSERT INTO {self._name} ({names}) VALUES ({places})", values).lastrowid
+                if added and added % _TIDY_EVERY == 0:
+                    oldest = utc_day(MAX_DAYS)
+                    db.execute(
+                        f"DELETE FROM {self._name} WHERE id <= {added - self._most} OR time < ?", (oldest,)
+                    )
+
+    def newest(self, limit: int, days: int = MAX_DAYS, **wanted: str | None) -> list[T]:
+        """Return the values of some days, the newest first; only those with the wanted values of columns."""
+        chosen: dict[str, str] = {column: value for column, value in wanted.items() if value}
+        only = "".join(f" AND {column} = ?" for column in chosen)
+        query = f"SELECT {', '.join(self._columns)} FROM {self._name} WHERE time >= ?{only}"
+        values = (utc_day(min(days, MAX_DAYS) - 1), *chosen.values(), limit)
+        return [self._read(*row) for row in self.rows(f"{query} ORDER BY id DESC LIMIT ?", values)]
+
+    def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+        if not self.path.exists():
+            return []
+        with self._translated(), contextlib.closing(sqlite.connect_reader(self.path)) as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (self._name,)).fetchone():
+                return []
+            return db.execute(query, tuple(values)).fetchall()
+
+    def clear(self) -> None:
+        if self.path.exists():
+            with self._translated(), contextlib.closing(self._connected()) as db:
+                db.execute(f"DELETE FROM {self._name}")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what was deleted is not left in the log
+
+    def _connected(self) -> sqlite.Connection:
+        make_private_dir(self.path.parent)
+        db = sqlite.connect_logged(self.path, synchronous="OFF", wait_s=_WAIT_S)
+        try:
+            db.execute("PRAGMA secure_delete = ON")
+            columns = ", ".join(("id INTEGER PRIMARY KEY AUTOINCREMENT", *self._columns))
+            db.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({columns})")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        def damaged(detail: str) -> FindspotError:
+            return FindspotError(
+                f"{self._contents} cannot be read.", detail, hint=f"Delete {self.path} to begin again."
+            )
+
+        with sqlite.translated(self.path, damaged):
+            yield
+
+
+def _entry(*row: Any) -> Entry:
+    values = dict(zip((each.name for each in fields(Entry)), row, strict=True))
+    return Entry(**values | {"answers": tuple(json.loads(values["answers"]))})
+
+
+_QUESTIONS = _Table("questions", Entry, MAX_ENTRIES, "The record of activity", _entry)
+_CALLS = _Table("calls", CallRecord, MAX_CALLS, "The log of calls", CallRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +211,7 @@ def note_call(
     """Store a tool call by what it was given and what it answered."""
     answers, found = answers_of(values)
     outcome = str(values.get("code") or "error") if values.get("error") or values.get("code") else "ok"
-    question = next((value for name in _QUESTIONS if isinstance(value := given.get(name), str)), "")
+    question = next((value for name in _ASKED if isinstance(value := given.get(name), str)), "")
     note(Entry(client, str(project or ""), tool, question, answers, found, outcome, duration_ms, tokens))
 
 
@@ -114,13 +219,11 @@ def note(entry: Entry) -> None:
     """Store an entry; this never fails."""
     from findspot.discover.secrets import MASK, masked  # a server starts without it
 
-    cut = [text[:_NAME_CHARS] for text in (entry.client, entry.project, entry.tool)]
-    read = entry.question[:_READ_CHARS]
-    question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(read))[:_QUESTION_CHARS]
-    answers = json.dumps([answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS]])
-    figures = entry.found, entry.outcome, round(entry.duration_ms, 1), entry.tokens
-    row = (*cut, question, answers, *figures, entry.time)
-    _RECORDS.add(_ADD, row, tidy=_TIDY, every=_TIDY_EVERY)
+    question = _ASSIGNED.sub(rf"\1{MASK * 8}", masked(entry.question[:_READ_CHARS]))[:_QUESTION_CHARS]
+    cut = {name: getattr(entry, name)[:_NAME_CHARS] for name in ("client", "project", "tool")}
+    answers = tuple(answer[:_NAME_CHARS] for answer in entry.answers[:_MOST_ANSWERS])
+    figures = {"duration_ms": round(entry.duration_ms, 1), "question": question, "answers": answers}
+    _QUESTIONS.add(replace(entry, **cut | figures))
 
 
 def answers_of(values: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
@@ -144,18 +247,12 @@ def entries(
     limit: int = MAX_ENTRIES, *, project: str = "", client: str = "", days: int | None = None
 ) -> list[Entry]:
     """Return the newest entries, the newest first; only those of a project or client if it is named."""
-    since = utc_day(min(days or MAX_DAYS, MAX_DAYS) - 1)
-    rows = _RECORDS.rows(
-        f"SELECT {_COLUMNS} FROM questions WHERE ? IN ('', project) AND ? IN ('', client) AND time >= ? "
-        "ORDER BY id DESC LIMIT ?",
-        (project, client, since, limit),
-    )
-    named = [dict(zip(_COLUMNS.split(", "), row, strict=True)) for row in rows]
-    return [Entry(**each | {"answers": tuple(json.loads(each["answers"]))}) for each in named]
+    return _QUESTIONS.newest(limit, days or MAX_DAYS, project=project, client=client)
 
 
 def last_uses() -> dict[str, str]:
-    return dict(_RECORDS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
+    """Return when each project was asked last, as far as that is recorded."""
+    return dict(_QUESTIONS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
 
 
 def summary(of: Iterable[Entry]) -> Summary:
@@ -172,7 +269,7 @@ def summary(of: Iterable[Entry]) -> Summary:
 
 
 def clear() -> None:
-    _RECORDS.change("DELETE FROM questions")
+    _QUESTIONS.clear()
 
 
 def usage(days: int | None = None) -> list[dict[str, Any]]:
@@ -186,33 +283,16 @@ def usage(days: int | None = None) -> list[dict[str, Any]]:
     return [{"surface": surface, **counted[surface]} for surface in sorted(counted)]
 
 
-_CALL_COLUMNS = "server, tool, client, outcome, duration_ms, argument_bytes, answer_bytes, time"
-_CALLS = SharedRecords(
-    FILE_NAME,
-    "calls",
-    "(id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT, server TEXT, "
-    "tool TEXT, client TEXT, outcome TEXT, duration_ms REAL, argument_bytes INTEGER, answer_bytes INTEGER)",
-    "The log of calls",
-)
-_ADD_CALL = f"INSERT INTO calls ({_CALL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_TIDY_CALLS = f"DELETE FROM calls WHERE id <= (SELECT MAX(id) FROM calls) - {MAX_CALLS}"
-
-
 def log_call(record: CallRecord) -> None:
-    names = [name[:_NAME_CHARS] for name in (record.server, record.tool, record.client)]
-    sizes = record.argument_bytes, record.answer_bytes
-    row = (*names, str(record.outcome), record.duration_ms, *sizes, record.time)
-    _CALLS.add(_ADD_CALL, row, tidy=_TIDY_CALLS, every=_TIDY_EVERY)
+    """Store a call of another server's tool; this never fails."""
+    names = {name: getattr(record, name)[:_NAME_CHARS] for name in ("server", "tool", "client")}
+    _CALLS.add(replace(record, outcome=str(record.outcome), **names))
 
 
 def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
     """Return the newest calls, the newest first; only those to one server if it is named."""
-    rows = _CALLS.rows(
-        f"SELECT {_CALL_COLUMNS} FROM calls WHERE ? IN ('', server) ORDER BY id DESC LIMIT ?",
-        (of_server or "", min(limit, MAX_CALLS)),
-    )
-    return [CallRecord(*row) for row in rows]
+    return _CALLS.newest(limit, server=of_server)
 
 
 def clear_calls() -> None:
-    _CALLS.change("DELETE FROM calls")
+    _CALLS.clear()

@@ -64,11 +64,11 @@ def test_old_and_surplus_entries_are_deleted(monkeypatch: pytest.MonkeyPatch) ->
     activity.note(entry("long ago", time="2001-01-01T00:00:00Z"))
     assert activity.entries() == [], "nothing older than 90 days is shown, deleted or not yet"
     monkeypatch.setattr(activity, "_TIDY_EVERY", 1)
-    monkeypatch.setattr(activity, "_TIDY", activity._TIDY.replace(f"- {activity.MAX_ENTRIES} ", "- 3 "))
+    monkeypatch.setattr(activity._QUESTIONS, "_most", 3)
     for number in range(5):
         activity.note(entry(f"question {number}"))
     assert [each.question for each in activity.entries()] == ["question 4", "question 3", "question 2"]
-    assert activity._RECORDS.rows("SELECT COUNT(*) FROM questions") == [(3,)]
+    assert activity._QUESTIONS.rows("SELECT COUNT(*) FROM questions") == [(3,)]
 
 
 def test_entries_by_client_and_their_sum() -> None:
@@ -85,6 +85,7 @@ def test_entries_by_client_and_their_sum() -> None:
         ("where is password=hT7#kk used", "where is password=******** used"),
         ("DB_PASSWORD: 'short' in compose", "DB_PASSWORD: ******** in compose"),
         ("the token bucket of the limiter", "the token bucket of the limiter"),
+        ("é\udcff", "é?"),
     ],
 )
 def test_what_a_question_assigns_to_a_password_is_masked(question: str, stored: str) -> None:
@@ -119,8 +120,7 @@ def test_calls_are_read_newest_first() -> None:
 
 
 def test_the_log_of_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded = activity._TIDY_CALLS.replace(str(activity.MAX_CALLS), "30")
-    monkeypatch.setattr(activity, "_TIDY_CALLS", bounded)
+    monkeypatch.setattr(activity._CALLS, "_most", 30)
     for number in range(80):
         activity.log_call(call(f"{number}" + "x" * 10_000))
     kept = activity.recent_calls(1_000)
@@ -153,3 +153,13 @@ def test_a_damaged_or_deleted_record_fails_no_call(tmp_path: Path) -> None:
     with pytest.raises(FindspotError, match="log of calls cannot be read") as raised:
         activity.recent_calls(10)
     assert str(file) in raised.value.hint
+
+
+def test_what_waits_is_done_before_the_end_and_fails_alone() -> None:
+    code = (
+        "from findspot.serve.activity import later\n"
+        "later(lambda: print(1))\nlater(lambda: 1 / 0)\nlater(lambda: print(2))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["1", "2"]
+    assert "ZeroDivisionError" in done.stderr

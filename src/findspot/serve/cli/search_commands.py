@@ -17,7 +17,6 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import current_commit, find_commit, run_git
 from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Query, Results, words_of
-from findspot.core.shared_records import later
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
 from findspot.research.findings import DEFAULT_DEPTH, RELATIONS, Aim, Inquiry
@@ -102,7 +101,7 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         sys.stdout.flush()
         if index.asked.settings.log.activity:
             root = index.asked.root
-            later(lambda: _record(root, corpus, results))
+            activity.later(lambda: _record(root, corpus, results))
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
         index.finish()

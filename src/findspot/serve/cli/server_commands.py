@@ -21,7 +21,6 @@ from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, keep_log, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
-from findspot.core.shared_records import recording
 from findspot.core.utc_time import age
 from findspot.door import pipe
 from findspot.door.address import IN_PROCESS_VARIABLE, reason_for_none, service_folder
@@ -255,7 +254,7 @@ def activity_(
         activity.clear()
     root = str(project_root(project)) if project else ""
     matching = activity.entries(project=root, client=client or "", days=days)
-    shown, summed, on = matching[:limit], activity.summary(matching), recording()
+    shown, summed, on = matching[:limit], activity.summary(matching), activity.recording()
     listed = [activity_object(entry) for entry in shown]
     reply.answer_program({"recording": on, "summary": summary_object(summed), "activity": listed})
     for entry in reversed(shown) if sys.stdout.isatty() else shown:

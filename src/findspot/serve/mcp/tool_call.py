@@ -21,7 +21,6 @@ from mcp.shared.exceptions import MCPError
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
-from findspot.core.shared_records import later
 from findspot.engine import Engine
 from findspot.serve import activity
 from findspot.serve.library import Library
@@ -266,7 +265,7 @@ def _record(tool: Tool, call: Call, given: dict[str, Any], answer: Answer, durat
             duration_ms=duration_ms,
         )
 
-    later(note)
+    activity.later(note)
 
 
 def _with_warnings(answer: Answer, warnings: list[str]) -> Answer:

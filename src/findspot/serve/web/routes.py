@@ -17,7 +17,6 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus, Query, Results, one_of
 from findspot.core.settings import EDITORS
-from findspot.core.shared_records import recording
 from findspot.graph import Graph, Node, Relation
 from findspot.history.project_history import DEFAULT_LIMIT
 from findspot.project import Project
@@ -324,7 +323,7 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
     project, client = given.get("project") or "", given.get("client") or ""
     matching = activity.entries(project=project, client=client) if project or client else every
     return {
-        "recording": recording(),
+        "recording": activity.recording(),
         "summary": shapes.summary_object(activity.summary(matching)),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
