@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
@@ -130,10 +130,8 @@ class _Table(Generic[T]):
             with contextlib.closing(self._connected()) as db:
                 added = db.execute(f"INSERT INTO {self._name} ({names}) VALUES ({places})", values).lastrowid
                 if added and added % _TIDY_EVERY == 0:
-                    oldest = utc_day(MAX_DAYS)
-                    db.execute(
-                        f"DELETE FROM {self._name} WHERE id <= {added - self._most} OR time < ?", (oldest,)
-                    )
+                    old = f"id <= {added - self._most} OR time < '{utc_day(MAX_DAYS)}'"
+                    db.execute(f"DELETE FROM {self._name} WHERE {old}")
 
     def newest(self, limit: int, days: int = MAX_DAYS, **wanted: str | None) -> list[T]:
         """Return the values of some days, the newest first; only those with the wanted values of columns."""
@@ -187,15 +185,6 @@ def _entry(*row: Any) -> Entry:
 
 _QUESTIONS = _Table("questions", Entry, MAX_ENTRIES, "The record of activity", _entry)
 _CALLS = _Table("calls", CallRecord, MAX_CALLS, "The log of calls", CallRecord)
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    questions: int
-    answered: int
-    """Questions that found something."""
-    median_ms: float
-    tokens: int
 
 
 def note_call(
@@ -255,17 +244,17 @@ def last_uses() -> dict[str, str]:
     return dict(_QUESTIONS.rows("SELECT project, MAX(time) FROM questions GROUP BY project"))
 
 
-def summary(of: Iterable[Entry]) -> Summary:
-    """Return how many questions there were, and what they cost."""
+def summary(of: Sequence[Entry]) -> dict[str, Any]:
+    """Return how many questions there were, how many found something, and what they cost."""
     import statistics
 
-    listed = list(of)
-    return Summary(
-        questions=len(listed),
-        answered=sum(entry.outcome == "ok" and (entry.found > 0 or not entry.question) for entry in listed),
-        median_ms=round(statistics.median(entry.duration_ms for entry in listed), 1) if listed else 0.0,
-        tokens=sum(entry.tokens for entry in listed),
-    )
+    answered = (each.outcome == "ok" and (each.found > 0 or not each.question) for each in of)
+    return {
+        "questions": len(of),
+        "answered": sum(answered),
+        "medianMs": round(statistics.median(entry.duration_ms for entry in of), 1) if of else 0.0,
+        "tokens": sum(entry.tokens for entry in of),
+    }
 
 
 def clear() -> None:

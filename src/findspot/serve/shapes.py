@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.tool_record import CallRecord, ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
-    from findspot.serve.activity import Entry, Summary
+    from findspot.serve.activity import Entry
     from findspot.workspace import Asked
 
 
@@ -189,10 +189,6 @@ def call_object(call: CallRecord) -> dict[str, Any]:
 def activity_object(entry: Entry) -> dict[str, Any]:
     names = "time client project tool question answers found outcome duration_ms tokens"
     return fields_of(entry, names)
-
-
-def summary_object(summary: Summary) -> dict[str, Any]:
-    return fields_of(summary, "questions answered median_ms tokens")
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:

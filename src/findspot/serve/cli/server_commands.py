@@ -32,7 +32,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED
 from findspot.serve.cli.options import Group, Reply, command, option_of, together, toolsets_option
 from findspot.serve.cli.terminal import RemoteTerminal, open_in_browser, terminal
-from findspot.serve.shapes import activity_object, summary_object
+from findspot.serve.shapes import activity_object
 
 if TYPE_CHECKING:
     from findspot.serve.mcp.access import Terms
@@ -256,7 +256,7 @@ def activity_(
     matching = activity.entries(project=root, client=client or "", days=days)
     shown, summed, on = matching[:limit], activity.summary(matching), activity.recording()
     listed = [activity_object(entry) for entry in shown]
-    reply.answer_program({"recording": on, "summary": summary_object(summed), "activity": listed})
+    reply.answer_program({"recording": on, "summary": summed, "activity": listed})
     for entry in reversed(shown) if sys.stdout.isatty() else shown:
         _show_entry(entry)
     if shown:
@@ -284,10 +284,10 @@ def _show_entry(entry: activity.Entry) -> None:
         output.line(f"    … {rest:,} more" if entry.found else "    nothing found", dim=True)
 
 
-def _sum_up(summed: activity.Summary) -> str:
-    questions = output.count(summed.questions, "question")
-    tokens = output.count(summed.tokens, "token")
-    return f"{questions}, {summed.answered:,} answered, {tokens}, median {summed.median_ms:,.0f} ms"
+def _sum_up(summed: dict[str, Any]) -> str:
+    questions = output.count(summed["questions"], "question")
+    tokens = output.count(summed["tokens"], "token")
+    return f"{questions}, {summed['answered']:,} answered, {tokens}, median {summed['medianMs']:,.0f} ms"
 
 
 _STOP_S = 70.0

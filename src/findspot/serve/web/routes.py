@@ -324,7 +324,7 @@ def _activity(_page: PageProjects, request: Request) -> dict[str, Any]:
     matching = activity.entries(project=project, client=client) if project or client else every
     return {
         "recording": activity.recording(),
-        "summary": shapes.summary_object(activity.summary(matching)),
+        "summary": activity.summary(matching),
         "projects": Counter(entry.project for entry in every).most_common(),
         "clients": Counter(entry.client for entry in every).most_common(),
         "activity": [shapes.activity_object(entry) for entry in matching[:MAX_ENTRIES]],
