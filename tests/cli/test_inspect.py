@@ -45,13 +45,6 @@ def test_status_as_json(shared: Program) -> None:
     assert {"lastUpdated", "storageSize", "totalDocChunks"} <= set(status)
 
 
-def test_status_for_people(shared: Program) -> None:
-    shown = shared("status").out
-    assert shown.startswith(f"{shared.cwd}: ready\n")
-    assert "python 2" in shown
-    assert "binary 1" in shown
-
-
 def test_status_inside_a_project_finds_its_root(shared: Program) -> None:
     assert shared("status", "--json", cwd=shared.cwd / "src").json["projectPath"] == str(shared.cwd)
     assert shared("status", "--project", "src", "--json").json["projectPath"] == str(shared.cwd)
@@ -102,13 +95,6 @@ def test_files(shared: Program) -> None:
     assert (none.code, none.out, "No indexed file matches '*.rs'." in none.err) == (0, "", True)
     wrong = shared("files", "src/[", "--json")
     assert (wrong.code, wrong.json["code"]) == (2, "INVALID_PATTERN")
-
-
-def test_files_without_an_index(findspot: Program, make_project: Make) -> None:
-    done = findspot("files", "**", "--no-update", "--json", cwd=make_project())
-    assert done.code == 3
-    assert done.json["code"] == "INDEX_NOT_FOUND"
-    assert done.json["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
 
 
 def test_files_makes_the_index_that_it_needs(findspot: Program, make_project: Make) -> None:

@@ -43,14 +43,6 @@ def test_every_provider_is_listed(findspot: Program) -> None:
     assert KEY not in outcome.out + outcome.err
 
 
-def test_the_table_marks_the_configured_one(findspot: Program, service: Loopback) -> None:
-    chosen = {"FINDSPOT_EMBEDDING_PROVIDER": "http", "FINDSPOT_EMBEDDING_ENDPOINT": service.url}
-    shown = findspot("models", env=chosen).out
-    (line,) = [line for line in shown.splitlines() if line.startswith("http ")]
-    assert line.split()[1:3] == ["yes", "yes"]
-    assert service.url in line
-
-
 def test_an_index_changes_its_model_and_keeps_it(
     findspot: Program, make_project: Callable[..., Path], service: Loopback
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.search.token_budget import MIN_TOKENS, token_count
+from findspot.search.token_budget import token_count
 from program import Outcome, Program
 from shop_project import FILES
 
@@ -79,9 +79,6 @@ class TestListing:
         assert " more line" not in whole
         assert len(whole) > len(short)
 
-    def test_long_lines_are_printed(self, ask: Ask) -> None:
-        assert "needle'" in ask("search", "long", "--path-filter", "long.py").out
-
     def test_explain(self, ask: Ask) -> None:
         assert "why: keyword " in ask("search", "order", "--explain", "-n", "1").out
 
@@ -90,21 +87,8 @@ class TestListing:
         assert (done.code, done.out) == (0, "")
         assert "No results." in done.err
 
-    def test_filters_that_leave_nothing_are_a_warning(self, ask: Ask) -> None:
-        done = ask("search", "order", "--languages", "fortran")
-        assert done.code == 0
-        assert "warning: No indexed file passes the filters." in done.err
-
 
 class TestOptions:
-    def test_counts_and_pages(self, ask: Ask) -> None:
-        five = paths(ask, "order", "-n", "5")
-        assert len(five) == 5
-        assert paths(ask, "order", "--top-k", "2") == five[:2]
-        assert paths(ask, "order", "--top-k", "2", "--limit", "3") == five[:3]
-        assert paths(ask, "order", "--offset", "2", "-n", "3") == five[2:]
-        assert len(paths(ask, "order")) == 10
-
     def test_matching_lines_of_a_pattern_are_named(self, ask: Ask) -> None:
         asked = ("search", r"def \w+", "--mode", "regex", "--path-filter", "service/auth/passwords.py")
         hits = ask(*asked, "--json").json["results"]
@@ -158,12 +142,6 @@ class TestFormats:
         assert token_count(done.out.rstrip("\n")) <= 300
         assert ("more, less likely: offset=" if form == "compact" else "To fit max_tokens") in done.out
 
-    def test_max_tokens_without_a_format(self, ask: Ask) -> None:
-        done = ask("search", "order", "--max-tokens", str(MIN_TOKENS))
-        assert token_count(done.out.rstrip("\n")) <= MIN_TOKENS
-        as_json = ask("search", "order", "--max-tokens", "400", "--json")
-        assert "To fit max_tokens" in as_json.json["warning"]
-
     def test_the_configured_format_is_used(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FINDSPOT_DEFAULT_FORMAT", "json")
         assert ask("search", "order", "-n", "1").json["result_count"] == 1
@@ -175,13 +153,6 @@ class TestDocs:
         assert done.code == 0
         assert done.out.startswith("1  docs/configuration.md:")
         assert "Configuration > Database > Connection pool" in done.out
-
-    def test_docs_as_json(self, ask: Ask) -> None:
-        answer = ask("docs", "rolling back", "--json", "-n", "2").json
-        assert answer["results"][0]["path"] == "docs/deployment.md"
-        assert set(answer["results"][0]) == {
-            "path", "text", "score", "startLine", "endLine", "relevancePercent", "strength", "breadcrumb",
-        }  # fmt: skip
 
     def test_docs_take_filters(self, ask: Ask) -> None:
         assert ask("docs", "order", "--extensions", "rst", "--json").json["results"] == []

@@ -64,24 +64,6 @@ def test_indexing_for_people(run: Run, root: Path) -> None:
     ]
 
 
-def test_indexing_as_json(run: Run, root: Path) -> None:
-    (root / "tools.json").write_text(json.dumps(TOOLS))
-    assert run("tools", "index", "tools.json", "--json").json == {
-        "status": "success",
-        "path": f"{root}/.please/mcp/index.json",
-        "totalTools": 2,
-        "hasEmbeddings": True,
-        "embeddingProvider": "local:static",
-        "embedded": 2,
-        "servers": [
-            {"name": "fs", "status": "indexed", "tools": 1},
-            {"name": "weather", "status": "indexed", "tools": 1},
-        ],
-        "changedTools": [],
-        "notes": [],
-    }
-
-
 def test_the_options_of_indexing(indexed: Run, root: Path, tmp_path: Path) -> None:
     without = indexed("tools", "index", "--no-embeddings", "--json").json
     assert (without["hasEmbeddings"], without["embeddingProvider"]) == (False, None)
@@ -190,14 +172,6 @@ def test_without_a_catalogue(run: Run) -> None:
         done = run("tools", *arguments, "--json")
         assert (done.code, done.json["code"]) == (3, "INDEX_NOT_FOUND")
         assert "findspot tools index" in done.err
-
-
-def test_the_catalogue_of_the_project_around(indexed: Run, root: Path) -> None:
-    inside = root / "src" / "deep"
-    inside.mkdir(parents=True)
-    assert (
-        indexed("tools", "search", "read", "--json", cwd=inside).json["tools"][0]["name"] == "fs__read_file"
-    )
 
 
 def test_texts_cannot_speak_to_the_terminal(run: Run, root: Path) -> None:

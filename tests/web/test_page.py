@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from contents import write_files
-
 from .conftest import Visit
 from .served import FILES, HOSTILE, Home, Served, being_indexed, make_project, serving
 
 pytestmark = pytest.mark.programs
-
-
-BROKEN_WORDS = """() => {
-  const cells = [...document.querySelectorAll('.packages td, .packages thead th')];
-  return cells.flatMap(cell => {
-    const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
-    const words = [...text.data.matchAll(/[^\\s-]+/g)];
-    return words.filter(word => {
-      const range = document.createRange();
-      range.setStart(text, word.index);
-      range.setEnd(text, word.index + word[0].length);
-      return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
-    }).map(word => word[0]);
-  });
-}"""
-"""Words that stand on more than one line."""
 
 
 def answered(window: Page, query: str) -> None:
@@ -100,13 +81,6 @@ class TestSearch:
         window.get_by_role("button", name="Clear filters").click()
         expect(window.locator(".hit").nth(2)).to_be_visible()
 
-    def test_more_results(self, visit: Visit) -> None:
-        window = visit()
-        search(window, "part number")
-        expect(window.locator(".hit")).to_have_count(20)
-        window.get_by_role("button", name="More results").click()
-        expect(window.locator(".hit").nth(20)).to_be_attached()
-
     def test_docs_have_their_tab(self, visit: Visit) -> None:
         window = visit()
         search(window, "send an article back")
@@ -129,29 +103,9 @@ class TestSearch:
         expect(state).to_contain_text("Wrong at character 4: unclosed group.")
         expect(state).not_to_contain_text("rg:")
 
-    def test_that_nothing_fits_is_said_once(self, visit: Visit) -> None:
-        window = visit()
-        search(window, "quantum entanglement of photosynthesis")
-        expect(window.locator(".hit").first).to_be_visible()
-        expect(window.get_by_text("Nothing in the index fits this well")).to_have_count(1)
-        assert (window.locator("main").inner_text()).count("Nothing in the index fits this well") == 1
-
 
 class TestHistory:
     """first-impression B8: the address names what is shown, and Back goes to what was shown before."""
-
-    def test_what_is_chosen_at_once_stays_in_the_address(self, visit: Visit) -> None:
-        """The address follows typing after a pause; a result chosen within the pause must not be lost."""
-        window = visit()
-        window.clock.install()
-        window.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
-        search(window, "price")
-        window.keyboard.press("ArrowDown")
-        expect(window).to_have_url(re.compile(r"q=price&result=\w"))
-        window.keyboard.press("Enter")
-        expect(window).to_have_url(re.compile(r"q=price&result=\w.*&open=\w"))
-        window.clock.run_for(5000)
-        expect(window).to_have_url(re.compile(r"q=price&result=\w.*&open=\w"))
 
     def test_back_and_forward_through_questions_and_files(self, visit: Visit, page: Served) -> None:
         window = visit()
@@ -177,31 +131,6 @@ class TestHistory:
         window.go_forward()
         expect(viewer).to_be_visible()
 
-    def test_a_question_does_not_follow_into_the_next_address(self, visit: Visit) -> None:
-        """The address follows typing after a pause. Forward within that pause goes forward."""
-        window = visit()
-        search(window, "price")
-        expect(window).to_have_url(re.compile("q=price"))
-        window.keyboard.press("ArrowDown")
-        window.locator("[data-search]").fill("total of a cart")
-        expect(window).to_have_url(re.compile("q=total"))
-        window.evaluate(
-            """() => {
-              const wait = window.setTimeout;
-              const calls = [];
-              window.setTimeout = (call, ms) => {
-                calls.push(call);
-                return wait(call, ms);
-              };
-              // The browser has changed the address by now, and the page does not know it yet.
-              addEventListener("popstate", () => calls.splice(0).forEach((call) => call()));
-            }"""
-        )
-        window.go_back()
-        answered(window, "price")
-        window.go_forward()
-        answered(window, "total of a cart")
-
     def test_a_file_has_an_address_with_its_line(self, visit: Visit, page: Served) -> None:
         window = visit()
         search(window, "price after a discount")
@@ -226,18 +155,6 @@ class TestHistory:
         expect(link).to_have_attribute(
             "href", re.compile(rf"^vscode://file{indexed[1]}/src/shop/prices\.py:\d+$")
         )
-
-    def test_a_file_opens_at_a_line_near_its_end(self, visit: Visit, tmp_path: Path) -> None:
-        """Lines out of sight are not laid out: the last ones were never scrolled to."""
-        lines = [f"NUMBER_{number} = {number}" for number in range(280)]
-        write_files(tmp_path, {"long/long.py": "\n".join([*lines, "def last_of_all():", "    return 1", ""])})
-        home, root = Home(tmp_path), tmp_path / "long"
-        home.run("index", root, "--yes", cwd=root)
-        with serving(home, root) as served:
-            window = visit(served.address)
-            search(window, "last_of_all")
-            window.keyboard.press("Enter")
-            expect(window.get_by_role("dialog").locator(".within").first).to_be_in_viewport()
 
     def test_on_a_phone_a_tap_opens_the_file(self, visit: Visit) -> None:
         """first-impression B7."""
@@ -588,34 +505,6 @@ class TestProject:
         window.keyboard.press("Escape")
         expect(viewer).to_be_hidden()
 
-    def test_a_side_chosen_before_the_last_result_is_drawn_stays(self, visit: Visit) -> None:
-        """The pane follows the list a moment later: a click in between is not undone."""
-        window = visit()
-        search(window, "price")
-        pane = window.locator(".pane")
-        expect(pane.get_by_role("tab", name="Code")).to_have_attribute("aria-selected", "true")
-        window.evaluate(
-            """() => new MutationObserver((_, observer) => {
-                const tab = document.querySelector('.pane [data-side="callers"]');
-                tab.focus();
-                tab.click();
-                observer.disconnect();
-            }).observe(document.querySelector("#results"), { attributeFilter: ["data-query"] })"""
-        )
-        window.keyboard.insert_text("_of")
-        answered(window, "price_of")
-        expect(pane.get_by_role("region", name="Called by")).to_contain_text("Cart.total")
-        expect(pane.get_by_role("tab", name="Callers")).to_be_focused()
-        expect(window).to_have_url(re.compile("q=price_of.*tab=callers"))
-
-    def test_a_side_is_kept_in_the_address(self, visit: Visit) -> None:
-        window = visit()
-        search(window, "price_of")
-        window.locator(".pane").get_by_role("tab", name="Impact").click()
-        expect(window).to_have_url(re.compile("tab=impact"))
-        window.reload()
-        expect(window.locator(".pane").get_by_role("region", name="Directly")).to_contain_text("Cart.total")
-
     def test_each_side_is_of_the_result(self, visit: Visit) -> None:
         """A chunk may hold several definitions: the result names the one that answers."""
         window = visit()
@@ -631,14 +520,6 @@ class TestProject:
             with window.expect_response(re.compile(re.escape(route))) as said:
                 window.locator(".pane").get_by_role("tab", name=side).click()
             assert said.value.json()["subject"] == "discounted"
-
-    def test_words_of_the_table_of_packages_stay_whole(self, visit: Visit, page: Served) -> None:
-        window = visit(f"{page.address}#/dependencies")
-        for width in (390, 1280):
-            window.set_viewport_size({"width": width, "height": 844})
-            expect(window.get_by_role("row", name="pypi/absent")).to_be_visible()
-            broken = window.evaluate(BROKEN_WORDS)
-            assert broken == [], width
 
     def test_the_theme_is_kept(self, visit: Visit) -> None:
         window = visit(color_scheme="light")

@@ -12,7 +12,7 @@ import pytest
 from e2e.harness import Pipe
 from program import Program
 
-from .served import FILES, HOSTILE, Home, Served, make_project, serving, until
+from .served import HOSTILE, Home, Served, make_project, serving, until
 
 
 @pytest.fixture(scope="module")
@@ -143,18 +143,6 @@ class TestIndexing:
     def fresh(self, tmp_path: Path) -> tuple[Home, Path]:
         return Home(tmp_path), make_project(tmp_path / "shop")
 
-    def test_a_project_without_an_index(self, fresh: tuple[Home, Path]) -> None:
-        with serving(*fresh) as page:
-            told = page.ask("projects")[1]
-            (project,) = told["projects"]
-            assert project["status"] == "not_found"
-            assert page.ask(f"projects/{project['id']}/search", q="x")[0] == 404
-
-            assert page.ask(f"projects/{project['id']}/index", "POST")[0] == 200
-            done = until(lambda: page.ask(f"projects/{project['id']}")[1]["run"]["report"])
-            assert done["filesIndexed"] == len(FILES) - 4
-            assert page.ask(f"projects/{project['id']}/search", q="cart")[1]["results"]
-
     def test_no_project_at_all(self, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         with serving(Home(tmp_path), tmp_path / "empty") as page:
@@ -198,11 +186,6 @@ class TestRelations:
         assert parts["src/shop/parts"]["files"] == 30
         assert len(parts["src/shop/parts"]["inside"]) == 24
         assert page.ask(f"projects/{here}/map", under="nowhere")[0] == 400
-
-    def test_what_imports_what(self, page: Served, here: str) -> None:
-        told = page.ask(f"projects/{here}/imports", under="src/shop")[1]
-        links = {(link["from"], link["to"]): link["count"] for link in told["links"]}
-        assert links["src/shop/cart.py", "src/shop/prices.py"] == 1
 
     def test_what_is_used_most(self, page: Served, here: str) -> None:
         told = page.ask(f"projects/{here}/central")[1]

@@ -169,11 +169,6 @@ class TestShapes:
             "path", "text", "score", "startLine", "endLine", "relevancePercent", "strength", "breadcrumb",
         }  # fmt: skip
 
-    def test_slim_leaves_out_the_texts(self) -> None:
-        values = fitted_values(results(HIT), Corpus.CODE, 10**6, slim=True)
-        assert "text" not in values["results"][0]
-        assert values["results"][0]["signature"] == "def total(self)"
-
     def test_json_is_snake_case(self) -> None:
         answer = json.loads(fitted_text(results(HIT, PLAIN), Corpus.CODE, "json", 10**6))
         assert answer["query"] == "sum of lines"

@@ -89,18 +89,6 @@ def test_an_answer_before_the_body_ends_the_connection(monkeypatch: pytest.Monke
     run(test())
 
 
-def test_the_rest_of_an_answered_body_leaves_the_connection_open() -> None:
-    async def test() -> None:
-        async with server(answer) as port:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            for sent in (HEAD, b"x" * 1000 + REQUEST):
-                writer.write(sent)
-                assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200 OK")
-            writer.close()
-
-    run(test())
-
-
 def test_an_answer_must_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "BODY_S", 0.3)
 

@@ -82,12 +82,6 @@ def test_comments_stay_with_what_they_are_about() -> None:
     )
 
 
-def test_the_indentation_is_the_files_own() -> None:
-    assert '\n\t\t"findspot": {\n\t\t\t"command"' in put(FILES["tabs"])
-    assert '\n        "findspot": {\n            "command"' in put(FILES["four spaces"])
-    assert put(FILES["one line"]).count("\n") == 0
-
-
 def test_an_old_command_is_replaced_and_the_users_own_keys_are_kept() -> None:
     old = (
         '{"mcpServers": {\n  "findspot": {\n    "command": "/old",\n    "env": {"A": "b"}\n  }, // mine\n}}\n'
@@ -120,11 +114,6 @@ def test_what_is_no_json_is_refused_with_its_line(text: str, reason: str) -> Non
     with pytest.raises(MalformedError) as refused:
         put(text)
     assert str(refused.value) == reason
-
-
-def test_taking_out_what_is_not_there_changes_nothing() -> None:
-    for text in ("", "{}", FILES["another server"]):
-        assert table_edit.take_out(text, "json", KEYS) == text
 
 
 json_values = st.recursive(

@@ -64,12 +64,6 @@ def test_a_list_gets_an_item(name: str) -> None:
     }
 
 
-def test_it_is_written_like_the_others() -> None:
-    assert table_edit.put(MAPPINGS["more below"], "yaml", KEYS, ENTRY) == (
-        f"extensions:\n  git:\n    cmd: uvx\n  {BLOCK}\n# after\nb: 2\n"
-    )
-
-
 @pytest.mark.parametrize("name", sorted(set(MAPPINGS) - {"empty", "a comment", "settings", "a document"}))
 def test_taking_it_out_leaves_the_rest(name: str) -> None:
     before = MAPPINGS[name]
