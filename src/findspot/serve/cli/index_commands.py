@@ -17,7 +17,7 @@ from findspot.core.config import typed_value
 from findspot.core.errors import FileLimitError
 from findspot.core.model import IndexReport, IndexStatus, Progress, SkipReason
 from findspot.core.paths import absolute, expanded, home_folder
-from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.progress import ProgressSink, ignore_progress
 from findspot.core.settings import BY_NAME
 from findspot.project import Project
 from findspot.search.likely_files import likely_files
@@ -180,60 +180,6 @@ def prepare_index(asked: Asked, reply: Reply, *, update: bool) -> str | None:
     return " ".join(dict.fromkeys(filter(None, notes))) or None
 
 
-class FirstIndex:
-    """An indexing run that goes on after the question that began it was answered."""
-
-    def __init__(self, project: Project, question: str, reply: Reply, cancel: CancelToken) -> None:
-        self.run: Future[IndexReport] = Future()
-        self._project, self._question, self._reply, self._cancel = project, question, reply, cancel
-        self._show: ProgressSink = ignore_progress
-        self._begun = False
-
-    def begin(self, allow_large: bool) -> None:
-        """Begin, with the files that may answer the question, and wait until those are indexed."""
-        threads = ThreadPoolExecutor(2, "first-index")
-        likely = threads.submit(likely_files, self._project.root, self._question)
-        self.run = threads.submit(
-            copy_context().run,
-            lambda: self._project.update(
-                allow_large=allow_large,
-                first=lambda: () if likely.exception() else likely.result(),
-                progress=self._note,
-                cancel=self._cancel,
-            ),
-        )
-        threads.shutdown(wait=False)
-        self._wait(until_all=False)
-
-    def finish(self) -> None:
-        """Wait for the rest; the resident process goes on by itself."""
-        if not self.run.done() and terminal().is_own:
-            output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
-            self._wait(until_all=True)
-
-    def interrupt(self) -> None:
-        """Stop, because the process ends; the next question goes on with it."""
-        self._cancel.interrupt()
-        self.run.exception()
-
-    def _wait(self, *, until_all: bool) -> None:
-        try:
-            with shown_progress(quiet=self._reply.json) as self._show:
-                while not self.run.done() and (until_all or not self._can_answer()):
-                    wait([self.run], _FIRST_LOOK_S)
-        finally:
-            self._show = ignore_progress
-        if self.run.done():
-            self.run.result()
-
-    def _can_answer(self) -> bool:
-        return self._begun and int(self._project.store.meta().get("done", "0")) >= _FEWEST
-
-    def _note(self, progress: Progress) -> None:
-        self._begun |= progress.phase == "indexing" and progress.done > 0
-        self._show(progress)
-
-
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
     """An index that is ready to answer, and the folder of it that the question is about."""
@@ -242,12 +188,6 @@ class OpenIndex:
     under: str | None
     behind: str | None
     """The note that changes on disk are not indexed yet."""
-    first: FirstIndex | None = None
-    """The run that makes the index, if there was none."""
-
-    def finish(self) -> None:
-        if self.first is not None:
-            self.first.finish()
 
     @property
     def project(self) -> Project:
@@ -269,18 +209,69 @@ def open_index(
         if question is None or not update or asked.indexed or is_workspace(asked):
             behind = prepare_index(asked, reply, update=update)
             yield OpenIndex(asked, folder_inside(asked, given), behind)
-            return
-        project = asked.only()
-        output.note(_INDEXING_FIRST.format(project.root))
-        with stoppable(still_wanted=True) as cancel:
-            first = FirstIndex(project, question, reply, cancel)
-            _agree_to_begin(project, reply, yes=False)
-            _of_any_size(first.begin, reply, yes=False)
-            try:
-                yield OpenIndex(asked, folder_inside(asked, given), None, first)
-            finally:
-                if terminal().is_own:
-                    first.interrupt()
+        else:
+            with _indexed_meanwhile(asked.only(), question, reply):
+                yield OpenIndex(asked, folder_inside(asked, given), None)
+
+
+@contextlib.contextmanager
+def _indexed_meanwhile(project: Project, question: str, reply: Reply) -> Iterator[None]:
+    """Make an index, and answer once the files that may do that are in it; then wait for the rest.
+
+    Where the resident process does it, that goes on by itself.
+    """
+    has_begun = False
+    show: ProgressSink = ignore_progress
+
+    def note(progress: Progress) -> None:
+        nonlocal has_begun
+        has_begun |= progress.phase == "indexing" and progress.done > 0
+        show(progress)
+
+    def can_answer() -> bool:
+        return has_begun and int(project.store.meta().get("done", "0")) >= _FEWEST
+
+    def wait_for(run: Future[IndexReport], enough: Callable[[], bool]) -> None:
+        nonlocal show
+        try:
+            with shown_progress(quiet=reply.json) as show:
+                while not run.done() and not enough():
+                    wait([run], _FIRST_LOOK_S)
+        finally:
+            show = ignore_progress
+        if run.done():
+            run.result()
+
+    def begin(allow_large: bool) -> Future[IndexReport]:
+        threads = ThreadPoolExecutor(2, "first-index")
+        likely = threads.submit(likely_files, project.root, question)
+
+        def update() -> IndexReport:
+            return project.update(
+                allow_large=allow_large,
+                first=lambda: () if likely.exception() else likely.result(),
+                progress=note,
+                cancel=cancel,
+            )
+
+        run = threads.submit(copy_context().run, update)
+        threads.shutdown(wait=False)
+        wait_for(run, can_answer)
+        return run
+
+    output.note(_INDEXING_FIRST.format(project.root))
+    with stoppable(still_wanted=True) as cancel:
+        _agree_to_begin(project, reply, yes=False)
+        run = _of_any_size(begin, reply, yes=False)
+        try:
+            yield
+            if not run.done() and terminal().is_own:
+                output.note("Indexing the rest; Ctrl-C keeps what is done.", dim=True)
+                wait_for(run, lambda: False)
+        finally:
+            if terminal().is_own:  # this process ends: the next question goes on with it
+                cancel.interrupt()
+                run.exception()
 
 
 def update_project(

@@ -104,7 +104,6 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
             activity.later(lambda: _record(root, corpus, results))
         if result_number is not None:
             _open(index.asked, results, result_number, first=query.offset + 1)
-        index.finish()
 
 
 def _show(reply: Reply, asked: Asked, corpus: Corpus, results: Results, options: dict[str, Any]) -> None:
