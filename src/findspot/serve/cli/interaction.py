@@ -133,7 +133,7 @@ def shown_progress(quiet: bool, *, only_indexing: bool = False) -> Iterator[Prog
     """
     # A bar moves by the same escapes as colours; one that was asked for comes anyway.
     if not (output.wants_colour(sys.stderr) if only_indexing else sys.stderr.isatty()):
-        yield ignore_progress if quiet else _OneLine()
+        yield ignore_progress if quiet else _one_line()
         return
     with contextlib.ExitStack() as stack:
         bars: list[Bar] = []
@@ -154,16 +154,16 @@ def _indexes(progress: Progress) -> bool:
     return progress.phase.startswith("indexing")
 
 
-class _OneLine:
-    """Print once how much there is to do, for logs."""
+def _one_line() -> ProgressSink:
+    """Return what prints once how much there is to do, for logs."""
+    printed: list[Progress] = []
 
-    def __init__(self) -> None:
-        self._printed = False
-
-    def __call__(self, progress: Progress) -> None:
-        if _indexes(progress) and not self._printed:
-            self._printed = True
+    def show(progress: Progress) -> None:
+        if _indexes(progress) and not printed:
+            printed.append(progress)
             output.note(f"indexing {output.count(progress.total, 'file')}")
+
+    return show
 
 
 def _bar() -> Bar:

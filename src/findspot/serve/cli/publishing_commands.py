@@ -51,16 +51,14 @@ _of_commit = together(
 @click.option("--list", "listing", is_flag=True, help="Show the versions at ADDRESS; publish nothing.")
 def publish(
     reply: Reply,
-    *,
     address: str | None,
+    *,
     project: str | None,
-    branch: str | None,
-    commit: str | None,
-    allow_dirty: bool,
     keep_days: int,
     keep: int,
     ray: str | None,
     listing: bool,
+    **checked_out: Any,
 ) -> None:
     """Publish the index of the project you are in at ADDRESS, as the version of its commit.
 
@@ -80,7 +78,7 @@ def publish(
         if listing:
             _list(target, reply)
         else:
-            checkout = _checkout(opened, branch, commit, allow_dirty=allow_dirty)
+            checkout = _checkout(opened, **checked_out)
             opened.index.publishes_to = target
             _publish(opened, PublishedIndex(target), checkout, reply, keep_days, keep)
 
@@ -88,16 +86,14 @@ def publish(
 @command(path=True)
 @click.argument("file")
 @_of_commit
-def export(
-    reply: Reply, *, file: str, project: str | None, branch: str | None, commit: str | None, allow_dirty: bool
-) -> None:
+def export(reply: Reply, file: str, project: str | None, **checked_out: Any) -> None:
     """Write to FILE what `findspot publish` sends to an address: the index of the project at PATH.
 
     It is the index of a commit, brought up to date first. `findspot import FILE` reads it on another machine.
     """
     with open_project(project, exact=True) as opened, tempfile.TemporaryDirectory() as folder:
         target = Path(_target(opened, str(absolute(file))))
-        checkout = _checkout(opened, branch, commit, allow_dirty=allow_dirty)
+        checkout = _checkout(opened, **checked_out)
         _publish(opened, PublishedIndex(folder), checkout, reply, KEEP_DAYS, KEEP_VERSIONS, file=target)
 
 
@@ -116,7 +112,7 @@ def _target(project: Project, address: str | None) -> str:
     return target
 
 
-def _checkout(project: Project, branch: str | None, commit: str | None, *, allow_dirty: bool) -> Checkout:
+def _checkout(project: Project, *, branch: str | None, commit: str | None, allow_dirty: bool) -> Checkout:
     """Return what is published: the commit of HEAD and its branch, or what options say."""
     found = read_checkout(project.root)
     if commit and found.commit and not found.commit.startswith(commit.lower()):

@@ -74,19 +74,7 @@ def tools() -> None:
 )
 @click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
 def index(
-    reply: Reply,
-    sources: Sequence[str],
-    *,
-    project: str | None,
-    user: bool,
-    provider: str | None,
-    dtype: str | None,
-    no_embeddings: bool,
-    force: bool,
-    timeout: float | None,
-    follow: bool | None,
-    replace: bool,
-    yes: bool,
+    reply: Reply, sources: Sequence[str], *, project: str | None, user: bool, yes: bool, **wanted: Any
 ) -> None:
     """Ask the MCP servers of a client's configuration for their tools, or read JSON files of tools.
 
@@ -98,21 +86,20 @@ def index(
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         files = _sources(catalogue, sources, user)
-        options = BuildOptions(
-            force=force,
-            dtype=dtype or engine.settings.embed.dtype,
-            timeout_s=timeout or START_TIMEOUT_S,
-        )
-        chosen = None if no_embeddings else provider or engine.settings.embed.provider
+        usual = engine.settings.embed
         path, built = catalogue.indexer.index(
             files,
-            options,
-            provider=chosen,
+            BuildOptions(
+                force=wanted["force"],
+                dtype=wanted["dtype"] or usual.dtype,
+                timeout_s=wanted["timeout"] or START_TIMEOUT_S,
+            ),
+            provider=None if wanted["no_embeddings"] else wanted["provider"] or usual.provider,
             agree=lambda servers: _ask_agreement(servers, yes, reply),
             agree_to_tools=lambda tools: _ask_about_tools(tools, yes),
             user_wide=user,
-            follow=follow,
-            replace_sources=replace,
+            follow=wanted["follow"],
+            replace_sources=wanted["replace"],
         )
     _report(reply, path, built)
 
@@ -358,15 +345,7 @@ _user_option = click.option("--user", is_flag=True, help="For all your projects,
 @click.option("--header", multiple=True, metavar="NAME: VALUE", help="A header for the address; repeatable.")
 @_user_option
 def add(
-    reply: Reply,
-    name: str,
-    command: Sequence[str],
-    *,
-    url: str | None,
-    env: Sequence[str],
-    header: Sequence[str],
-    user: bool,
-    project: str | None,
+    reply: Reply, name: str, command: Sequence[str], *, user: bool, project: str | None, **about: Any
 ) -> None:
     """Add the MCP server NAME, and index its tools.
 
@@ -378,7 +357,7 @@ def add(
     Options come before NAME; what follows belongs to COMMAND. The server starts in the current folder.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
-    entry = _entry(command, url, env, header)
+    entry = _entry(command, **about)
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         index = catalogue.paths[-1 if user else 0]
@@ -403,7 +382,7 @@ def add(
 
 
 def _entry(
-    command: Sequence[str], url: str | None, env: Sequence[str], header: Sequence[str]
+    command: Sequence[str], *, url: str | None, env: Sequence[str], header: Sequence[str]
 ) -> dict[str, Any]:
     if command and command[0].startswith("-"):
         raise click.UsageError(f"{command[0]} must come before NAME.")
