@@ -173,12 +173,7 @@ def serving(home: Home, cwd: Path, *options: str) -> Iterator[Served]:
     """The page on a free port; checks that it ends cleanly."""
     command = [INSTALLED, "ui", "--no-open", *(options or ("--port", "0"))]
     with Popen(
-        command,
-        cwd=cwd,
-        env=home.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        command, cwd=cwd, env=home.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
         said = process.stdout.readline()

@@ -77,10 +77,7 @@ KETTLE = "dep://pypi/teatime@1.0/teatime/kettle.py"
     ],
 )
 def test_the_same_is_asked(
-    options: dict[str, Any],
-    mode: str | None,
-    first: str | None,
-    answers: Callable[..., list[dict[str, Any]]],
+    options: dict[str, Any], mode: str | None, first: str | None, answers: Callable[..., list[dict[str, Any]]]
 ) -> None:
     given = answers(options)
     assert places(given[0]) == places(given[1]) == places(given[2])

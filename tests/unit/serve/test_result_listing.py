@@ -35,13 +35,7 @@ def test_a_heading_has_rank_lines_word_and_name(
     assert f"10  a.py:1-30  {word}  Outer > inner" in lines
 
 
-@pytest.mark.parametrize(
-    ("focus", "first"),
-    [
-        (3, 1),
-        (20, 14),
-    ],
-)
+@pytest.mark.parametrize(("focus", "first"), [(3, 1), (20, 14)])
 def test_the_lines_are_those_around_the_best_line(
     focus: int, first: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
-from findspot.serve.cli.clients.config_files import (
-    Python,
-    decode,
-    installation,
-    serve_command,
-)
+from findspot.serve.cli.clients.config_files import Python, decode, installation, serve_command
 from findspot.text.jsonc import MalformedError
 
 ROO = "User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
@@ -40,23 +35,13 @@ PLACES = {
     },
     "darwin": {
         "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
-        "vscode": "Library/Application Support/Code/User/mcp.json",
         "zed": ".config/zed/settings.json",
-        "codex": ".codex/config.toml",
         "roo": f"Library/Application Support/Code/{ROO}",
-        "opencode": ".config/opencode/opencode.json",
-        "goose": ".config/goose/config.yaml",
-        "kilo": ".config/kilo/kilo.json",
     },
     "win32": {
-        "claude-code": ".claude.json",
         "claude-desktop": "AppData/Roaming/Claude/claude_desktop_config.json",
-        "vscode": "AppData/Roaming/Code/User/mcp.json",
-        "zed": "AppData/Roaming/Zed/settings.json",
         "windsurf": ".codeium/windsurf/mcp_config.json",
         "roo": f"AppData/Roaming/Code/{ROO}",
-        "opencode": ".config/opencode/opencode.json",
-        "amp": ".config/amp/settings.json",
         "goose": "AppData/Roaming/Block/goose/config/config.yaml",
     },
 }

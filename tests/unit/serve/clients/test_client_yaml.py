@@ -12,7 +12,6 @@ from findspot.text.jsonc import MalformedError
 
 KEYS = ("extensions", "findspot")
 ENTRY = {"type": "stdio", "cmd": "/opt/bin/findspot", "args": ["serve"]}
-BLOCK = 'findspot:\n    type: "stdio"\n    cmd: "/opt/bin/findspot"\n    args: ["serve"]\n'
 LISTED = ("mcpServers", "findspot")
 ITEM = {"command": "/opt/bin/findspot", "args": ["serve"]}
 
