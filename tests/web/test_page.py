@@ -385,7 +385,8 @@ class TestStates:
         """first-impression M7."""
         window = visit(f"{page.address}#/activity")
         items = window.locator(".asked-item")
-        expect(items).to_have_count(2)
+        window.get_by_label("Client").select_option("cursor")
+        expect(items).to_have_count(1)
         expect(items.first).to_contain_text("cursor")
         window.get_by_label("Client").select_option("claude-code")
         expect(items).to_have_count(1)
