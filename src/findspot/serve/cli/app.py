@@ -34,7 +34,7 @@ PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
         "importers": ("search_commands", "Show the files that import a file or module."),
         "impact": ("search_commands", "Show what depends on a symbol, a file or a diff."),
         "tests": ("search_commands", "Show the tests that most likely notice a change."),
-        "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
+        "ui": ("server_commands", "Open a page in the browser: search, projects, maps."),
     },
     "Keep an index": {
         "index": ("index_commands", "Index a project, or bring its index up to date."),

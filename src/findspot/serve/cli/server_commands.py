@@ -160,7 +160,7 @@ def gateway(**reached: Any) -> None:
 @option_of("port", count("Port to serve at. Default: 8766, or a free one", 0, 65_535))
 @click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 def ui(path: str | None, port: int | None, no_open: bool) -> None:
-    """Open a page in the browser: search, projects, what an index holds, and tools.
+    """Open a page in the browser: search, projects, and what an index holds.
 
     It is served on this machine only, to whoever has the address that is printed, until stopped.
     """
