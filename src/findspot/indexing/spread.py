@@ -54,8 +54,6 @@ _AHEAD = 2
 """Batches under way for each core of the cluster, so that none waits for the next."""
 
 _TICK_S = 0.1
-_STARTS = 3
-"""A cluster of this machine has half a minute to start; on a busy machine that may not do."""
 
 _SHOWN_CHARS = 500
 """Of an error of Ray's, the last ones: what happened stands there."""
@@ -144,15 +142,10 @@ class RayPool:
     def _outcomes(self, task: Any, batch: list[Sent], alone: deque[Sent]) -> Iterator[Outcome]:
         """Yield what a task gave; where its workers kept dying, its files are tried one by one."""
         errors = self._ray.exceptions
-        died = (
-            errors.NodeDiedError,
-            errors.ObjectLostError,
-            errors.WorkerCrashedError,
-            errors.OutOfMemoryError,
-        )
+        memory = errors.OutOfMemoryError
         try:
             yield from self._ray.get(task)
-        except died as error:
+        except (errors.NodeDiedError, errors.ObjectLostError, errors.WorkerCrashedError, memory) as error:
             _log.warning("%s: %d files are sent again", type(error).__name__, len(batch))
             if len(batch) > 1:
                 alone.extend(batch)
@@ -175,7 +168,8 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
     from findspot.indexing.worker import limit_time, outcome
 
     if wanted != _version():
-        raise RuntimeError(f"this node ({_address()}) has Findspot {_version()}, the indexer has {wanted}")
+        node = _ray().util.get_node_ip_address()
+        raise RuntimeError(f"this node ({node}) has Findspot {_version()}, the indexer has {wanted}")
     embedder = _embedder(setup)
     outcomes = []
     for job, content in batch:
@@ -186,10 +180,6 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
         finally:
             limit_time(0)
     return outcomes
-
-
-def _address() -> str:
-    return str(_ray().util.get_node_ip_address())
 
 
 @lru_cache(maxsize=1)
@@ -226,22 +216,18 @@ def _connect(ray: Any, address: str, size: int) -> None:
         wanted["job_config"] = _own_code_only(ray)
     if address in LOCAL:
         wanted |= {"num_cpus": size, "include_dashboard": False, "object_store_memory": _OBJECTS_BYTES}
-    for left in reversed(range(_STARTS)):
-        try:
-            if address not in LOCAL:
-                _check_port(address.removeprefix("ray://").partition("?")[0])
-            ray.init("local" if address in LOCAL else address, **wanted)
-            return
-        except Exception as error:  # Ray raises nothing more precise where a cluster does not start
-            ray.shutdown()
-            if left and address in LOCAL:
-                continue
-            raise InvalidArgumentError(
-                f"The Ray cluster at '{address}' cannot be used.",
-                f"{type(error).__name__}: {error}"[-_SHOWN_CHARS:],
-                hint="Give ray://HOST:10001 or `local`, RAY_AUTH_TOKEN if the cluster wants one, and the "
-                "same versions of Ray and Python on every node.",
-            ) from error
+    try:
+        if address not in LOCAL:
+            _check_port(address.removeprefix("ray://").partition("?")[0])
+        ray.init("local" if address in LOCAL else address, **wanted)
+    except Exception as error:  # Ray raises nothing more precise where a cluster does not start
+        ray.shutdown()
+        raise InvalidArgumentError(
+            f"The Ray cluster at '{address}' cannot be used.",
+            f"{type(error).__name__}: {error}"[-_SHOWN_CHARS:],
+            hint="Give ray://HOST:10001 or `local`, RAY_AUTH_TOKEN if the cluster wants one, and the "
+            "same versions of Ray and Python on every node.",
+        ) from error
 
 
 def _check_port(address: str) -> None:

@@ -17,8 +17,6 @@ from findspot.publishing.published import Version
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop")
 
 KEEP_DAYS = 30
-MOST_VERSIONS = 1_000
-"""Versions of an address: a list of them stays small enough to be read by everyone."""
 KEEP_VERSIONS = 20
 
 
@@ -34,14 +32,12 @@ def nearest(versions: Iterable[Version], checkout: Checkout) -> Version | None:
     return next(iter(of_default or ordered), None)
 
 
-def likely_near(versions: Iterable[Version], added: Version) -> list[Version]:
-    """Return the versions that probably have most files in common with a new one, the likeliest first.
-
-    They are the newest of its branch and the newest of all, of those that were made in the same way.
+def base_of(versions: Iterable[Version], added: Version) -> Version | None:
+    """Return the version that a new one goes on from: the newest of its branch, else of all, that was made
+    in the same way.
     """
-    fitting = [v for v in newest_first(versions) if (v.model, v.pipeline) == (added.model, added.pipeline)]
-    of_branch = [version for version in fitting if version.branch == added.branch]
-    return list(dict.fromkeys((*of_branch[:1], *fitting[:1])))
+    alike = [v for v in newest_first(versions) if (v.model, v.pipeline) == (added.model, added.pipeline)]
+    return next((version for version in alike if version.branch == added.branch), next(iter(alike), None))
 
 
 def outdated(
@@ -49,8 +45,7 @@ def outdated(
 ) -> list[Version]:
     """Return the versions to remove: older than some days, or with so many newer ones of their branch.
 
-    The newest version of the default branch always stays. If there are too many branches, the oldest
-    versions of others go as well.
+    The newest version of the default branch always stays.
     """
     ordered = newest_first(versions)
     default = default_branch(checkout, {version.branch for version in ordered})
@@ -63,9 +58,7 @@ def outdated(
             continue
         if before >= keep_versions or age(version.published_at) > timedelta(days=keep_days):
             removed.append(version)
-    kept = len(ordered) - len(removed)
-    others = [v for v in reversed(ordered) if v not in removed and v.branch != default]
-    return [*removed, *others[: max(0, kept - MOST_VERSIONS)]]
+    return removed
 
 
 def default_branch(checkout: Checkout, published: Collection[str]) -> str:

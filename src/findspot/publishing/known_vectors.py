@@ -14,12 +14,9 @@ from pathlib import Path
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.git import read_checkout
-from findspot.core.log import get_logger
 from findspot.publishing.choosing import nearest
 from findspot.publishing.published import PublishedIndex, Version
 from findspot.store.lance.lance_snapshot import PublishedSnapshot
-
-_log = get_logger("publishing")
 
 
 class PublishedVectors:
@@ -37,11 +34,10 @@ class PublishedVectors:
             return {}
         try:
             found = self._read(path)
-        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-            self._trouble = "its rows are not those of an index."
-            _log.warning("%s: %r", self._published.address, error)
         except FindspotError as error:
             self._trouble = error.user_message
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            self._trouble = f"its rows are not those of an index ({error!r})."
         else:
             self._files += bool(found)
             return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,6 @@ class Entry:
         except (TypeError, KeyError, ValueError) as error:
             raise IndexCorruptError(f"head: {error}") from error
         return entry
-
-    def written(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def entries_of(head: Head | None) -> list[Entry]:

@@ -164,12 +164,9 @@ class PublishedHistory(ProjectHistory):
     @property
     def commits(self) -> PublishedCommits | None:
         rows = self._published.current().rows
-        if COMMITS_TABLE not in rows:
-            return None
-        opened = self._opened
-        if opened is None or opened[0] is not rows:
-            opened = self._opened = rows, PublishedCommits(rows)
-        return opened[1] if opened[1].exists else None
+        if self._opened is None or self._opened[0] is not rows:
+            self._opened = rows, PublishedCommits(rows)
+        return self._opened[1] if self._opened[1].exists else None
 
     def update_soon(self) -> None:
         """Do nothing: the next version has the next commits."""

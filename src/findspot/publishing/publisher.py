@@ -1,7 +1,7 @@
 """Adds versions to a published index, and removes them. Only `findspot publish` does.
 
 All versions share the tables: a file of one content is stored once, under a number of its own. Publishing
-restores the tables to the version that has most in common, replaces the rows of the files that differ, lets
+restores the tables to the last version of the branch, replaces the rows of the files that differ, lets
 the indexes cover them, and exchanges the head. What a killed publisher left is undone by the next one. Of two
 at once, the first to exchange the head goes on, and the other begins again.
 """
@@ -12,13 +12,13 @@ import contextlib
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from findspot.core.errors import IndexBusyError, IndexCorruptError
 from findspot.core.log import get_logger
-from findspot.publishing.choosing import likely_near
+from findspot.publishing.choosing import base_of
 from findspot.publishing.published import Entry, PublishedIndex, Version, entries_of
 from findspot.publishing.published_history import commit_batches, commits_to_publish
 from findspot.store.lance.lance_format import (
@@ -101,9 +101,11 @@ class Publisher:
 
     def _add(self, head: Head, version: Version, snapshot: Snapshot) -> Sent:
         entries = entries_of(head)
+        by_version = {entry.version: entry for entry in entries}
+        base = base_of(by_version, version)
         try:
-            changes = _Changes(snapshot, self._nearest(entries, version, snapshot), head.last_file)
-            tables = changes.send(self._tables, self._checkout)
+            changes = _Changes(snapshot, by_version[base] if base else None, self._tables, head.last_file)
+            tables = changes.send(self._checkout)
         except IndexCorruptError as error:
             if not entries:
                 raise
@@ -111,35 +113,21 @@ class Publisher:
             return self._add(replace(head, versions=[]), version, snapshot)
         entry = Entry(version, tables, changes.meta)
         others = [each for each in entries if each.version.key != version.key]
-        listed = [each.written() for each in (entry, *others)]
+        listed = [asdict(each) for each in (entry, *others)]
         self._tables.tag({version.tag: tables})
         if not self._tables.exchange(head, Head(head.generation + 1, changes.last_file, listed)):
             raise OvertakenError("another publisher")
         return Sent(len(changes.added), changes.sent_bytes)
 
-    def _nearest(
-        self, entries: Sequence[Entry], version: Version, snapshot: Snapshot
-    ) -> tuple[Entry | None, list[NumberedFile]]:
-        """Return the version that has most files in common, and its files; none where none fits."""
-        by_version = {entry.version: entry for entry in entries}
-        wanted = {(file.path, file.sha256) for file in snapshot.files.files}
-        best: tuple[int, Entry | None, list[NumberedFile]] = -1, None, []
-        for entry in (by_version[near] for near in likely_near(by_version, version)):
-            files = list(VersionRows(self._tables, entry.tables).numbered())
-            shared = len(wanted & {(each.file.path, each.file.sha256) for each in files})
-            if shared > best[0]:
-                best = shared, entry, files
-        return best[1:]
-
     def _tidy(self, head: Head, left: Sequence[Entry]) -> bool:
         """Commit the versions that are left, then let go of what none of them needs."""
-        last = Head(head.generation + 1, head.last_file, [entry.written() for entry in left])
+        last = Head(head.generation + 1, head.last_file, [asdict(entry) for entry in left])
         if not self._tables.exchange(head, last):
             return False
         moved = self._tables.tidy({entry.version.tag: entry.tables for entry in left})
         kept = [replace(entry, tables=_moved(entry.tables, moved)) for entry in left]
         self._tables.tag({entry.version.tag: entry.tables for entry in kept})
-        listed = [entry.written() for entry in kept]
+        listed = [asdict(entry) for entry in kept]
         self._tables.exchange(last, Head(last.generation + 1, last.last_file, listed))
         return True
 
@@ -161,13 +149,13 @@ def _attempts() -> Iterator[int]:
 
 
 class _Changes:
-    """What the index of a publisher has that the nearest version has not, and the other way round."""
+    """What the index of a publisher has that the version it goes on from has not, and the other way round."""
 
     def __init__(
-        self, snapshot: Snapshot, nearest: tuple[Entry | None, list[NumberedFile]], last_file: int
+        self, snapshot: Snapshot, base: Entry | None, tables: WritableTables, last_file: int
     ) -> None:
-        self._base, published = nearest
-        self._snapshot = snapshot
+        self._base, self._tables, self._snapshot = base.tables if base else {}, tables, snapshot
+        published = list(VersionRows(tables, self._base).numbered()) if base else []
         digests = snapshot.edges.digests()
         local = [NumberedFile(0, file, digests.get(file.id, 0)) for file in snapshot.files.files]
         held = {each.content: each for each in published}
@@ -180,14 +168,15 @@ class _Changes:
         self.meta = {name: meta[name] for name in _META if name in meta}
         self.sent_bytes = 0
 
-    def send(self, tables: WritableTables, checkout: Path | None) -> dict[str, int]:
-        """Bring the tables from the nearest version to this one; return the versions that hold it."""
-        base = self._base.tables if self._base else {}
+    def send(self, checkout: Path | None) -> dict[str, int]:
+        """Bring the tables from the base to this version; return the versions that hold it."""
+        base = self._base
         commits = commits_to_publish(checkout) if checkout else {}
-        held = _numbers_of_commits(tables, base) if COMMITS_TABLE in base else set()
+        listed = VersionRows(self._tables, base).all(COMMITS_TABLE, ("number",)) if base else ()
+        held = {number for (number,) in listed}
         if base and not (self._gone or self.added or commits.keys() ^ held):
             return base
-        draft = Draft(tables, base)
+        draft = Draft(self._tables, base)
         draft.delete(COMMITS_TABLE, sorted(held - commits.keys()))
         for table in BY_FILE if self._gone else ():
             draft.delete(table, self._gone)
@@ -207,7 +196,3 @@ class _Changes:
         words = [reader.frequencies().row(corpus) for corpus, reader in self._snapshot.keywords.items()]
         draft.replace(SKIPS_TABLE, table_of(SKIPS_TABLE, skips))
         draft.replace(WORDS_TABLE, table_of(WORDS_TABLE, words))
-
-
-def _numbers_of_commits(tables: WritableTables, versions: dict[str, int]) -> set[int]:
-    return {number for (number,) in VersionRows(tables, versions).all(COMMITS_TABLE, ("number",))}

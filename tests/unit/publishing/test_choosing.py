@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.git import Checkout, read_checkout
-from findspot.publishing.choosing import likely_near, nearest, outdated
+from findspot.publishing.choosing import base_of, nearest, outdated
 from findspot.publishing.published import Version
 from trust.conftest import run_git
 
@@ -50,14 +50,14 @@ def test_the_nearest_ancestor_is_chosen(
     assert chosen(versions[::-1], Checkout(ancestors, default_branch="stable")) == expected
 
 
-def test_a_new_version_begins_from_its_branch_and_from_the_newest() -> None:
+def test_a_new_version_goes_on_from_its_branch_or_from_the_newest() -> None:
     main, older, topic = version(A, days_ago=1), version(B, days_ago=9), version(C, "topic", 5)
     unfit = [version(D, model="other"), version(D, "topic", pipeline="6")]
     versions = [older, topic, main, *unfit]
-    assert likely_near(versions, version(D, "topic")) == [topic, main]
-    assert likely_near(versions, version(D, "main")) == [main]
-    assert likely_near(versions, version(D, "new")) == [main]
-    assert likely_near(unfit, version(D)) == []
+    assert base_of(versions, version(D, "topic")) == topic
+    assert base_of(versions, version(D, "main")) == main
+    assert base_of(versions, version(D, "new")) == main
+    assert base_of(unfit, version(D)) is None
 
 
 def commit(root: Path, subject: str) -> str:
@@ -117,10 +117,3 @@ def test_versions_that_nobody_could_read_are_refused(field: str, value: str) -> 
     good.check()
     with pytest.raises(ValueError, match=r"^a (commit|branch|time) "):
         replace(good, **{field: value}).check()
-
-
-def test_many_branches_do_not_fill_the_list() -> None:
-    versions = [version(f"{number:040x}", f"branch-{number}") for number in range(1_010)]
-    gone = outdated([*versions, replace(versions[0], branch="main")], Checkout((), "main", "main"), 30, 20)
-    assert len(gone) == 11
-    assert all(version.branch != "main" for version in gone)

@@ -181,18 +181,10 @@ def _publish(
         publisher.remove(removed)
     if file:
         pack(Path(published.address), file)
-    address = str(file or published.address)
-    left = len(versions) - len(removed)
-    value = {
-        "status": "success",
-        "projectPath": str(project.root),
-        "address": address,
-        **_as_object(version),
-        "filesSent": sent.files,
-        "bytesSent": sent.bytes,
-        "removed": [_as_object(old) for old in removed],
-        "versions": left,
-    }
+    address, left = str(file or published.address), len(versions) - len(removed)
+    value = {"status": "success", "projectPath": str(project.root), "address": address, **_as_object(version)}
+    value |= {"filesSent": sent.files, "bytesSent": sent.bytes, "versions": left}
+    value["removed"] = [_as_object(old) for old in removed]
     named = f"{version.commit[:_SHOWN_COMMIT]} of {version.branch} published"
     held = f"{output.count(version.files, 'file')}, {output.count(version.chunks, 'chunk')}"
     done = (

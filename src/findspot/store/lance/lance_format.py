@@ -58,11 +58,9 @@ BY_FILE = {
     EDGES_TABLE: "file_id",
 }
 """The tables whose rows belong to files, and the field that says to which."""
-WHOLE = (SKIPS_TABLE, WORDS_TABLE)
-"""The tables that a version replaces as a whole."""
 NUMBERED = {**BY_FILE, COMMITS_TABLE: "number"}
 """The tables whose rows are removed by a number, and the field that has it."""
-TABLES = (*NUMBERED, *WHOLE)
+TABLES = (*NUMBERED, SKIPS_TABLE, WORDS_TABLE)
 
 KEYS = {
     CODE_TABLE: ("number",),

@@ -101,9 +101,6 @@ class VersionRows:
     def files(self) -> FileTable:
         return FileTable(sorted((each.file for each in self.numbered()), key=lambda file: file.path))
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._versions
-
     def numbered(self) -> Iterator[NumberedFile]:
         """Yield every file with the digest of its edges."""
         for number, path, corpus, language, size, sha256, chunks, edges in self.all(FILES_TABLE):
@@ -174,7 +171,8 @@ class VersionRows:
             if kind == "vector":
                 asked = asked.distance_type("cosine").nprobes(_PROBES)
             if allowed is not None and len(allowed.files) <= _FEW_FILES:
-                asked = asked.where(_among(sorted(file.id for file in allowed.files)), prefilter=True)
+                listed = ", ".join(str(file.id) for file in allowed.files)
+                asked = asked.where(f"file_id IN ({listed})" if listed else "FALSE", prefilter=True)
             score = "_distance" if kind == "vector" else "_score"
             found = asked.select(["number", score]).limit(top).to_arrow()
         numbers: Numbers = found.column("number").to_numpy().astype(np.int64)
@@ -197,16 +195,6 @@ def _bytes_of(value: Any) -> int:
     if isinstance(value, (list, tuple)):
         return 100 + sum(map(_bytes_of, value))
     return len(value) if isinstance(value, (str, bytes)) else 0
-
-
-def _among(files: Sequence[int]) -> str:
-    """Return the condition for the chunks of these files; neighbours, as in a folder, are one range."""
-    places = np.array(files, np.int64)
-    cuts = np.flatnonzero(np.diff(places) != 1) + 1
-    runs = [(int(run[0]), int(run[-1])) for run in np.split(places, cuts) if run.size]
-    alone = [str(first) for first, last in runs if first == last]
-    ranges = [f"(file_id >= {first} AND file_id <= {last})" for first, last in runs if first != last]
-    return " OR ".join([*ranges, *([f"file_id IN ({', '.join(alone)})"] if alone else [])]) or "FALSE"
 
 
 class PublishedKeywords(KeywordReader):
