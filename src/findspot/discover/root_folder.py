@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from findspot.core.files import BY_HANDLE, Folder, NotRegularError, TooLargeError
+from findspot.core.files import Folder, NotRegularError, TooLargeError
 from findspot.core.model import Skip, SkipReason, SourceFile
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -64,15 +64,10 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def open_root(root: Path, *, by_handle: bool = BY_HANDLE) -> Folder:
-    """Open the root itself; the one place where a link is followed, as the user named it."""
-    return Folder.open(root, by_handle=by_handle)
-
-
 def read_file(root: Path, file: SourceFile, max_bytes: int) -> bytes | Skip:
     """Return a file's bytes, or the Skip that says why not; nothing outside the root is ever opened."""
     try:
-        with open_root(root) as top:
+        with Folder.open(root) as top:
             return _read_below(top, file.path.split("/"), max_bytes)
     except OSError as error:
         return _skip(file.path, error)

@@ -24,7 +24,7 @@ from findspot.discover.ignore import (
     UnusableIgnoreFileError,
 )
 from findspot.discover.outer_rules import rules_above, untold_note, unusable
-from findspot.discover.root_folder import is_plain, nfc, open_root, real_name, spelled_out
+from findspot.discover.root_folder import is_plain, nfc, real_name, spelled_out
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Discovery:
 
 def walk(root: Path, settings: DiscoverSettings, check: Callable[[], None] | None = None) -> Discovery:
     """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
-    with open_root(root) as top:
+    with Folder.open(root) as top:
         walker = _Walker(top, root, settings, check)
         walker.enter(top, "", walker.no_rules)
     found = walker.found
@@ -64,7 +64,7 @@ def look(root: Path, path: str, settings: DiscoverSettings, *, into_folders: boo
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
-    with open_root(root) as top:
+    with Folder.open(root) as top:
         walker = _Walker(top, root, settings, None, into_folders=into_folders)
         walker.enter(top, "", walker.no_rules, parts)
     return walker.found

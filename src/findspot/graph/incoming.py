@@ -55,7 +55,7 @@ class Incoming:
 
         The only one that overrides a stub is reached; those that tests define do not count.
         """
-        if not self.resolver.methods.is_stub(method):
+        if not self.resolver.is_stub(method):
             return DISPATCHED
         defined = (edge for edge in self.to(method, Relation.OVERRIDE) if role_of(edge.path) is not Role.TEST)
         return UNIQUE if {edge.source for edge in islice(defined, 2)} == {overriding} else DISPATCHED
@@ -70,12 +70,10 @@ class Incoming:
         definition = self.definition(node)
         return self.types.home(definition) if definition is not None and definition.is_type else None
 
-    def heirs(self, of: Def, constructor: Def | None) -> list[Def]:
+    def _heirs(self, of: Def, constructor: Def) -> list[Def]:
         """Return the types built on a type that are made by its constructor, having none of their own."""
-        if constructor is None:
-            return []
         below = (self.type_of(edge.source) for edge in self.implementers(of.node))
-        types = dict.fromkeys(each for each in below if each is not None)
+        types = dict.fromkeys(filter(None, below))
         return [each for each in types if self.types.constructor(each) is constructor]
 
     def called(self, node: Node) -> list[Def]:
@@ -90,9 +88,9 @@ class Incoming:
         if around is None or around is target:
             return [target]
         if target.makes_its_type or target is self.types.constructor(around):
-            return [target, around, *self.heirs(around, target)]
+            return [target, around, *self._heirs(around, target)]
         width = target.most - target.least
-        others = (d for d in self.resolver.methods.overloads(target) if d is not target)
+        others = (d for d in self.resolver.overloads(target) if d is not target)
         return [
             target,
             *(d for d in others if d.takes(target.least, target.most) and d.most - d.least <= width),

@@ -77,7 +77,7 @@ class Outgoing:
             return []
         if self.types.own(around, method.name) is not method:
             return []  # declared here and defined elsewhere: the definition overrides
-        overridden = self.resolver.methods.overridden(method)
+        overridden = self.resolver.overridden(method)
         declared = self.conformance.declared(method) if method.scope else ()
         how = Relation.OVERRIDE, method.line
         return [
@@ -87,7 +87,7 @@ class Outgoing:
 
     def dispatching(self, method: Def) -> list[Def]:
         """Return the methods whose calls may reach a method: those it overrides or implements."""
-        return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
+        return [*self.resolver.overridden(method), *self.conformance.declared(method)]
 
     def _imports(self, view: SourceView) -> Iterator[Link]:
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}

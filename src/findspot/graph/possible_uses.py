@@ -30,7 +30,7 @@ from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN, Resolution
-from findspot.graph.source_view import Def, SourceView
+from findspot.graph.source_view import Def, SourceView, scopes_of
 from findspot.graph.sources import Sources
 from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
@@ -126,7 +126,7 @@ class Doubts:
     def _through_bases(self, targets: list[Def]) -> Iterator[PossibleUse]:
         """Yield the calls of methods that the targets override, and where those are passed as values."""
         for target in targets:
-            for base in self._outgoing.resolver.methods.overridden(target):
+            for base in self._outgoing.resolver.overridden(target):
                 if base not in targets:
                     reason = f"through {base.qualified}, which it overrides"
                     for edge in self._incoming.to(base, Relation.CALL):
@@ -154,7 +154,8 @@ class Doubts:
         """Return why a use may mean one of the targets; nothing where it can only mean others."""
         if use.doubt is not Doubt.SEVERAL:
             return _REASONS[use.doubt]
-        candidates = self._outgoing.resolver.methods.candidates(family, name, use.source.path)
+        in_test = role_of(use.source.path) is Role.TEST
+        _, candidates = self._outgoing.resolver.methods(family, name, in_test)
         possible = any(candidate in targets for candidate in candidates)
         return f"one of {len(candidates)} definitions of that name" if possible else ""
 
@@ -171,9 +172,8 @@ class Doubts:
         }
 
     def _leads_somewhere(self, view: SourceView, reference: ReferenceFact) -> bool:
-        if reference.relation != Relation.VALUE or not reference.on:
-            return True
-        return bool(self._outgoing.resolver.resolve(view, reference).targets)
+        is_call = reference.relation != Relation.VALUE or not reference.on
+        return is_call or bool(self._outgoing.resolver.resolve(view, reference).targets)
 
     def importers(self, path: str) -> Iterator[PossibleUse]:
         """Yield the imports that name a file's module and lead to no file of the project."""
@@ -275,12 +275,13 @@ class Leftovers:
 
     def outside_uses(self, name: str) -> list[Unresolved]:
         """Return the uses of a name that another project defines, given in full: `package.function`."""
-        module, _, last = name.rpartition(".")
-        return [use for use in self.leading_out(last) if self._full_name(use) == name] if module else []
 
-    def _full_name(self, use: Unresolved) -> str:
-        module, names = self.import_of(use) or ("", [])
-        return ".".join((module, *(name for name in names if name != DEFAULT)))
+        def is_of(use: Unresolved) -> bool:
+            module, names = self.import_of(use) or ("", [])
+            return ".".join((module, *(each for each in names if each != DEFAULT))) == name
+
+        last = name.rpartition(".")[2]
+        return [use for use in self.leading_out(last) if is_of(use)] if last != name else []
 
     def leading_out(self, name: str) -> Iterator[Unresolved]:
         """Yield the uses of a name that lead to no definition of the project."""
@@ -326,7 +327,7 @@ class Leftovers:
 
         Variables, attributes of `self`, aliases and calls are followed to the expression behind them.
         """
-        root, around = root_of(chain), [owner, *owner.around] if owner is not None else []
+        root, around = root_of(chain), scopes_of(owner)
         made = self._returned(view, owner, chain)
         if root in view.imports and not made and not any(root in each.bindings for each in around):
             yield from ((fact, chain[len(root) :]) for fact in view.imports[root])
@@ -345,7 +346,7 @@ class Leftovers:
 
     def _bound(self, view: SourceView, owner: Def | None, root: str, steps: str) -> list[_Made]:
         """Return what a name was made of: a variable, an attribute of `self`, an alias or a fixture."""
-        around = [owner, *owner.around] if owner is not None else []
+        around = scopes_of(owner)
         if root in view.language.self_names and (rest := steps_of(steps)[1:]):
             root, steps = steps_of(steps)[0][1:], "".join(rest)
             scopes = [scope.bindings for scope in around if scope.is_type][:1]
@@ -404,17 +405,16 @@ class Leftovers:
         evaluator = self._outgoing.evaluator
         holder = gone.id.rpartition("~")[0] or gone.id
         holder = holder.removesuffix(f".{gone.name}") if "." in gone.qualified else gone.path
+        meant: list[object] = []
         for value in evaluator.value_of(reference.on, view, view.owner(reference.owner)):
             if isinstance(value.of, Def):
-                types = [value.of, *evaluator.types.ancestors(value.of)] if value.of.is_type else [value.of]
-                if any(each.node.id == holder for each in types):
-                    return True
+                types = evaluator.types.ancestors(value.of) if value.of.is_type else []
+                meant += [each.id_of_node for each in (value.of, *types)]
             elif isinstance(value.of, SourceView):
-                if value.of.path == holder:
-                    return True
+                meant.append(value.of.path)
             elif value.what is What.PACKAGE and value.of == posixpath.dirname(holder):
                 return True
-        return False
+        return holder in meant
 
 
 def _names_file(module: str, path: str) -> bool:

@@ -70,8 +70,8 @@ class Resolver:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.types = evaluator.types
         self.memo = evaluator.memo
-        self.methods = Methods(evaluator)
         self.done: dict[tuple[object, ...], Resolution] = {}
         """By file and words."""
 
@@ -145,7 +145,7 @@ class Resolver:
         read: dict[Target, float] = {}
         for value in receivers:
             if value.what is What.INSTANCE and isinstance(value.of, Def):
-                member = self.evaluator.types.member(value.of, name)
+                member = self.types.member(value.of, name)
                 if member is not None and member.kind not in VALUE_KINDS and is_property(member):
                     read[member] = value.trust
         return read
@@ -155,7 +155,7 @@ class Resolver:
         method = value.of
         if value.what is not What.FUNCTION or not isinstance(method, Def) or arguments < 0:
             return value
-        fitting = [d for d in self.methods.overloads(method, value.on) if d.takes(arguments, arguments)]
+        fitting = [d for d in self.overloads(method, value.on) if d.takes(arguments, arguments)]
         nearest = (d for d in fitting if d.parent is fitting[0].parent)
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
 
@@ -163,22 +163,16 @@ class Resolver:
         name, language, names = reference.name, view.language, self.evaluator
         if reference.relation in _OF_TYPES:
             return self.evaluator.named_types(name, view, owner)
-        if name in ("this", "super"):
-            return self._own_constructor(name, view, owner)
+        if name == "this":
+            around = self.types.around(owner)  # another constructor is called
+            return [Value(What.TYPE, around, MEMBER)] if around is not None else []
+        if name == "super" and not view.language.super_is_callable:
+            return [NOTHING]  # it calls nothing: the member that follows does
         if reference.relation == _CALL and language.methods_apart and name not in language.parent_names:
             return names.callee(name, view, owner)
         values = names.root(name, view, owner)
         is_short = reference.relation == _DECORATE and language.attribute_suffix and NOTHING in values
         return names.root(f"{name}{language.attribute_suffix}", view, owner) if is_short else values
-
-    def _own_constructor(self, name: str, view: SourceView, owner: Def | None) -> list[Value]:
-        """Return what `this()` and `super()` call: another constructor."""
-        if name == "this":
-            around = self.evaluator.types.around(owner)
-            return [Value(What.TYPE, around, MEMBER)] if around is not None else []
-        if not view.language.super_is_callable:
-            return [NOTHING]  # it calls nothing: the member that follows does
-        return self.evaluator.root(name, view, owner)
 
     def _targets(self, values: list[Value]) -> Resolution:
         if len(values) == 1:
@@ -201,9 +195,9 @@ class Resolver:
         if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
             return value.of
         if value.what is What.INSTANCE and isinstance(value.of, Def):
-            return self.evaluator.types.member(value.of, "__call__")
+            return self.types.member(value.of, "__call__")
         if value.what is What.PARENT and isinstance(value.of, Def):
-            parents = self.evaluator.types.parents(value.of)[0]
+            parents = self.types.parents(value.of)[0]
             return parents[0] if parents else None
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return self._whole_target(value.of)
@@ -223,14 +217,14 @@ class Resolver:
         name, on = reference.name, reference.on
         candidates = self._named(name, view.language.family)
         if on:
-            own = self.evaluator.types.around(view.owner(reference.owner)) if on in _OWN else None
+            own = self.types.around(view.owner(reference.owner)) if on in _OWN else None
             holder = own.name if own is not None else on.rpartition(".")[2]
             nearest = [d for d in candidates if d.holder == holder]
         else:
             nearest = [d for d in (*view.tops.get(name, ()), *candidates) if d.file is view and _is_called(d)]
         if on and not nearest and self._is_common(view, name):
             return _UNKNOWN
-        roots = map(self.methods.root, _defined(nearest or candidates[:MAX_CANDIDATES]))
+        roots = map(self._root, _defined(nearest or candidates[:MAX_CANDIDATES]))
         by_place = {(d.file.id, d.qualified): d for d in roots}
         if len(by_place) == 1:
             (target,) = by_place.values()
@@ -251,35 +245,12 @@ class Resolver:
         name = reference.name
         if reference.relation != _CALL or self._is_common(view, name) or name.startswith("__"):
             return _UNKNOWN
-        only, candidates = self.methods.known(view.language.family, name, view.path)
+        only, candidates = self.methods(view.language.family, name, role_of(view.path) is Role.TEST)
         if only is not None:
             return Resolution(((only, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
 
-
-def _is_called(definition: Def) -> bool:
-    """Return whether a call may mean a definition by its name: a constructor has that of its type."""
-    return definition.kind not in VALUE_KINDS | SATELLITE_KINDS and not definition.makes_its_type
-
-
-def _defined(found: Sequence[Def]) -> Sequence[Def]:
-    """Return definitions without what headers declare, unless there is nothing else."""
-    return [d for d in found if not d.file.path.endswith(HEADERS)] or found
-
-
-def _taking(values: list[Value], arguments: int) -> list[Value]:
-    """Return those of several functions that take so many arguments; all where none does."""
-    if len(values) < 2 or arguments < 0:
-        return values
-    fitting = [v for v in values if not isinstance(v.of, Def) or v.of.takes(arguments, arguments)]
-    return fitting or values
-
-
-class Methods:
-    """The methods of a project by name: which override which, and which a call may mean."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+    # Methods: which override which, and which a call may mean
 
     def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
         """Yield the methods of one name that a type has, the nearest first."""
@@ -287,31 +258,25 @@ class Methods:
         if around is None or not around.is_type or not is_method(method):
             yield method
             return
-        types = [on, *self._evaluator.types.ancestors(on)] if on is not None else []
+        types = [on, *self.types.ancestors(on)] if on is not None else []
         for each in types[types.index(around) :] if around in types else [around]:
             yield from (d for d in each.children.get(method.name, ()) if is_method(d))
 
-    def candidates(self, family: str, name: str, path: str) -> tuple[Def, ...]:
-        """Return the methods that a call on an unknown receiver may mean in a file."""
-        return self.known(family, name, path)[1]
+    @remembered((None, ()))
+    def methods(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
+        """Return what a call on an unknown receiver may mean: the only one, if there is one, and all."""
 
-    def known(self, family: str, name: str, path: str) -> tuple[Def | None, tuple[Def, ...]]:
-        given = (family, name, role_of(path) is Role.TEST)
-        nothing: tuple[Def | None, tuple[Def, ...]] = (None, ())
-        return self._evaluator.memo.once(("methods", *given), nothing, self._only, *given)
-
-    def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
         def counts(path: str) -> bool:
             return not path.endswith(".d.ts") and (from_tests or role_of(path) is not Role.TEST)
 
-        defined = self._evaluator.sources.defined(name, family, lambda s: name in s.members, counts)
+        defined = self.evaluator.sources.defined(name, family, lambda s: name in s.members, counts)
         methods = list(islice(filter(is_method, defined), MAX_CANDIDATES + 1))
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
-        roots = {self.root(method) for method in methods}
+        roots = {self._root(method) for method in methods}
         return (roots.pop() if len(roots) == 1 else None), tuple(methods)
 
-    def root(self, method: Def) -> Def:
+    def _root(self, method: Def) -> Def:
         """Return the method that it overrides and that overrides nothing itself."""
         overridden = self.overridden(method)
         return overridden[-1] if overridden else method
@@ -328,12 +293,29 @@ class Methods:
 
     def overridden(self, method: Def) -> list[Def]:
         """Return the methods of the same name in the supertypes, nearest first."""
-        around = self._evaluator.types.around(method)
+        around = self.types.around(method)
         if around is None or not is_method(method):
             return []
-        types = self._evaluator.types
-        found = (types.own(ancestor, method.name) for ancestor in types.ancestors(around))
+        found = (self.types.own(ancestor, method.name) for ancestor in self.types.ancestors(around))
         return [m for m in found if m is not None and m is not method and is_method(m)]
+
+
+def _defined(found: Sequence[Def]) -> Sequence[Def]:
+    """Return definitions without what headers declare, unless there is nothing else."""
+    return [d for d in found if not d.file.path.endswith(HEADERS)] or found
+
+
+def _is_called(definition: Def) -> bool:
+    """Return whether a call may mean a definition by its name: a constructor has that of its type."""
+    return definition.kind not in VALUE_KINDS | SATELLITE_KINDS and not definition.makes_its_type
+
+
+def _taking(values: list[Value], arguments: int) -> list[Value]:
+    """Return those of several functions that take so many arguments; all where none does."""
+    if len(values) < 2 or arguments < 0:
+        return values
+    fitting = [v for v in values if not isinstance(v.of, Def) or v.of.takes(arguments, arguments)]
+    return fitting or values
 
 
 def is_method(definition: Def) -> bool:

@@ -152,7 +152,7 @@ def resolve_pending(
             progress(Progress(done, len(waiting), LINKING))
         rows.put(file_id, *resolver.edges_of(file_id))
         rows.save_many()
-    resolver.hand_on()
+    hand_on(snapshot, resolver.tables)
     return len(waiting)
 
 
@@ -168,10 +168,6 @@ class FileResolver:
         self.tables = tables
         self._sources = Sources(self._snapshot, tables)
         self._outgoing = Outgoing(self._sources)
-
-    def hand_on(self) -> None:
-        """Leave decoded files to the next resolver of this process."""
-        hand_on(self._snapshot, self.tables)
 
     def _make_room(self) -> bool:
         """Empty the tables if they are crowded; definitions found before are not those found afterwards."""
@@ -230,16 +226,13 @@ class FileResolver:
                 encoder.add(target.id_of_node, code, line, round(confidence * 1000), place)
             if resolution.reason == GIVEN_UP:
                 encoder.add(_GIVEN_UP, code, line, 1, place)
-            if not resolution.targets and self._is_defined(name):
-                doubt = doubt_about(self._outgoing, view, reference, resolution)
-                if doubt is not None:
-                    encoder.add(f"{_DOUBTFUL}{name}", code, line, doubt, place)
-
-    def _is_defined(self, name: str) -> bool:
-        known = self._defined.get(name)
-        if known is None:
-            known = self._defined[name] = self._sources.stored_facts.is_defined(name)
-        return known
+            if resolution.targets:
+                continue
+            if name not in self._defined:
+                self._defined[name] = self._sources.stored_facts.is_defined(name)
+            doubt = doubt_about(self._outgoing, view, reference, resolution) if self._defined[name] else None
+            if doubt is not None:
+                encoder.add(f"{_DOUBTFUL}{name}", code, line, doubt, place)
 
 
 _fields = attrgetter("start_line", "end_line", "name", "qualified", "kind", "id")

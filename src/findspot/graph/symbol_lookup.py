@@ -15,7 +15,7 @@ from findspot.graph.edges import Node
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.source_view import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.sources import Sources
-from findspot.graph.values import Value, What
+from findspot.graph.values import What
 from findspot.store.records import SymbolPlace, last_name
 
 _AT_LINE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:[-:]\d+)?")
@@ -162,11 +162,13 @@ class Symbols:
         for size in range(len(qualifiers), 0, -1):
             for path in self._modules().get(qualifiers[size - 1], ()):
                 if _ends_with(module_parts(path), qualifiers[:size]):
-                    values = self._evaluator.exported(path, [*qualifiers[size:], name][0]) or []
-                    for member in [*qualifiers[size:], name][1:]:
-                        attribute = self._evaluator.attribute
-                        values = [v for value in values for v in attribute(value, member)]
-                    if found := list(_definitions(values, name)):
+                    first, *members = *qualifiers[size:], name
+                    values = self._evaluator.exported(path, first) or []
+                    for member in members:
+                        values = [v for value in values for v in self._evaluator.attribute(value, member)]
+                    callable_ = (v.of for v in values if v.what in (What.FUNCTION, What.TYPE))
+                    found = [d for d in callable_ if isinstance(d, Def) and d.name == name]
+                    if found:
                         return found
         return []
 
@@ -233,12 +235,6 @@ def _ends_with(chain: list[str], qualifiers: Sequence[str]) -> bool:
 def _has_in_order(chain: Iterable[str], qualifiers: Sequence[str]) -> bool:
     remaining = iter(chain)
     return all(part in remaining for part in qualifiers)
-
-
-def _definitions(values: Iterable[Value], name: str) -> Iterator[Def]:
-    for value in values:
-        if value.what in (What.FUNCTION, What.TYPE) and isinstance(value.of, Def) and value.of.name == name:
-            yield value.of
 
 
 def _sorted(definitions: Iterable[Def]) -> list[Node]:

@@ -143,10 +143,12 @@ class Types:
                 waiting = [*self.parents(current)[0], *waiting]
         return found
 
-    def subtypes(self, of: Def) -> Iterator[Def]:
+    def _subtypes(self, of: Def) -> Iterator[Def]:
         """Yield the types that name it as a supertype by the name of its definition, the last first."""
         for number in reversed(self._sources.numbers_naming(of.name)):
-            types = dict.fromkeys(map(self.home, _naming(self._sources, of, number)))
+            views = self._sources.inheriting(of.name, of.file.language.family, (number,))
+            owners = (view.owner(place) for view in views for place in view.references.heirs_of(of.name))
+            types = dict.fromkeys(self.home(each) for each in owners if each is not None and each.is_type)
             yield from (each for each in reversed(types) if of in self.parents(each)[0])
 
     def combined(self, of: Def, name: str) -> list[Def]:
@@ -157,7 +159,7 @@ class Types:
 
     def _find_combined(self, of: Def, name: str) -> list[Def]:
         found: dict[Def, None] = {}
-        waiting, seen = [self.subtypes(of)], {of}
+        waiting, seen = [self._subtypes(of)], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
             current = next(waiting[-1], None)
             if current is None:
@@ -168,7 +170,7 @@ class Types:
                 if member is not None:
                     found[member] = None
                 else:
-                    waiting.append(self.subtypes(current))
+                    waiting.append(self._subtypes(current))
         return list(found)
 
     def opaque(self, of: Def) -> bool:
@@ -237,12 +239,6 @@ def _given_inside(of: Def, name: str) -> Def | None:
     inside = [of, *(d for group in of.children.values() for d in group)]
     given = (d for outer in inside for d in outer.children.get(name, ()) if d.scope == "this")
     return next(given, None)
-
-
-def _naming(sources: Sources, of: Def, number: int) -> Iterator[Def]:
-    for view in sources.inheriting(of.name, of.file.language.family, (number,)):
-        owners = map(view.owner, view.references.heirs_of(of.name))
-        yield from (owner for owner in owners if owner is not None and owner.is_type)
 
 
 def _object_named(name: str, view: SourceView, inside: Def) -> Def | None:

@@ -56,9 +56,10 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
         seen.add(file.path)
         stored = known.indexed.get(file.path)
         settled = not force and max(file.mtime_ns, file.ctime_ns) < indexed_at_ns - _RACY_NS
-        if settled and stored and _same(file, stored):
+        before = known.left_out.get(file.path)
+        if settled and stored and file.stamp.still(stored.stamp) and _same_kind(file, stored):
             delta.unchanged += 1
-        elif settled and not stored and _is_left_out(file, known):
+        elif settled and not stored and before is not None and file.stamp.still(before):
             delta.rejected += 1
         else:
             delta.changed.append((file, stored))
@@ -96,20 +97,12 @@ def outermost(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(kept))
 
 
-def _is_left_out(file: SourceFile, known: KnownFiles) -> bool:
-    before = known.left_out.get(file.path)
-    return before is not None and file.stamp.still(before)
-
-
-def _same(file: SourceFile, stored: StoredFile) -> bool:
-    return (
-        file.stamp.still(stored.stamp) and file.corpus == stored.corpus and file.language == stored.language
-    )
+def _same_kind(file: SourceFile, stored: StoredFile) -> bool:
+    return (file.corpus, file.language) == (stored.corpus, stored.language)
 
 
 def _has_same_content(file: SourceFile, stored: StoredFile, root: Path, max_bytes: int) -> bool:
-    kind = file.size, file.corpus, file.language
-    if kind != (stored.size, stored.corpus, stored.language):
+    if file.size != stored.size or not _same_kind(file, stored):
         return False
     data = read_file(root, file, max_bytes)
     return isinstance(data, bytes) and len(data) == file.size and content_hash(data) == stored.sha256

@@ -228,7 +228,10 @@ def discover(run: Run) -> Discovery:
     try:
         found = walk(run.root, run.settings.discover, run.cancel.check)
     except CancelledError:
-        _note_stop(run)
+        if run.store.exists:  # there was nothing to write yet
+            with contextlib.suppress(FindspotError), run.store.writer(WAIT_S, create=False) as writer:
+                _note_stop(run, writer)
+                writer.commit()
         raise
     count, limit = len(found.files), run.settings.discover.max_files
     if count > limit and not _is_agreed(run, count):
@@ -236,20 +239,9 @@ def discover(run: Run) -> Discovery:
     return found
 
 
-def _note_stop(run: Run) -> None:
-    """Remember a stop that came before there was anything to write."""
-    if run.store.exists and _is_stopping(run):
-        with contextlib.suppress(FindspotError), run.store.writer(WAIT_S, create=False) as writer:
-            _set_stopped(writer)
-            writer.commit()
-
-
-def _is_stopping(run: Run) -> bool:
-    return run.asked and not run.cancel.interrupted
-
-
-def _set_stopped(writer: Writer) -> None:
-    if writer.meta().get("build") != COMPLETE:
+def _note_stop(run: Run, writer: Writer) -> None:
+    """Remember that somebody stopped the first run: only a run that is asked for goes on."""
+    if run.asked and not run.cancel.interrupted and writer.meta().get("build") != COMPLETE:
         writer.set_meta(build=STOPPED)
 
 
@@ -275,22 +267,16 @@ def _prepare(run: Run, writer: Writer) -> bool:
     if stored_model != run.model:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
-        if not outdated and meta.get("build") == COMPLETE:
-            _change_model(run, writer)
+        if not outdated and meta.get("build") == COMPLETE:  # one commit, so that two models never meet
+            run.chunks = renew_vectors(writer, run.embedder, run.progress, run.cancel)
+            writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
+            writer.commit()
             return False
         writer.clear()
         writer.set_meta(build=INCOMPLETE, model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
     writer.set_meta(pipeline="mixed" if outdated else pipeline)
     return run.force or outdated
-
-
-def _change_model(run: Run, writer: Writer) -> None:
-    """Embed what is stored with another model: one commit, so that the two never meet."""
-    run.chunks = renew_vectors(writer, run.embedder, run.progress, run.cancel)
-    writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
-    writer.commit()
-    _log.info("%d chunks embedded again with %s", run.chunks, run.model)
 
 
 def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
@@ -329,8 +315,7 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
                 commits.if_due()
         except CancelledError:
             writer.set_meta(asked="")
-            if _is_stopping(run):
-                _set_stopped(writer)
+            _note_stop(run, writer)
             commits.commit()
             raise
 
@@ -372,18 +357,7 @@ def _outcomes(
     size = worker_count(len(changed), sum(file.size for file, _ in changed))
     if not run.asked:  # nobody waits for it: other programs have the other half of the machine
         size = max(1, size // 2)
-    with run.workers.lend(_setup(run, embedder), size) as pool:
-        jobs = (_job(run, writer, file, known, force) for file, known in changed)
-        outcomes = pool.run(jobs, run.cancel, idle)
-        if embedder is None:
-            yield from outcomes
-            return
-        known = run.known_vectors if run.asked and not run.force and len(changed) >= _FEW_FILES else None
-        yield from embedded(outcomes, embedder, run.cancel, known)
-
-
-def _setup(run: Run, embedder: Embedder | None) -> Setup:
-    return Setup(
+    setup = Setup(
         root=run.root,
         provider=run.settings.embed.provider,
         strategy=run.settings.chunk.strategy,
@@ -391,6 +365,14 @@ def _setup(run: Run, embedder: Embedder | None) -> Setup:
         revision=None if embedder is None else embedder.revision,
         secret_scan=run.settings.discover.secret_scan,
     )
+    with run.workers.lend(setup, size) as pool:
+        jobs = (_job(run, writer, file, known, force) for file, known in changed)
+        outcomes = pool.run(jobs, run.cancel, idle)
+        if embedder is None:
+            yield from outcomes
+            return
+        known = run.known_vectors if run.asked and not run.force and len(changed) >= _FEW_FILES else None
+        yield from embedded(outcomes, embedder, run.cancel, known)
 
 
 def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:
@@ -457,7 +439,6 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
 
 def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: Sequence[Skip]) -> None:
     _log.info("%s: %d files indexed, %d unchanged, %d removed", project, indexed, unchanged, removed)
-    if not skips:
-        return
     counts = Counter(skip.reason for skip in skips).most_common()
-    _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts))
+    if counts:
+        _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts))

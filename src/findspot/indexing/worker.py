@@ -6,6 +6,7 @@ that file only. Messages are pickled values on its standard input and output.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
 import signal
@@ -15,9 +16,9 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from findspot.chunk.dispatch import MINIFIED, UNPARSED, chunk_file
-from findspot.core.facts import Facts, names_of, pack
+from findspot.core.facts import names_of, pack
 from findspot.core.files import content_hash
-from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
+from findspot.core.model import Chunk, ChunkType, Skip, SkipReason
 from findspot.core.platforms import answers_on_stdout, memory_given_back
 from findspot.discover.file_content import is_minified, masked_part, readable_text
 from findspot.discover.root_folder import read_file
@@ -61,19 +62,12 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     rows = _rows(chunked.chunks, job, embedder)
     left_out = chunked.skip or masked_part(file.path, data, text)
-    return Indexed(_file_record(file, sha256, rows, chunked.facts), left_out)
-
-
-def _file_record(file: SourceFile, sha256: str, rows: RecordRows, facts: Facts | None) -> FileRecord:
-    if facts is None:
-        return FileRecord(file, sha256, rows)
-    try:
-        packed = pack(facts)
-    except ValueError:  # more than can be read back: the file is searched, and not part of the graph
-        return FileRecord(file, sha256, rows)
-    return FileRecord(
-        file, sha256, rows, packed, tuple((name, defined, used) for name, defined, used in names_of(facts))
-    )
+    record = FileRecord(file, sha256, rows)
+    if chunked.facts is not None:
+        with contextlib.suppress(ValueError):  # more than can be read back: the file is not in the graph
+            names = tuple((name, defined, used) for name, defined, used in names_of(chunked.facts))
+            record = FileRecord(file, sha256, rows, pack(chunked.facts), names)
+    return Indexed(record, left_out)
 
 
 def _rows(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> RecordRows:

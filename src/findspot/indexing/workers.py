@@ -236,7 +236,8 @@ processor, and even a busy machine gives them in that time."""
 
 _MAX_FAILED_STARTS = 3
 _MAX_KILLED_STARTS = 20
-"""In a row. A worker that dies before it is ready has not seen a file: no file may be blamed for it."""
+"""In a row, where memory is short. A worker that dies before it is ready has not seen a file: no file may be
+blamed for it."""
 
 _BATCH_FILES = 16
 _BATCH_BYTES = 256 * 1024
@@ -416,17 +417,15 @@ def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 
 
 def worker_count(jobs: int, total_bytes: int) -> int:
-    """Return how many workers are worth starting: one for a few files, else one per core."""
+    """Return how many workers are worth starting: one for a few files, else one per core.
+
+    The cores that this process may use are fewer than the machine's in a container.
+    """
     if jobs <= _BATCH_FILES and total_bytes <= _BATCH_BYTES:
         return 1
-    return min(_cores(), 1 + jobs // _BATCH_FILES)
-
-
-def _cores() -> int:
-    """Return the cores this process may use, which in a container are fewer than the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(cores, 1 + jobs // _BATCH_FILES)
 
 
 KEEP_S = 300.0
@@ -447,42 +446,30 @@ class SparePool:
 
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[WorkerPool]:
-        """Provide a pool for one run; it is kept only if the run went through."""
-        pool = self._take(setup, size)
+        """Provide a pool for one run; it is kept only if the run went through, and not for long."""
+        pool = self._replace(None) or WorkerPool(setup, size)
+        pool.prepare(setup, size)
         try:
             yield pool
         except BaseException:
             pool.close()
             raise
-        self._keep(pool)
+        pool.keep_one()
+        if replaced := self._replace(pool):  # two runs on one project can only follow each other
+            replaced.close()
 
     def close(self) -> None:
-        with self._guard:
-            pool, self._pool = self._pool, None
-            if self._timer:
-                self._timer.cancel()
-        if pool:
+        if pool := self._replace(None):
             pool.close()
 
-    def _take(self, setup: Setup, size: int) -> WorkerPool:
+    def _replace(self, pool: WorkerPool | None) -> WorkerPool | None:
+        """Keep a pool, or none; return the one that was kept."""
         with self._guard:
-            pool, self._pool = self._pool, None
+            before, self._pool = self._pool, pool
             if self._timer:
                 self._timer.cancel()
-        if pool is None:
-            return WorkerPool(setup, size)
-        pool.prepare(setup, size)
-        return pool
-
-    def _keep(self, pool: WorkerPool) -> None:
-        """Keep a pool for the next run, though not for long."""
-        pool.keep_one()
-        with self._guard:
-            if self._timer:
-                self._timer.cancel()
-            replaced, self._pool = self._pool, pool
-            self._timer = threading.Timer(self._keep_s, self.close)
-            self._timer.daemon = True
-            self._timer.start()
-        if replaced:  # two runs on one project can only follow each other, but closing is cheap
-            replaced.close()
+            if pool:
+                self._timer = threading.Timer(self._keep_s, self.close)
+                self._timer.daemon = True
+                self._timer.start()
+        return before

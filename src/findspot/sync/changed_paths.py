@@ -41,7 +41,10 @@ def changed_path(root: Path, reported: str) -> str | None:
     if not spelled:
         return spelled
     *folders, name = nfc(spelled).split("/")
-    if any(is_denied(folder, True) for folder in folders) or _is_own(nfc(spelled), root):
+    own = own_paths(home_folder(), root)
+    if any(not each or f"{nfc(spelled)}/".startswith(f"{each}/") for each in own):
+        return None
+    if any(is_denied(folder, True) for folder in folders):
         return None
     if name == GIT and folders:
         return "/".join(folders)  # the folder became a project of its own, or part of this one
@@ -54,11 +57,6 @@ def changed_path(root: Path, reported: str) -> str | None:
         # out because of this one.
         return "/".join(folders)
     return "/".join((*folders, name))
-
-
-def _is_own(path: str, project: Path) -> bool:
-    own = own_paths(home_folder(), project)
-    return any(not each or f"{path}/".startswith(f"{each}/") for each in own)
 
 
 class DirtyFiles:

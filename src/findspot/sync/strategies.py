@@ -204,13 +204,11 @@ def start_strategy(
     name = strategy_in_force(sync.strategy, root)
     dirty = DirtyFiles(folder, keep=name != Realtime.name)
     dirty.add(waiting)
-    strategy: Strategy
+    strategy: Strategy = Realtime(dirty, apply)
     if name == Lazy.name:
         strategy = Lazy(dirty, apply, sync.lazy_idle_s)
     elif name == OnCommit.name:
         strategy = OnCommit(dirty, apply, root)
-    else:
-        strategy = Realtime(dirty, apply)
     strategy.start()
     return strategy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -170,18 +170,19 @@ class Supervisor:
     def _lock(self) -> Path:
         return self._watched.store.folder / LOCK_NAME
 
+    def _start(self, settings: Settings, waiting: Iterable[str] = ()) -> Strategy:
+        folder, root = self._watched.store.folder, self._watched.root
+        self._strategy = strategy = start_strategy(folder, settings.sync, root, self._apply, waiting)
+        _log.info("%s: watching, strategy %s", root, strategy.name)
+        return strategy
+
     def _watch(self) -> None:
         """Watch until stopped, or until the index or the project is gone."""
-        mark = _identity(self._lock)
-        settings = self._watched.settings
-        root = self._watched.root
-        self._strategy = strategy = start_strategy(
-            self._watched.store.folder, settings.sync, root, self._apply
-        )
+        mark, settings, root = _identity(self._lock), self._watched.settings, self._watched.root
+        strategy = self._start(settings)
         watcher = Watcher(root, lambda: self._watched.settings.discover, self._stop)
         looked = time.monotonic()
         above = state_above(root)
-        _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         try:
             with contextlib.closing(watcher.batches()) as batches:
                 for paths in batches:
@@ -200,7 +201,7 @@ class Supervisor:
         finally:
             strategy.stop()
             self._strategy = None
-            _log.info("%s: no longer watched", self._watched.root)
+            _log.info("%s: no longer watched", root)
 
     def _work(self, strategy: Strategy, settings: Settings) -> None:
         """Index what is due, unless the user's own update runs or a pause after trouble is on."""
@@ -248,14 +249,10 @@ class Supervisor:
     def _adopt(self, before: Settings, strategy: Strategy) -> tuple[Settings, Strategy]:
         """Follow the configuration: another strategy takes over what waits."""
         settings = self._watched.settings
-        if settings.sync != before.sync or strategy.name != strategy_in_force(
-            settings.sync.strategy, self._watched.root
-        ):
+        name = strategy_in_force(settings.sync.strategy, self._watched.root)
+        if settings.sync != before.sync or strategy.name != name:
             strategy.stop()
-            self._strategy = strategy = start_strategy(
-                self._watched.store.folder, settings.sync, self._watched.root, self._apply, strategy.waiting
-            )
-            _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
+            strategy = self._start(settings, strategy.waiting)
         if settings.discover != before.discover or settings.chunk != before.chunk:
             strategy.on_event({EVERYTHING})
         return settings, strategy

@@ -82,13 +82,13 @@ class Watcher:
         first = True
         try:
             while not self._stop.is_set():
-                try:
-                    reported = next(source)
-                except StopIteration:
+                reported = next(source, None)
+                if reported is None:
                     return
                 paths = self._paths(reported)
                 folders = _still_watched(reported, folders)
-                if _BY_FOLDER and (first or self._may_hold_new_folders(paths)):
+                is_new = any(path == EVERYTHING or (self._root / path).is_dir() for path in paths)
+                if _BY_FOLDER and (first or is_new):
                     folders, source, late = self._watch_new_folders(folders, source)
                     paths |= late
                 first = False
@@ -134,9 +134,6 @@ class Watcher:
     def _paths(self, reported: Iterable[str]) -> set[str]:
         found = {changed_path(self._root, path) for path in reported}
         return {path for path in found if path is not None}
-
-    def _may_hold_new_folders(self, paths: set[str]) -> bool:
-        return any(path == EVERYTHING or (self._root / path).is_dir() for path in paths)
 
     def _polled(self) -> Batches:
         """Compare sizes and times of writing with those of the last look."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.files import TooLargeError
+from findspot.core.files import Folder, TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.admission import not_indexable
-from findspot.discover.root_folder import open_root, read_file
+from findspot.discover.root_folder import read_file
 
 
 def source(path: str) -> SourceFile:
@@ -39,7 +39,7 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
 def test_a_file_without_a_size_is_read_to_the_limit() -> None:
     if not Path("/proc/self").exists():
         pytest.skip("needs a /proc")
-    with open_root(Path("/proc/self")) as folder:
+    with Folder.open(Path("/proc/self")) as folder:
         assert folder.read("status", 100_000).startswith(b"Name:")
         with pytest.raises(TooLargeError):
             folder.read("status", 10)
@@ -73,7 +73,7 @@ def test_without_handles_links_are_refused_too(tmp_path: Path) -> None:
     (root / "link.py").symlink_to(tmp_path / "outside.py")
     (root / "linked").symlink_to(tmp_path)
     (tmp_path / "outside.py").write_text("secret")
-    with open_root(root, by_handle=False) as top:
+    with Folder.open(root, by_handle=False) as top:
         assert {entry.name for entry in top.scan()} == {"inner", "link.py", "linked"}
         with top.enter("inner") as inner:
             assert inner.read("x.py", 10) == b"x"
