@@ -407,8 +407,8 @@ class ServeSettings:
         "of an answer: the text is a single line.", committed=_ANY)
     max_tokens: int = key("maxTokens", 1_200, positive,
         "The token budget of an answer (characters / 4).", committed=_at_most(16_000, positive))
-    max_call_tokens: int = key("maxCallTokens", 8_000, positive,
-        "The token budget of an answer of `call_tool`; the rest can be read in pages.",
+    max_call_tokens: int = key("maxCallTokens", 16_000, positive,
+        "The token budget of an answer of `call_tool`, of which the rest is cut off.",
         committed=_at_most(16_000, positive))
     repository: str | None = key("repository", None, optional(text),
         "Address of the project's repository, by which clients of a server can name it: "

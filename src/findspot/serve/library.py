@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import threading
-from functools import cached_property
 
-from findspot.catalogue.call_results import StoredResults
 from findspot.core.caller import working_folder
 from findspot.core.errors import FindspotError
 from findspot.core.model import Query
@@ -38,14 +36,8 @@ class Library:
                 self._engine = Engine(watching=True)
             return self._engine
 
-    @cached_property
-    def results(self) -> StoredResults:
-        """Results of other servers that were too long for an answer."""
-        return StoredResults()
-
     def leave(self, connection: str) -> None:
-        """End the MCP servers that were started for a connection, and forget its results."""
-        self.results.forget(connection)
+        """End the MCP servers that were started for a connection."""
         if self._engine is not None:
             self._engine.end_servers_of(connection)
 

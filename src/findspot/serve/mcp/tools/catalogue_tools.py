@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from findspot.catalogue.call_results import ADDRESS, fit_result, written_chars
+from findspot.catalogue.call_results import fit_result, written_chars
 from findspot.catalogue.tool_record import CatalogueNotFoundError, SearchMode, ToolSearchOptions
-from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.errors import FindspotError
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.activity import log_call
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
@@ -115,15 +115,12 @@ GET_TOOL = Tool(
 
 
 async def _call_tool(call: Call, arguments: Arguments) -> Answer:
-    name = arguments["name"]
-    if name.startswith(ADDRESS):
-        return _stored_page(call, name)
     from findspot.catalogue.tool_calls import ToolCaller
 
     catalogue, pool, client = await opened_catalogue(call)
     caller = ToolCaller(catalogue, pool, call.client.name or "unknown", log_call, client)
     outcome = await caller.call(
-        name,
+        arguments["name"],
         arguments["arguments"] or {},
         timeout_s=arguments["timeout"],
         confirm=_confirmation(call),
@@ -137,21 +134,11 @@ async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
     """Return the result within the token budget; its settings are read only for one that may exceed it."""
     if written_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
         return outcome.result
-    owner, results = call.client.connection, call.library.results
 
     def fit(_: Engine) -> dict[str, Any]:
-        budget = max(MIN_TOKENS, settings_here().serve.max_call_tokens)
-        return fit_result(outcome.result, budget, results, owner)
+        return fit_result(outcome.result, max(MIN_TOKENS, settings_here().serve.max_call_tokens))
 
     return await call.quick(fit)
-
-
-def _stored_page(call: Call, address: str) -> Answer:
-    page = call.library.results.read(address, call.client.connection)
-    if page is None:
-        raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
-    content = [{"type": "text", "text": text} for text in page]
-    return Answer({}, passed_on={"content": content, "isError": False})
 
 
 def _confirmation(call: Call) -> Confirm:
@@ -198,11 +185,7 @@ CALL_TOOL = Tool(
     description="Run a tool that search_tools found, with the arguments that get_tool shows.",
     search_hint="run a tool of another MCP server",
     arguments={
-        "name": text(
-            "The tool's name as search_tools gives it: server__tool. Or the address of a page that an "
-            "earlier answer named",
-            "server__tool",
-        ),
+        "name": text("The tool's name as search_tools gives it: server__tool", "server__tool"),
         "arguments": argument("object", "What the tool's inputSchema asks for"),
         "timeout": argument(
             "number",
