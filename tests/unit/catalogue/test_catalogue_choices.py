@@ -57,14 +57,6 @@ class TestModels:
         assert mine.search("read a file", MEANING).tools
         assert set(opened) == {"http:elsewhere"}
 
-    def test_words_need_no_model(self, catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
-        opened, asked = self.open(root, tmp_path / "findspot", "local:static")
-        assert opened.search("read", ToolSearchOptions(SearchMode.BM25)).tools
-        assert opened.search("read", ToolSearchOptions(SearchMode.REGEX)).tools
-        assert asked == []
-        opened.search("read a file", MEANING)
-        assert set(asked) == {"local:static"}
-
 
 def test_the_index_of_a_user_alone(tmp_path: Path, root: Path, write: Write) -> None:
     own = Catalogue(None, tmp_path / "findspot", open_embedder)
@@ -73,17 +65,3 @@ def test_the_index_of_a_user_alone(tmp_path: Path, root: Path, write: Write) -> 
     assert own.search("read").tools
     at_home = Catalogue(Path.home(), tmp_path / "findspot", open_embedder)
     assert at_home.paths == [own.user_index]
-
-
-def test_patterns_over_other_scripts(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    tools = [{"name": "größe", "server": ""}, {"name": "size", "description": "ÜBER", "server": ""}]
-    index(opened, write("t.json", tools), provider=None)
-
-    def found(pattern: str) -> list[str]:
-        return [tool.name for tool in opened.search(pattern, ToolSearchOptions(SearchMode.REGEX)).tools]
-
-    assert found("über") == ["size"]
-    assert found("GRÖSSE|GRÖẞE") == ["größe"]
-    assert found(r"gr\w+e") == ["größe"]
-    assert found(r"\p{Lu}BER") == ["size"]

@@ -145,19 +145,6 @@ def test_odd_schemas_are_read(schema: dict[str, Any], text: str) -> None:
     assert searchable_text(fields(ToolDefinition("x", "", input_schema=schema))) == text
 
 
-def nested(depth: int) -> dict[str, Any]:
-    """Return a schema with one parameter per level."""
-    schema: dict[str, Any] = {"properties": {f"p{depth}": {"type": "string"}}}
-    for level in reversed(range(depth)):
-        schema = {"properties": {f"p{level}": schema}}
-    return schema
-
-
-def test_parameters_are_read_to_the_seventh_level() -> None:
-    read = fields(ToolDefinition("x", "", input_schema=nested(12))).parameters
-    assert read.split() == [f"p{level}" for level in range(7)]
-
-
 def test_a_schema_that_goes_on_for_ever_is_read_to_a_depth() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {}}
     schema["properties"]["again"] = schema

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -13,7 +12,6 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import Ranked, SearchStrategy
-from findspot.catalogue.search_modes import other_topics
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     SearchMode,
@@ -27,8 +25,6 @@ from findspot.text.tokens import stem
 
 from .conftest import Write, index
 
-MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
-
 
 def found(
     catalogue: Catalogue, query: str, mode: SearchMode = SearchMode.BM25, **options: object
@@ -41,25 +37,6 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     assert (options.mode, options.top_k, options.threshold, options.server) == (None, 10, 0.0, None)
     assert DEFAULT_MODE == "hybrid"
     assert [str(mode) for mode in SearchMode] == ["regex", "bm25", "embedding", "hybrid"]
-
-
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("reading files", "filesystem__read_file"),
-        ("recipient", "mail__send_email"),
-        ("packed", "mail__send_email"),
-        ("urgent", "mail__send_email"),
-        ("encoding", "mail__send_email"),
-        ("filesystem", "filesystem__read_file"),
-        ("mail", "mail__send_email"),
-    ],
-)
-def test_words_are_found_wherever_they_stand(catalogue: Catalogue, query: str, name: str) -> None:
-    results = catalogue.search(query, ToolSearchOptions(SearchMode.BM25))
-    assert results.tools[0].name == name
-    assert results.tools[0].match_type == "bm25"
-    assert catalogue.search(query).tools[0].name == name, "the default mode finds it too"
 
 
 @pytest.mark.parametrize("mode", [SearchMode.BM25, SearchMode.HYBRID, SearchMode.EMBEDDING])
@@ -131,27 +108,6 @@ def test_words_of_every_script_and_spelling_are_found(
         assert opened.search(query).tools[0].name == name
 
 
-@pytest.mark.parametrize("mode", MEANING)
-def test_what_no_tool_fits_is_told_with_the_nearest(catalogue: Catalogue, mode: SearchMode) -> None:
-    """documents A4, G: an answer says that nothing fits, and is not empty where a tool may."""
-    results = catalogue.search("zoological taxonomy of ctenophores", ToolSearchOptions(mode))
-    assert not results.fits
-    assert 1 <= len(results.tools) == results.total <= 6
-    assert results.nearest == tuple(tool.name for tool in results.tools[:3])
-    servers = "Servers: filesystem, mail, weather; try other words, in English."
-    assert results.message == f"Nothing fits well. Nearest: {', '.join(results.nearest)}. {servers}"
-    assert not catalogue.search("∂ƒ ©˙∆", ToolSearchOptions(mode)).fits
-    assert catalogue.search("send an email", ToolSearchOptions(mode)).message is None
-
-
-def test_other_topics_are_phrases_not_names_of_tools() -> None:
-    """The list was once made of the names in the benchmarks' catalogues."""
-    topics = other_topics()
-    assert topics == sorted(set(topics), key=lambda topic: (topic.lower(), topic))
-    assert len(topics) > 1_500
-    assert not [topic for topic in topics if not re.fullmatch(r"[A-Za-z0-9'-]+( [A-Za-z0-9'-]+)+", topic)]
-
-
 def test_words_that_no_tool_has(catalogue: Catalogue) -> None:
     results = catalogue.search("zebra", ToolSearchOptions(SearchMode.BM25))
     assert (results.tools, results.nearest, results.fits) == ((), (), False)
@@ -174,15 +130,6 @@ def test_limits_and_filters_act_in_every_mode(catalogue: Catalogue, mode: Search
     above = catalogue.search(query, ToolSearchOptions(mode, threshold=1.0))
     assert all(tool.score == 1.0 for tool in above.tools)
     assert found(catalogue, query, mode, server="weather") == ["weather__get_forecast"]
-
-
-@pytest.mark.parametrize("mode", list(SearchMode))
-def test_the_same_query_gives_the_same_answer(
-    catalogue: Catalogue, open_catalogue: Callable[[], Catalogue], mode: SearchMode
-) -> None:
-    query = "file" if mode is SearchMode.REGEX else "send file city"
-    again = open_catalogue().search(query, ToolSearchOptions(mode)).tools
-    assert catalogue.search(query, ToolSearchOptions(mode)).tools == again
 
 
 def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None:

@@ -11,24 +11,13 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.catalogue_build import (
-    BuildOptions,
-    Built,
-    Outcome,
-    ServerReport,
-    build,
-)
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
-from findspot.catalogue.server_pool import ServerAnswer
-from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
-from findspot.catalogue.tool_fields import query_terms
+from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
-    SearchMode,
     ToolDefinition,
-    ToolSearchOptions,
 )
 from findspot.core.errors import InvalidArgumentError
 
@@ -162,78 +151,6 @@ class TestIndexFile:
         assert not read.has_embeddings
         assert not replace(read, provider="local:static").has_embeddings
 
-    @pytest.mark.parametrize("servers", [[], 3, None])
-    def test_servers_that_cannot_be_read_are_asked_again(self, path: Path, servers: Any) -> None:
-        assert parse_index(path, json.dumps({"tools": [], "servers": servers}).encode()).servers == {}
-
-    @pytest.mark.parametrize(
-        ("tool", "message"),
-        [
-            ({"name": "t"}, r"tools\[0\] is not an object with a 'tool'"),
-            (3, r"tools\[0\] is not an object with a 'tool'"),
-            ({"tool": {"name": " "}}, r"tools\[0\] has no name"),
-            ({"tool": {"name": "t"}, "embedding": 3}, r"the embedding of tools\[0\] has not 2 numbers"),
-            ({"tool": {"name": "t"}, "embedding": [1]}, r"the embedding of tools\[0\] has not 2 numbers"),
-        ],
-    )
-    def test_a_tool_that_cannot_be_read_is_named(self, path: Path, tool: Any, message: str) -> None:
-        with pytest.raises(CatalogueCorruptError, match=message):
-            parse_index(path, json.dumps({"tools": [tool], "embeddingDimensions": 2}).encode())
-
-
-class TestBuild:
-    """The tools of servers that answered, failed, or were not asked."""
-
-    spec = ServerSpec("a", command="run", left_out=("wipe",), source=Path("/p/mcp.json"))
-
-    def built(self, answer: ServerAnswer | None, why: Outcome = Outcome.UNCHANGED) -> Built:
-        tools = index_of([ToolDefinition("a__x", "a"), ToolDefinition("a__y", "a")])
-        old = replace(tools, servers={"a": ServerState("print", 2, "then")})
-        answers = {} if answer is None else {"a": answer}
-        return build(Sources((self.spec,)), old, None, BuildOptions(), answers, not_asked=lambda _: why)
-
-    @pytest.mark.parametrize("why", [Outcome.UNCHANGED, Outcome.NOT_AGREED, Outcome.DISABLED])
-    def test_a_server_that_is_not_asked_keeps_its_tools(self, why: Outcome) -> None:
-        built = self.built(None, why)
-        assert built.servers == (ServerReport("a", why, 2),)
-        assert built.index.servers["a"].fingerprint == "print"
-
-    def test_a_server_that_fails_keeps_its_tools_and_is_asked_again(self) -> None:
-        built = self.built(ServerAnswer(error="no luck"))
-        assert built.servers == (ServerReport("a", Outcome.FAILED, 2, "no luck"),)
-        assert built.index.servers["a"].fingerprint == ""
-
-    def test_an_answer_replaces_its_tools(self) -> None:
-        listed = (ToolDefinition("a__z", "a"), ToolDefinition("a__wipe", "a"))
-        built = self.built(ServerAnswer(listed))
-        assert built.servers == (ServerReport("a", Outcome.INDEXED, 1),)
-        assert [tool.tool.name for tool in built.index.tools] == ["a__z"]
-        assert built.index.servers["a"].fingerprint == self.spec.fingerprint
-
-    def test_servers_that_are_gone_or_cannot_be_read(self) -> None:
-        old = replace(index_of([ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]), created_at="then")
-        built = build(
-            Sources(), old, None, BuildOptions(), {}, not_asked=lambda _: Outcome.UNCHANGED, unread={"b", "d"}
-        )
-        assert [(s.name, str(s.outcome), s.tools) for s in built.servers] == [
-            ("b", "unchanged", 1),
-            ("c", "removed", 0),
-        ]
-        assert [tool.tool.name for tool in built.index.tools] == ["b__x"]
-        assert (built.index.created_at, built.embedded) == ("then", 0)
-        assert built.index.updated_at.endswith("Z")
-
-
-def index_of(tools: list[ToolDefinition]) -> IndexFile:
-    entries = [{"tool": {"name": tool.name}, "serverName": tool.server_name} for tool in tools]
-    return parse_index(Path("index.json"), json.dumps({"tools": entries}).encode())
-
-
-class TestWords:
-    def test_a_query_is_read_to_a_limit(self) -> None:
-        assert query_terms("tea " + "x " * 9_998 + "last") == ["tea", "x"]
-        assert query_terms("the teas of a tea") == ["tea", "tea"]
-
 
 def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: Write) -> None:
     opened = open_catalogue()
@@ -253,17 +170,6 @@ def test_the_limits_of_a_query(catalogue: Catalogue) -> None:
     with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
         catalogue.search(f"{blank}    read")
     assert MAX_QUERY_CHARS == 20_000
-
-
-def test_a_score_at_the_threshold_counts(catalogue: Catalogue) -> None:
-    words = SearchMode.BM25
-    every = catalogue.search("read a file of a city", ToolSearchOptions(words)).tools
-    assert len(every) > 1
-    best = every[0].score
-    at = catalogue.search("read a file of a city", ToolSearchOptions(words, threshold=best - 0.0001))
-    assert at.tools[0].name == every[0].name
-    none = catalogue.search("read a file of a city", ToolSearchOptions(words, threshold=best + 0.0001))
-    assert (none.total, none.tools) == (0, ())
 
 
 def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Write) -> None:

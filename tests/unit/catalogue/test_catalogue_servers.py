@@ -122,14 +122,6 @@ def test_a_server_that_fails_later_keeps_its_tools(open_catalogue: Open, write: 
     assert outcomes(mended) == {"a": ("indexed", 3)}, "another entry is another agreement"
 
 
-def test_a_list_that_is_unchanged_is_not_embedded_again(open_catalogue: Open, write: Write) -> None:
-    opened = open_catalogue()
-    assert index(opened, write("t.json", TOOLS)).embedded == 3
-    changed = [*TOOLS[:2], {**TOOLS[2], "description": "Rain or sun"}]
-    assert index(opened, write("t.json", changed)).embedded == 1
-    assert index(opened, write("t.json", changed)).embedded == 0
-
-
 def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
     opened = open_catalogue()
     path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})

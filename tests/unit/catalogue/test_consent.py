@@ -15,7 +15,6 @@ from findspot.catalogue import server_registry
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
-    build_records,
     description,
     read_build_record,
     write_build_record,
@@ -160,15 +159,6 @@ class TestBuildRecords:
         write_build_record(tmp_path, two, BuildRecord())
         assert read_build_record(tmp_path, one) == self.record
         assert read_build_record(tmp_path, two) == BuildRecord()
-
-    @pytest.mark.parametrize("content", ["", "[]", '{"/i": 3}', '{"/i": {}}', '{"/i": {"files": []}}'])
-    def test_a_damaged_record_is_none(self, tmp_path: Path, content: str) -> None:
-        file = build_records(tmp_path).path
-        file.parent.mkdir()
-        file.write_text(content)
-        assert read_build_record(tmp_path, Path("/i")) == BuildRecord()
-        write_build_record(tmp_path, Path("/i"), self.record)
-        assert read_build_record(tmp_path, Path("/i")) == self.record
 
 
 class TestNotice:

@@ -53,16 +53,6 @@ class TestChoices:
         choices.forget(USER, "a")
         assert choices.disabled() == {"ab"}
 
-    @pytest.mark.parametrize(
-        "content", ["", "[]", "3", f'{{"{PROJECT}": 3}}', f'{{"{PROJECT}": {{"a": 3}}}}']
-    )
-    def test_a_damaged_file_disables_nothing(self, choices: Choices, content: str) -> None:
-        choices.path.parent.mkdir()
-        choices.path.write_text(content)
-        assert choices.is_enabled("a")
-        choices.make(PROJECT, "a", enabled=False)
-        assert not choices.is_enabled("a")
-
 
 def test_added_servers_belong_to_the_user(tmp_path: Path) -> None:
     registry = ServerRegistry(tmp_path, [PROJECT, USER])

@@ -61,18 +61,6 @@ def test_ties_go_by_id(folder: Path) -> None:
     assert found(loaded(folder), "tea") == ["a", "b", "c"]
 
 
-def test_a_query_the_model_knows_nothing_of(folder: Path) -> None:
-    write_samples(folder)
-    assert loaded(folder).search(np.zeros(DIMENSIONS, np.float32), SearchOptions()) == []
-
-
-def test_order_of_keys_and_omitted_fields(folder: Path) -> None:
-    value = file_value("data", [{"id": "a", "text": "tea", "embedding": embedding("tea")}])
-    write_file(folder, "a.json", {"other": [1, {"x": None}], **value})
-    collection = loaded(folder)
-    assert found(collection, "tea", chunk_types=("data",)) == ["a"]
-
-
 BAD = {
     "cut.json": json.dumps(file_value("data", [chunk("x", "y")]))[:-40],
     "text.json": "hello",
@@ -106,13 +94,6 @@ def test_a_malformed_file_is_left_out_or_refused(
     assert len(found(collection, "password session invoice the of a user", min_score=-1.0)) == 6
     with pytest.raises(ChunkFilesError, match=name):
         loaded(folder, skip=False)
-
-
-def test_binary_and_deeply_nested_files_are_malformed(folder: Path) -> None:
-    write_samples(folder)
-    (folder / "bytes.json").write_bytes(b'{"chunks": ["\xff"]}')
-    (folder / "deep.json").write_text('{"chunks": ' + "[" * 100_000)
-    assert [reason.split(":")[0] for reason in loaded(folder).skipped] == ["bytes.json", "deep.json"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows lets few accounts make links")
@@ -149,8 +130,3 @@ def test_models_never_meet(folder: Path) -> None:
     write_file(folder, "z.json", file_value("data", [chunk("x", "y")], model="other"))
     with pytest.raises(ChunkFilesError, match=r"z\.json was made with the model 'other'"):
         loaded(folder)
-
-
-def test_an_id_that_is_there_twice_counts_once(folder: Path) -> None:
-    write_file(folder, "a.json", file_value("data", [chunk("x", "tea", "data"), chunk("x", "tea", "data")]))
-    assert found(loaded(folder), "tea") == ["x"]

@@ -248,13 +248,6 @@ def test_exported_files_have_the_agreed_shape(engine: Engine, root: Path) -> Non
     assert project.update().files_indexed == 0, "what was exported is not indexed"
 
 
-def test_files_of_another_version_of_our_model_are_refused(engine: Engine, root: Path) -> None:
-    value = file_value("data", [chunk("x", "y", "data")], model="local:static@old/48")
-    write_file(root / ".cortex" / "chunks", "code-data.json", value)
-    with pytest.raises(ModelMismatchError):
-        engine.chunks(root).query("x", SearchOptions())
-
-
 def test_files_cannot_choose_a_provider_that_is_not_configured(
     engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

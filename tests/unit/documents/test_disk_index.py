@@ -73,18 +73,6 @@ def test_several_processes_write_and_a_reader_sees_all(folder: Path) -> None:
     assert reader.search("+one number7", 1, "shelf").results[0].doc_id == "one-7"
 
 
-def test_removals_and_replacements_of_another_process_are_seen(folder: Path) -> None:
-    here, there = NamedIndexes(folder, LIMIT), NamedIndexes(folder, LIMIT)
-    here.add([Document.checked("a", "tea"), Document.checked("b", "tea")], "shelf")
-    assert there.search("tea", index_name="shelf").total_matches == 2
-    here.remove("a", "shelf")
-    here.add([Document.checked("b", "coffee")], "shelf")
-    assert there.search("tea", index_name="shelf").total_matches == 0
-    here.remove("b", "shelf")
-    here.add([Document.checked("b", "milk")], "shelf")
-    assert there.search("milk", index_name="shelf").total_matches == 1
-
-
 def test_an_index_dropped_and_made_again_elsewhere(folder: Path) -> None:
     here, there = NamedIndexes(folder, LIMIT), NamedIndexes(folder, LIMIT)
     here.add([Document.checked("a", "tea")], "shelf")

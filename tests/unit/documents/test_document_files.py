@@ -77,21 +77,6 @@ def test_a_file_by_name(tmp_path: Path, settings: Settings) -> None:
     assert isinstance(file_document(tmp_path / "c.md", "mine", settings), Document)
 
 
-@pytest.mark.parametrize(
-    ("skip", "words"),
-    [
-        (Skip("a", SkipReason.BINARY, "NUL at 3"), "no text"),
-        (Skip("a", SkipReason.GITIGNORED, ".gitignore:3"), "ignored by .gitignore:3"),
-        (Skip("a", SkipReason.SECRET, "an AWS key on line 2"), "an AWS key on line 2"),
-        (Skip("a", SkipReason.DENIED), "never indexed"),
-        (Skip("a", SkipReason.DENIED, "a private key"), "never indexed: a private key"),
-        (Skip("a", SkipReason.UNREADABLE, "Permission denied"), "unreadable: Permission denied"),
-    ],
-)
-def test_why_a_file_was_skipped(skip: Skip, words: str) -> None:
-    assert in_words(skip) == words
-
-
 def test_bytes_with_a_secret_are_masked_or_no_document(settings: Settings) -> None:
     data = f"key = '{KEY}'\n".encode()
     assert bytes_document("a.md", data, settings) == Document("a.md", f"key = '{'*' * len(KEY)}'\n")

@@ -8,7 +8,6 @@ import pytest
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, Tokenizer
-from findspot.documents.document_query import parse
 
 LIMIT = 64_000_000
 
@@ -62,32 +61,10 @@ def test_a_thousand_indexes_in_memory(tmp_path: Path) -> None:
     indexes.create("again")
 
 
-def test_what_is_at_a_limit_is_allowed() -> None:
-    document = Document.checked("a" * 1_024, "x" * 10_000_000, {"k": "v" * (1_000_000 - len('{"k": ""}'))})
-    assert len(document.metadata_json) == 1_000_000
-    assert Document.checked("a", "x").metadata == {}
-    for metadata in ([1], "text", 3):
-        with pytest.raises(InvalidArgumentError, match="metadata must be an object"):
-            Document.checked("a", "x", metadata)
-    with pytest.raises(InvalidArgumentError, match="metadata must hold JSON values only"):
-        Document.checked("a", "x", {"when": object()})
-    assert Document.checked("a\ud800", "tea \udfff").content == "tea ?"
-
-
-@pytest.mark.parametrize("length", [1, 2, 100, "1", "100"])
-def test_tokens_of_one_to_a_hundred_characters(length: object) -> None:
-    assert Tokenizer.from_config({"min_length": length}).min_length == int(str(length))
-
-
 @pytest.mark.parametrize("length", [0, 101, "0", "101", "²", "", None, 2.0, -1])
 def test_other_lengths_of_tokens_are_refused(length: object) -> None:
     with pytest.raises(InvalidArgumentError, match="a whole number from 1 to 100"):
         Tokenizer.from_config({"min_length": length})
-
-
-def test_ten_thousand_characters_of_a_query_are_read() -> None:
-    query = "tea " * 2_499 + "last never"
-    assert parse(query, Tokenizer()).terms == ("tea",) * 2_499 + ("last",)
 
 
 class TestManyDocuments:
@@ -105,17 +82,3 @@ class TestManyDocuments:
         assert [found.metadata["n"] for found in answer.results] == list(range(1_900))
         assert answer.results[901].highlights == ("plan 901 trip",)
         assert indexes.search('"plan 3 trip"', 5, "shelf").results[0].doc_id == "d0003"
-
-    def test_the_size_on_disk_is_that_of_the_file(self, folder: Path) -> None:
-        indexes = NamedIndexes(folder, LIMIT)
-        info = indexes.info("shelf")
-        assert (info.name, info.backend, info.documents) == ("shelf", "disk", 1_900)
-        assert info.storage_bytes == sum(path.stat().st_size for path in folder.glob("docs-shelf.sqlite*")
-                                         if not path.name.endswith("-shm"))  # fmt: skip
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
-def test_the_best_are_the_same_however_many_are_asked_for(k: int, indexes: NamedIndexes) -> None:
-    indexes.add([Document.checked(doc_id, "tea " * count) for doc_id, count in zip("edcba", (3, 1, 2, 2, 1),
-                                                                                   strict=True)])  # fmt: skip
-    assert "".join(found.doc_id for found in indexes.search("tea", k).results) == "ebcad"[:k]

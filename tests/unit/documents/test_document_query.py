@@ -48,7 +48,3 @@ def test_plain_terms_that_are_too_short_are_named_in_a_warning() -> None:
         'Too short to be searched for by themselves, so ignored: c, r. Require them as +word or "word".'
     )
     assert parse("tea +b", Tokenizer()).warning is None
-
-
-def test_every_positive_token_scores_and_no_excluded_one() -> None:
-    assert parse('tea +green "black leaf" -coffee', Tokenizer()).scored == ("tea", "green", "black", "leaf")

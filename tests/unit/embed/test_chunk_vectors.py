@@ -68,12 +68,6 @@ def test_a_chunk_is_its_body_its_path_and_its_names(model: Embedder) -> None:
     assert stored @ expected > 0.999
 
 
-def test_the_context_is_embedded_with_the_body(model: Embedder) -> None:
-    counting = Counting(model)
-    embed_chunks(counting, [replace(CHUNK, context="from decimal import Decimal")])
-    assert f"{CHUNK.text}\nfrom decimal import Decimal" in counting.seen
-
-
 def test_each_path_is_embedded_once(model: Embedder) -> None:
     counting = Counting(model)
     embed_chunks(counting, [CHUNK] * 50)

@@ -162,16 +162,6 @@ def test_a_run_that_fails_half_way_keeps_whole_files_and_is_gone_on_with(
         assert snapshot.chunks.of_file("src/area.py")
 
 
-def test_nobody_there_makes_no_index(engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
-    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", "http://127.0.0.1:1")
-    project = engine.project(root)
-    with pytest.raises(ProviderError, match="refused") as caught:
-        project.update()
-    assert "embedding.endpoint" in caught.value.hint
-    assert not project.store.exists
-
-
 def test_another_model_is_refused_and_the_command_that_helps_is_named(
     engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,19 +76,6 @@ def test_other_packages_are_not(guard: Guard, package: str) -> None:
     assert not guard.refuses_package(package)
 
 
-def test_a_repository_is_refused_under_any_owner() -> None:
-    guard = Guard()
-    guard.refuse(["briannesbitt/carbon", "clap-rs/clap"])
-    assert guard.refuses_repository("briannesbitt/Carbon")
-    assert guard.refuses_repository("somebody/CARBON")
-    assert not guard.refuses_repository("somebody/carbonate")
-
-
-def test_copies_inside_other_packages_are_refused_by_path(guard: Guard) -> None:
-    assert guard.refuses_path("src/github.com/spf13/cobra/command.go")
-    assert not guard.refuses_path("src/github.com/spf13/viper/viper.go")
-
-
 def test_a_copied_function_is_refused_however_it_is_indented(guard: Guard) -> None:
     indented = "\n".join("        " + line for line in EVALUATED.splitlines())
     assert guard.refuses_text(indented)
@@ -154,19 +141,6 @@ def test_no_listed_source_that_was_used_is_excluded() -> None:
 )
 def test_only_permissive_licences_are_learned_from(expression: str, allowed: bool) -> None:
     assert licences.permissive(expression) is allowed
-
-
-def test_a_debian_package_may_be_permissive_in_part() -> None:
-    text = "Files: *\nLicense: Expat\n\nFiles: contrib/*\n tools/x.c\nLicense: GPL-3+\n"
-    found = licences.DebianCopyright(text)
-    assert found.main == "Expat"
-    assert not found.wholly_permissive
-    assert licences.DebianCopyright(
-        "Files: *\nLicense: MIT\n\nFiles: debian/*\nLicense: GPL-2"
-    ).wholly_permissive
-    assert found.allows("src/a.c")
-    assert not found.allows("contrib/deep/b.c")
-    assert not found.allows("tools/x.c")
 
 
 AREA = '''def area(shape):

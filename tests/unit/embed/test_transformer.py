@@ -12,11 +12,11 @@ import pytest
 
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
 from contents import MakeProject
-from findspot import Project, Query
+from findspot import Query
 from findspot.core.config import HubSettings, hub_settings
-from findspot.core.errors import ModelMismatchError, ModelUnavailableError, ProviderError
+from findspot.core.errors import ModelUnavailableError, ProviderError
 from findspot.core.files import content_hash
-from findspot.core.model import IndexState, Mode
+from findspot.core.model import Mode
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.transformer import (
     MDBR_LEAF,
@@ -115,13 +115,6 @@ def test_weights_that_are_cut_short(tmp_path: Path, hub: HubSettings, name: str,
     assert not list((tmp_path / "home").rglob("*.part"))
 
 
-def test_missing_weights(tmp_path: Path, hub: HubSettings) -> None:
-    with pytest.raises(ModelUnavailableError) as caught:
-        opened(tmp_path, hub)
-    assert caught.value.code == "MODEL_DOWNLOAD_FAILED"
-    assert "local:static" in caught.value.hint
-
-
 def test_minilm_where_its_weights_are(tmp_path: Path) -> None:
     hub = replace(hub_settings(), offline=True)
     if find_weights(MINILM.files, hub) is None:
@@ -160,22 +153,6 @@ def test_the_chosen_transformer_is_the_only_model_of_a_project(make_project: Mak
     assert model is not None
     assert model.startswith("local:mdbr-leaf@")
     assert len(project.search(Query("a join b", mode=Mode.SEMANTIC)).hits) == len(FILES)
-    project.close()
-
-
-def test_an_index_with_vectors_of_two_models_still_opens(make_project: MakeProject, leaf: None) -> None:
-    static = make_project(FILES)
-    static.update()
-    static.close()
-    (static.store.folder / "second.sqlite").write_bytes(b"the vectors of the second model")
-    project = Project(static.root, LEAF)
-    assert project.status().state is IndexState.READY
-    assert project.search(Query("join", mode=Mode.KEYWORD)).hits
-    with pytest.raises(ModelMismatchError) as told:
-        project.search(Query("a join b"))
-    assert "findspot reindex --provider local:mdbr-leaf" in str(told.value.hint)
-    assert project.update(force=True).files_indexed == 0  # the stored chunks are embedded, nothing is cut
-    assert project.search(Query("a join b")).hits
     project.close()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.embed import static_model
 from findspot.embed.static_model import WordPieces
 
 VOCABULARY = ["server", "http", "em", "##bed", "##be", "##d", "##ding", "embed", "utf", "##8"]
@@ -26,13 +25,3 @@ VOCABULARY = ["server", "http", "em", "##bed", "##be", "##d", "##ding", "embed",
 )
 def test_the_longest_known_pieces_are_taken(word: str, entries: list[str]) -> None:
     assert [VOCABULARY[id_] for id_ in WordPieces(VOCABULARY)[word]] == entries
-
-
-def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_model, "REMEMBERED_WORDS", 3)
-    pieces = WordPieces(VOCABULARY)
-    for word in ("embed", "server", "http", "HTTPServer"):
-        assert pieces[word]
-        pieces.forget_if_large()
-    assert not pieces
-    assert pieces["server"] == (0,)

@@ -27,13 +27,3 @@ def test_a_server_loads_the_indexed_project_that_it_is_started_in(
     assert engine_here is not None
     with closing(library):
         assert engine_here.detect(inner).root == project
-
-
-def test_a_server_loads_nothing_where_nothing_is_indexed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.py").write_text("x = 1\n")
-    monkeypatch.chdir(tmp_path)
-    library = Library()
-    library._prepare()
-    assert library._engine is None
