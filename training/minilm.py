@@ -18,8 +18,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional as nn
 
 from findspot.core.config import hub_settings
-from findspot.embed.transformer import MINILM
-from findspot.embed.weights import get_weights
+from findspot.embed.transformer import MINILM, get_weights
 
 LAYERS = 6
 HEADS = 12

@@ -23,8 +23,7 @@ from findspot.core.settings import KEYS, TOOLSETS
 from findspot.search.token_budget import token_count
 from findspot.serve.cli.app import COMMANDS
 from findspot.serve.cli.app import findspot as program
-from findspot.serve.mcp.tool import Tool
-from findspot.serve.mcp.tool_results import wire_tool
+from findspot.serve.mcp.tool import Tool, wire_tool
 from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&", "<")

@@ -12,7 +12,7 @@ from pathlib import Path
 from findspot.catalogue.catalogue_build import CatalogueIndexer
 from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
-from findspot.catalogue.indexfile import INDEX_PATH
+from findspot.catalogue.indexfile import INDEX_PATH, ToolSet, open_toolset
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
 from findspot.catalogue.server_sources import NESTED_VARIABLE, ServerSpec
@@ -26,7 +26,6 @@ from findspot.catalogue.tool_record import (
     ToolSearchOptions,
     UnknownToolError,
 )
-from findspot.catalogue.toolset import ToolSet, open_toolset
 from findspot.core.caller import ENVIRONMENT
 from findspot.core.errors import FindspotError, ModelMismatchError, ModelUnavailableError, ProviderError
 from findspot.core.files import State, state_of

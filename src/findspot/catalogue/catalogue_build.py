@@ -20,13 +20,17 @@ from findspot.catalogue.indexfile import (
     DEFAULT_DTYPE,
     IndexFile,
     ServerState,
+    embed_tools,
+    fields,
+    fingerprint,
     project_of,
     read_index,
+    searchable_text,
+    token_counts,
     write_index,
 )
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, read_sources
-from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
 from findspot.catalogue.tool_record import (
     MAX_DESCRIPTION_CHARS,
     CatalogueCorruptError,

@@ -1,10 +1,17 @@
-"""The four modes of matching (`regex`, `bm25`, `embedding`, `hybrid`), and whether any tool fits."""
+"""Search a catalogue: four modes (`regex`, `bm25`, `embedding`, `hybrid`), and whether any tool fits.
+
+A strategy ranks rows of the tool set; the orchestrator applies the threshold and `top_k`, so that every mode
+treats them alike. docs/catalogues.md shows how to add a mode.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 import subprocess
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -13,15 +20,236 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, SearchStrategy, ranked
-from findspot.catalogue.tool_fields import query_terms
-from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import Request, everyday_words, read_request
-from findspot.catalogue.toolset import ToolSet
+from findspot.catalogue.indexfile import ToolSet, query_terms
+from findspot.catalogue.tool_record import (
+    DEFAULT_MODE,
+    NoEmbeddingsError,
+    SearchMode,
+    ToolReference,
+    ToolResults,
+    ToolSearchOptions,
+)
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
+from findspot.text.tokens import stem
+
+MAX_QUERY_CHARS = 20_000
+"""A longer query, such as a pasted file, says nothing more about the tool."""
+
+SHOWN_DESCRIPTION_CHARS = 2_000
+"""Characters of a description in a list of tools; `get_tool` gives all of it."""
+
+NEAREST = 6
+"""Tools that are shown where none fits well: the likeness of a wish to what serves it may be small."""
+
+NAMED = 3
+"""Of those, how many the message names."""
+
+Scores = NDArray[np.float32]
+
+
+class Ranked(NamedTuple):
+    """Rows of the tool set with their scores between 0 and 1, best first."""
+
+    rows: NDArray[np.int64]
+    scores: Scores
+    fits: bool = True
+    """Whether the best row is what was asked for; if not, the answer says so and shows the nearest."""
+
+
+class SearchStrategy:
+    """One way of matching."""
+
+    mode: str
+    """The name of the mode."""
+
+    def initialize(self) -> None:
+        """Get ready; called once, before the first search."""
+
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
+        """Return every tool that matches, best first."""
+        raise NotImplementedError
+
+    def dispose(self) -> None:
+        """Release what is held; calling it twice is harmless."""
+
+
+def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
+    """Return the rows above `least`; equal scores in the order of names, so that an answer does not vary."""
+    named = tools.by_name[scores[tools.by_name] > least]
+    order = named[np.argsort(-scores[named], kind="stable")]
+    return Ranked(order, scores[order])
+
+
+class SearchOrchestrator:
+    def __init__(self) -> None:
+        self._strategies: dict[str, SearchStrategy] = {}
+        self._ready: set[str] = set()
+        self._guard = threading.RLock()
+
+    def register_strategy(self, strategy: SearchStrategy) -> None:
+        """Offer a mode; one of the same name is replaced."""
+        with self._guard:
+            if strategy.mode in self._ready:
+                self._ready.remove(strategy.mode)
+                self._strategies[strategy.mode].dispose()
+            self._strategies[strategy.mode] = strategy
+
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
+        """Return the best tools of the mode that the options name."""
+        started = time.perf_counter()
+        query = query[:MAX_QUERY_CHARS]
+        if not query.strip():
+            raise InvalidArgumentError("Query cannot be empty")
+        mode = options.mode or DEFAULT_MODE
+        ranking = self._strategy(mode).search(query, tools, options)
+        total = int(np.count_nonzero(ranking.scores >= options.threshold))
+        total = total if ranking.fits else min(total, NEAREST)
+        shown = [
+            _reference(tools, int(row), float(score), mode)
+            for row, score in zip(ranking.rows[: min(total, options.top_k)], ranking.scores, strict=False)
+        ]
+        elapsed = (time.perf_counter() - started) * 1000
+        warning = " ".join(tools.warnings) or None
+        fits = ranking.fits and total > 0
+        nearest = () if fits else tuple(tools.names[row] for row in ranking.rows[:NAMED])
+        servers = () if fits else tools.offered_servers
+        return ToolResults(tuple(shown), total, len(tools), elapsed, warning, fits, nearest, servers)
+
+    def close(self) -> None:
+        with self._guard:
+            for mode in self._ready:
+                self._strategies[mode].dispose()
+            self._ready.clear()
+
+    def _strategy(self, mode: str) -> SearchStrategy:
+        with self._guard:
+            strategy = self._strategies.get(mode)
+            if strategy is None:
+                known = ", ".join(f"'{name}'" for name in self._strategies)
+                raise InvalidArgumentError(
+                    f"There is no search mode '{mode}'.", hint=f"Choose one of {known}."
+                )
+            if mode not in self._ready:
+                strategy.initialize()
+                self._ready.add(mode)
+            return strategy
+
+
+def _reference(tools: ToolSet, row: int, score: float, mode: SearchMode) -> ToolReference:
+    tool = tools.definition(row)
+    text = tool.description
+    if len(text) > SHOWN_DESCRIPTION_CHARS:
+        text = text[: SHOWN_DESCRIPTION_CHARS - 1] + "…"
+    return ToolReference(tool.name, text, tool.server_name, round(score, 4), mode, tool.title)
+
+
+MAX_SENTENCES = 16
+"""Of a pasted page, the first sentences say what is wanted."""
+
+_LEAST_WORDS = 3
+"""Shorter pieces (`Thank you.`) are like many tools by chance."""
+
+_KINDS = {
+    "markdown": "md markdown",
+    "excel spreadsheet": "xls xlsx xlsm ods",
+    "word document": "doc docx odt",
+    "powerpoint presentation": "ppt pptx odp",
+    "pdf document": "pdf",
+    "image": "png jpg jpeg gif webp bmp svg tiff",
+    "csv table": "csv tsv",
+    "text": "txt log",
+    "audio": "mp3 wav flac ogg m4a",
+    "video": "mp4 mov avi mkv",
+    "archive": "zip tar gz 7z",
+}
+_KIND_OF = {ending: kind for kind, endings in _KINDS.items() for ending in endings.split()}
+_PLAIN = "json jsonl html htm xml yaml yml toml ini sql sqlite db py ts sh bib tex ipynb"
+_ENDINGS = "|".join(sorted({*_KIND_OF, *_PLAIN.split()}, key=lambda ending: (-len(ending), ending)))
+
+_PATH = re.compile(
+    r"(?<![\w/\\:.@+-])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])*[\w.@+-]*\w[/\\]?"
+    rf"|(?<![\w/\\@.-])[\w-]+\.(?:{_ENDINGS})\b"
+)
+"""`/srv/notes.md`, `C:\\data`, `report.pdf`; not the path of a web address, nor `and/or`."""
+
+_BETWEEN = re.compile(r"(?<=[.!?;])\s|,\s(?:and|then|also)\s|\s(?:and then|and also|then)\s")
+
+
+class Request(NamedTuple):
+    text: str
+    sentences: tuple[str, ...]
+    """Empty if the text is a single sentence."""
+    terms: tuple[str, ...]
+
+    @property
+    def in_tools_words(self) -> str:
+        """The text followed by what tools call the things that it names; empty if it names none."""
+        known = everyday_words().alternatives
+        words = _LETTERS.findall(self.text.lower())
+        others = [known.get(word) or known.get(word.rstrip("s")) for word in words]
+        added = " ".join(other[0] for other in others if other)
+        return f"{self.text} {added}" if added else ""
+
+
+def read_request(query: str) -> Request:
+    lines = [" ".join(_PATH.sub(_path_in_words, line).split()) for line in query.splitlines()]
+    pieces = [piece for line in lines for piece in _BETWEEN.split(line)]
+    sentences = [piece for piece in pieces if len(piece.split()) >= _LEAST_WORDS]
+    text = " ".join(lines)
+    several = tuple(sentences[:MAX_SENTENCES]) if sentences != [text] else ()
+    return Request(text, several, tuple(query_terms(text)))
+
+
+def _path_in_words(path: re.Match[str]) -> str:
+    """Describe what a path names: `/srv/plan.xlsx` is a spreadsheet in a file."""
+    name = re.split(r"[/\\]", path[0])[-1]
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    return f" {_KIND_OF.get(ending, ending)} file path "
+
+
+_VERBS = (
+    "open read view load", "write add insert append", "create make generate draw build produce",
+    "find search look lookup query locate", "get show give fetch retrieve obtain",
+    "delete remove erase drop", "change update edit modify", "convert transform turn",
+    "send post submit", "calculate compute determine evaluate", "start launch run execute",
+    "download save export", "check verify validate",
+)  # fmt: skip
+"""Verbs that people and tools use for the same act."""
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class EverydayWords(NamedTuple):
+    alternatives: Mapping[str, tuple[str, ...]]
+    """English word → what else its thing is called, the tools' words first."""
+    synonyms: Mapping[str, frozenset[str]]
+    """The same for stems, with the verbs of one act."""
+
+
+@cache
+def everyday_words() -> EverydayWords:
+    text = files(__package__).joinpath("everyday_words.txt").read_text("utf-8")
+    alternatives: dict[str, tuple[str, ...]] = {}
+    for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
+        tools, everyday = (part.split() for part in line.split(":"))
+        for word in (*tools, *everyday):
+            others = (other for other in (*tools, *(everyday if word in tools else ())) if other != word)
+            alternatives[word] = (*alternatives.get(word, ()), *others)
+    return EverydayWords(alternatives, _synonyms(alternatives))
+
+
+def _synonyms(alternatives: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    verbs = [verbs.split() for verbs in _VERBS]
+    pairs = [(word, others) for word, others in alternatives.items()]
+    pairs += [(verb, tuple(others)) for others in verbs for verb in others]
+    synonyms: dict[str, frozenset[str]] = {}
+    for word, others in pairs:
+        own = stem(word)
+        synonyms[own] = synonyms.get(own, frozenset()) | {stem(other) for other in others} - {own}
+    return {word: others for word, others in synonyms.items() if others}
 
 
 class Bm25Strategy(SearchStrategy):

@@ -32,7 +32,7 @@ from findspot.core.files import State, state_of
 from findspot.core.paths import index_key
 
 if TYPE_CHECKING:
-    from findspot.catalogue.toolset import ToolSet
+    from findspot.catalogue.indexfile import ToolSet
 
 _CONFIGURATION_BYTES = 32 << 20
 """A larger file is a list of tools: it is not read at every change only to look for servers."""

@@ -1,6 +1,5 @@
 """Chunk files (`.cortex/chunks/*.json`): export, load, search, and reload when they change."""
 
-from findspot.chunkfiles.chunk_export import ExportReport, export_chunks
 from findspot.chunkfiles.chunk_reader import (
     ChunkFilesError,
     ContextChunk,
@@ -8,7 +7,7 @@ from findspot.chunkfiles.chunk_reader import (
     SearchOptions,
     SearchResult,
 )
-from findspot.chunkfiles.searcher import ProjectChunks
+from findspot.chunkfiles.searcher import ExportReport, ProjectChunks, export_chunks
 
 __all__ = [
     "ChunkFilesError",

@@ -1,17 +1,24 @@
-"""The chunks of chunk files, read from disk; search options and results of `cortex_search`."""
+"""Chunk files: read into memory, searched by many threads, replaced when they change."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from findspot.core.errors import FindspotError
-from findspot.core.files import ContentError, TooLargeError, parse_json, read_below
+from findspot.core.files import ContentError, TooLargeError, parse_json, read_below, reason
+from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
 from findspot.embed.embedder import Vectors
 from findspot.text.json_text import with_whole_characters
@@ -177,3 +184,229 @@ def _chunk(position: int, value: Any, metadata: dict[str, Any]) -> ContextChunk:
     if not isinstance(about, dict):
         raise MalformedError(f"chunk {position}: its metadata is no object")
     return ContextChunk(tags=tuple(tags), metadata=about, **texts)
+
+
+_log = get_logger("chunkfiles")
+
+Rows = NDArray[np.int64]
+
+
+class Facets:
+    """The types and the tags of each row; the case of tags does not matter."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[frozenset[str], frozenset[str]]] = []
+        self._same: dict[frozenset[str], frozenset[str]] = {}
+        """Most rows have the types and tags of others."""
+
+    def add(self, chunk_types: Iterable[str], tags: Iterable[str]) -> None:
+        sets = frozenset(chunk_types), frozenset(tag.lower() for tag in tags)
+        types, tags = (self._same.setdefault(each, each) for each in sets)
+        self._rows.append((types, tags))
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def type_counts(self) -> dict[str, int]:
+        return dict(sorted(Counter(name for types, _ in self._rows for name in types).items()))
+
+    def rows(self, options: SearchOptions) -> Rows:
+        wanted, among = {tag.lower() for tag in options.tags}, set(options.chunk_types)
+        if not wanted and not among:
+            return np.arange(self.count, dtype=np.int64)
+        passing = (wanted <= tags and (not among or among & types) for types, tags in self._rows)
+        return np.array([row for row, passes in enumerate(passing) if passes], np.int64)
+
+
+class Collection:
+    """Loaded chunk files; the vectors are unit rows."""
+
+    def __init__(
+        self, heads: Mapping[str, FileHead], chunks: Mapping[str, tuple[ContextChunk, Vectors]]
+    ) -> None:
+        self.names = frozenset(heads)
+        self.head = next(iter(heads.values()))
+        self.skipped: tuple[str, ...] = ()
+        """Files that were left out, each with the reason."""
+        self.facets = Facets()
+        self._chunks = [chunk for chunk, _ in chunks.values()]
+        self._vectors = np.stack([vector for _, vector in chunks.values()])
+        for chunk in self._chunks:
+            self.facets.add((chunk.chunk_type,), chunk.tags)
+
+    def search(self, vector: Vectors, options: SearchOptions) -> list[SearchResult]:
+        """Return the nearest chunks that pass the filters: by cosine, then by id."""
+        rows = self.facets.rows(options)
+        if not vector.any() or not rows.size:
+            return []  # a query of which the model knows nothing is near to nothing
+        scores = cosines(np.vecdot(self._vectors, vector)[rows])
+        least = max(np.sort(scores)[-options.limit :][0], options.min_score)
+        near = zip(rows[scores >= least].tolist(), scores[scores >= least].tolist(), strict=True)
+        scored = [SearchResult(self._chunks[row], score) for row, score in near]
+        results: dict[object, SearchResult] = {}
+        for result in sorted(scored, key=lambda found: (-found.combined_score, found.chunk.id)):
+            results.setdefault(_place(result), result)
+        return list(results.values())[: options.limit]
+
+
+def cosines(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    shown: NDArray[np.float64] = np.clip(values.astype(np.float64), -1.0, 1.0)
+    return shown.round(6)
+
+
+def _place(result: SearchResult) -> object:
+    """Return what two chunks of the same lines share: constants beside functions are written twice."""
+    lines = [result.chunk.metadata.get(name) for name in ("file_path", "start_line", "end_line")]
+    return result.chunk.id if None in lines else (*map(str, lines), result.chunk.text)
+
+
+def chunk_files(folder: Path) -> list[Path]:
+    """Return the chunk files of a folder in order, links included; none if it is not a folder."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
+        return sorted(path for path in found if path.is_symlink() or path.is_file())
+    except OSError:
+        return []
+
+
+State = dict[str, tuple[int, int, int, int]]
+
+
+def _state(folder: Path) -> State:
+    """Return a value that changes whenever one of the files does: inode, size and times of each."""
+    states = {}
+    for path in chunk_files(folder):
+        with suppress(OSError):  # gone this moment: the state differs already
+            info = path.lstat()
+            states[path.name] = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    return states
+
+
+def load(folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
+    """Read all files; leave out a malformed one with a warning, or raise an error."""
+    files = chunk_files(folder)
+    if not files:
+        raise ChunkFilesError(f"There are no chunk files in {folder}.")
+    heads: dict[str, FileHead] = {}
+    chunks: dict[str, tuple[ContextChunk, Vectors]] = {}
+    skipped = []
+    for path in files:
+        try:
+            head, read = read_chunk_file(path)
+        except (MalformedError, OSError) as error:
+            why = reason(error) if isinstance(error, OSError) else str(error)
+            if not skip_malformed:
+                raise ChunkFilesError(f"The chunk file {path.name} is malformed: {why}.") from error
+            _log.warning("chunk file left out: %s: %s", path.name, why)
+            skipped.append(f"{path.name}: {why}")
+            continue
+        for chunk, vector in read:
+            if chunks.setdefault(chunk.id, (chunk, vector))[0] is chunk:
+                heads[path.name] = head
+            else:
+                _log.warning("%s: the chunk %s is there already; the first counts", path.name, chunk.id)
+    if not heads:
+        why = "; ".join(skipped) or "they hold no chunks"
+        raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
+    _compare(heads, dimensions)
+    collection = Collection(heads, chunks)
+    collection.skipped = tuple(skipped)
+    return collection
+
+
+def _compare(heads: Mapping[str, FileHead], dimensions: int | None) -> None:
+    """Refuse files that differ: vectors of different models cannot be compared."""
+    first_name, first = next(iter(heads.items()))
+    wrong = "Wrong embedding dimensions:"
+    for name, head in heads.items():
+        if head.dimensions != first.dimensions:
+            raise ChunkFilesError(f"{wrong} {name} has {head.dimensions}, {first_name} {first.dimensions}.")
+        if head.model != first.model:
+            raise ChunkFilesError(
+                f"{name} was made with the model '{head.model}', {first_name} with '{first.model}'."
+            )
+    if dimensions not in (None, first.dimensions):
+        raise ChunkFilesError(
+            f"{wrong} the chunk files have {first.dimensions}, {dimensions} are configured."
+        )
+
+
+QUIET_S = 0.5
+"""Several files are usually written in a row: they are read when the last is done."""
+
+
+class ServedFiles:
+    """The collection of a folder, compared with the disk at each question. If a reload fails, the old state
+    stays.
+    """
+
+    def __init__(self, folder: Path, dimensions: int | None) -> None:
+        self.folder = folder
+        self._dimensions = dimensions
+        self._guard = threading.Lock()
+        self._collection: Collection | None = None
+        self._seen: State = {}
+        self._reloads = 0
+        self._failure: str | None = None
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is anything to serve: files, or a loaded collection."""
+        return self._collection is not None or bool(chunk_files(self.folder))
+
+    def collection(self) -> Collection:
+        """Return the current collection, loaded on first use, and again once its files have changed."""
+        with self._guard:
+            seen = _state(self.folder)
+            if self._collection is None:
+                self._collection, self._seen = load(self.folder, self._dimensions, skip_malformed=True), seen
+            elif seen != self._seen and not _is_being_written(seen):
+                self._collection = self._reloaded(self._collection, seen)
+                self._seen = seen
+            return self._collection
+
+    @property
+    def warning(self) -> str | None:
+        """A warning about files that were left out, or newer ones that could not be read."""
+        if self._failure:
+            return f"The chunk files changed, and these are the old ones: {self._failure}"
+        skipped = self._collection.skipped if self._collection else ()
+        return f"Chunk files left out: {'; '.join(skipped)}." if skipped else None
+
+    def stats(self) -> Mapping[str, Any]:
+        collection = self.collection()
+        return {
+            "source": "files",
+            "total_chunks": collection.facets.count,
+            "chunks_by_type": collection.facets.type_counts,
+            "model": collection.head.model,
+            "dimensions": collection.head.dimensions,
+            "reloads": self._reloads,
+            "skipped_files": list(collection.skipped),
+        }
+
+    def _reloaded(self, old: Collection, seen: State) -> Collection:
+        """Return what the files hold now. A file that is gone, as one is for a moment while the set is
+        replaced, is an error; after all of them were gone, any set is a new one.
+        """
+        gone = sorted(old.names - seen.keys()) if seen and self._seen else []
+        try:
+            if gone:
+                missing = ", ".join(gone)
+                raise ChunkFilesError(f"{missing} is missing. Restart the server if that is intended.")
+            fresh = load(self.folder, self._dimensions, skip_malformed=False)
+        except FindspotError as error:
+            _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
+            self._failure = error.user_message
+            return old
+        self._failure = None
+        self._reloads += 1
+        _log.info("chunk files reloaded: %d chunks", fresh.facets.count)
+        return fresh
+
+
+def _is_being_written(seen: State) -> bool:
+    written_ns = max((max(times) for _, _, *times in seen.values()), default=0)
+    return abs(time.time_ns() - written_ns) < QUIET_S * 1e9

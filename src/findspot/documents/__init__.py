@@ -1,7 +1,14 @@
 """Named full-text indexes: documents, ranked by TF-IDF, with highlights."""
 
-from findspot.documents.document_query import ParsedQuery, Tokenizer
-from findspot.documents.document_record import AddedDocument, Document, FoundDocument, IndexInfo, SearchAnswer
+from findspot.documents.document_record import (
+    AddedDocument,
+    Document,
+    FoundDocument,
+    IndexInfo,
+    ParsedQuery,
+    SearchAnswer,
+    Tokenizer,
+)
 from findspot.documents.named_indexes import DEFAULT_INDEX, NamedIndexes
 
 __all__ = [

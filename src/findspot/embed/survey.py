@@ -69,8 +69,7 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
 
 
 def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.transformer import TRANSFORMERS, runtime_there
-    from findspot.embed.weights import find_weights
+    from findspot.embed.transformer import TRANSFORMERS, find_weights, runtime_there
 
     try:
         files = TRANSFORMERS[name].files.expecting(sha256)

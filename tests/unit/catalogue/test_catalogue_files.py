@@ -15,8 +15,8 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.indexfile import fields, searchable_text, token_counts
 from findspot.catalogue.server_sources import ServerSpec, existing, read_sources
-from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
     SearchMode,

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.orchestrator import Ranked, SearchStrategy
+from findspot.catalogue.indexfile import ToolSet
+from findspot.catalogue.search_modes import Ranked, SearchStrategy
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     SearchMode,
     ToolSearchOptions,
 )
-from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.provider_registry import open_embedder

@@ -13,7 +13,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
-from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.catalogue.search_modes import MAX_QUERY_CHARS
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,

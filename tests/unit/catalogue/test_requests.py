@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.catalogue.search_modes import MAX_QUERY_CHARS, MAX_SENTENCES, everyday_words, read_request
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import MAX_SENTENCES, everyday_words, read_request
 
 from .conftest import Write, index
 

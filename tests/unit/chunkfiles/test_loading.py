@@ -12,7 +12,7 @@ import pytest
 
 from e2e.cortex_files import DIMENSIONS, chunk, embedding, file_value, write_file, write_samples
 from findspot.chunkfiles import ChunkFilesError, SearchOptions
-from findspot.chunkfiles.collection import Collection, load
+from findspot.chunkfiles.chunk_reader import Collection, load
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from findspot.documents.document_query import Tokenizer
-from findspot.documents.document_record import highlights
+from findspot.documents.document_record import Tokenizer, highlights
 
 
 def of(content: str, *tokens: str) -> tuple[str, ...]:

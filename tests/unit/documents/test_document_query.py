@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.documents.document_query import Tokenizer, parse
+from findspot.documents.document_record import Tokenizer, parse
 
 
 def lists(query: str, tokenizer: Tokenizer | None = None) -> dict[str, list[str]]:

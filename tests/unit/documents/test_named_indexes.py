@@ -12,8 +12,7 @@ import pytest
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
-from findspot.documents.document_query import Phrase, parse
-from findspot.documents.document_record import UnknownIndexError
+from findspot.documents.document_record import Phrase, UnknownIndexError, parse
 
 Put = Callable[..., None]
 

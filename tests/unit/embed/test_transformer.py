@@ -21,10 +21,11 @@ from findspot.embed.embedder import EmbedMode
 from findspot.embed.transformer import (
     MDBR_LEAF,
     MINILM,
+    ModelFiles,
     Transformer,
     TransformerEmbedder,
+    find_weights,
 )
-from findspot.embed.weights import ModelFiles, find_weights
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("onnx", "onnxruntime", "tokenizers")),

@@ -11,8 +11,7 @@ import pytest
 
 from findspot.core.config import HubSettings, hub_settings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
-from findspot.embed.transformer import MDBR_LEAF
-from findspot.embed.weights import ModelFiles, find_weights, get_weights
+from findspot.embed.transformer import MDBR_LEAF, ModelFiles, find_weights, get_weights
 from loopback import Loopback, Reply, Request
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -28,15 +28,12 @@ from findspot.serve.library import Library
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import Client, forget_roots, set_log_level
 from findspot.serve.mcp.instructions import instructions
-from findspot.serve.mcp.other_servers import server_names
-from findspot.serve.mcp.resources import Offering
+from findspot.serve.mcp.resources import Offering, server_names
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
-from findspot.serve.mcp.task_methods import TaskMethods, shape_result
 from findspot.serve.mcp.tasks import Tasks
-from findspot.serve.mcp.tool import Registry, Tool
-from findspot.serve.mcp.tool_call import ToolCalls
-from findspot.serve.mcp.tool_results import UNEXPECTED, check_cursor, wire_tool
+from findspot.serve.mcp.tool import UNEXPECTED, Registry, Tool, check_cursor, wire_tool
+from findspot.serve.mcp.tool_call import TaskMethods, ToolCalls, shape_result
 
 _log = get_logger("mcp")
 

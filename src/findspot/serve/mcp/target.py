@@ -25,9 +25,8 @@ from findspot.discover.checkouts import find_root
 from findspot.discover.repositories import named_folder, repository_address
 from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
-from findspot.serve.mcp.tool import Answer
+from findspot.serve.mcp.tool import Answer, AnsweredError, PathNotIndexedError
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tool_results import AnsweredError, PathNotIndexedError
 from findspot.serve.project_files import covers, folder_in, limit_note, package_around, refuse_empty
 
 if TYPE_CHECKING:

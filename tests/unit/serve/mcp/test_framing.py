@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from findspot.serve.mcp.framing import NoMessageError, read_message
+from findspot.serve.mcp.client_stream import NoMessageError, read_message
 from findspot.text.json_text import with_whole_characters
 
 PARSE, REQUEST = -32700, -32600

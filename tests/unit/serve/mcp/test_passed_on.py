@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from findspot.serve.mcp.tool import Answer
-from findspot.serve.mcp.tool_results import wire_result
+from findspot.serve.mcp.tool import Answer, wire_result
 
 
 def test_it_passes_whole() -> None:

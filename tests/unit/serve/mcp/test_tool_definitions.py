@@ -11,8 +11,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
-from findspot.serve.mcp.tool import sent_schema
-from findspot.serve.mcp.tool_results import wire_tool
+from findspot.serve.mcp.tool import sent_schema, wire_tool
 from findspot.serve.mcp.tools import all_tools
 
 REQUESTS = [

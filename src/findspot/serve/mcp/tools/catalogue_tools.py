@@ -14,12 +14,11 @@ from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.activity import log_call
 from findspot.serve.arguments import CONFIRM, TOOLS, argument, text
 from findspot.serve.mcp.client import Reply, key_of
-from findspot.serve.mcp.other_servers import note_links, opened_catalogue
+from findspot.serve.mcp.resources import note_links, opened_catalogue
 from findspot.serve.mcp.server import settings_here
 from findspot.serve.mcp.target import agree
-from findspot.serve.mcp.tool import Answer, Arguments, Tool, fields, undescribed
+from findspot.serve.mcp.tool import Answer, Arguments, Tool, failed, fields, undescribed
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import tool_object, tool_results_object
 
 if TYPE_CHECKING:

@@ -32,9 +32,8 @@ from findspot.serve.chunk_answers import (
 from findspot.serve.library import Library
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
-from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, fields, sent_schema
+from findspot.serve.mcp.tool import ICON, Answer, Arguments, Tool, failed, fields, sent_schema
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT
 
 if TYPE_CHECKING:
