@@ -11,7 +11,7 @@ from pathlib import Path
 
 from findspot.catalogue.catalogue_build import CatalogueIndexer
 from findspot.catalogue.client_configs import MissingVariableError
-from findspot.catalogue.consent import CHANGED_TOOL, read_build_record
+from findspot.catalogue.consent import CHANGED_TOOL, Standing, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH, ToolSet, open_toolset
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import ServerRegistry, ServerStatus
@@ -24,10 +24,15 @@ from findspot.catalogue.tool_record import (
     ToolDefinition,
     ToolResults,
     ToolSearchOptions,
-    UnknownToolError,
 )
 from findspot.core.caller import ENVIRONMENT
-from findspot.core.errors import FindspotError, ModelMismatchError, ModelUnavailableError, ProviderError
+from findspot.core.errors import (
+    FindspotError,
+    InvalidArgumentError,
+    ModelMismatchError,
+    ModelUnavailableError,
+    ProviderError,
+)
 from findspot.core.files import State, state_of
 from findspot.core.log import get_logger
 from findspot.embed.embedder import Embedder
@@ -44,8 +49,6 @@ _WITHHELD = f"{CHANGED_TOOL}. get_tool shows its description."
 
 
 class AccessState(StrEnum):
-    """Whether a tool can be called, and what is missing if it cannot."""
-
     READY = "ready"
     NOT_AGREED = "not_agreed"
     DISABLED = "disabled"
@@ -66,7 +69,6 @@ class ToolAccess:
 
     @property
     def transport(self) -> str | None:
-        """How the server is reached."""
         return None if self.spec is None else "http" if self.spec.url else "stdio"
 
 
@@ -123,28 +125,20 @@ class Catalogue:
 
         What a server says about a tool since the user agreed to it is not repeated to an assistant.
         """
-        chosen = options or ToolSearchOptions()
-        results = self._search(query, self.tools(), chosen)
-        servers = {tool.server_name for tool in results.tools}
-        watched = {name for name in servers if self._watched(name)}
+        results = self._search(query, self.tools(), options or ToolSearchOptions())
         shown = tuple(
             replace(tool, title=None, description=_WITHHELD)
-            if tool.server_name in watched and self._is_changed(self.get(tool.name))
+            if self._is_changed(self.get(tool.name))
             else tool
             for tool in results.tools
         )
         warnings = " ".join(filter(None, (results.warning, self.registry.notice())))
         return replace(results, tools=shown, warning=warnings or None)
 
-    def _watched(self, server: str) -> ServerSpec | None:
-        """Return a server that the user agreed to, if it is known how it described its tools then."""
-        spec, agreements = self.registry.find(server), self.registry.agreements
-        return spec if spec and agreements.holds(spec) and agreements.knows_tools(spec) else None
-
     def _is_changed(self, tool: ToolDefinition) -> bool:
         """Return whether a tool is new or changed since the user agreed to its server."""
-        spec = self._watched(tool.server_name)
-        return spec is not None and bool(self.registry.agreements.changed(spec, [tool]))
+        spec = self.registry.find(tool.server_name)
+        return spec is not None and self.registry.agreements.standing(spec, tool) is Standing.CHANGED
 
     def _search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
         """Search in the mode that was named, else in the best one that can be used."""
@@ -222,7 +216,6 @@ class Catalogue:
         return found
 
     def close(self) -> None:
-        """Release the models."""
         self.orchestrator.close()
 
     def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
@@ -249,6 +242,6 @@ def _row(tools: ToolSet, name: str) -> int:
     own = [row for row, known in enumerate(tools.names) if known.endswith(ending)]
     if len(own) == 1:
         return own[0]
-    raise UnknownToolError(
-        name, [tools.names[row] for row in own[:5]] or get_close_matches(name, tools.names)
-    )
+    close = [tools.names[row] for row in own[:5]] or get_close_matches(name, tools.names)
+    hint = f"Did you mean: {', '.join(close)}?" if close else "Find its name with search_tools."
+    raise InvalidArgumentError(f"Tool not found: {name}", hint=hint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from findspot.catalogue.consent import BuildRecord, read_build_record, write_build_record
+from findspot.catalogue.consent import BuildRecord, Standing, read_build_record, write_build_record
 from findspot.catalogue.indexfile import (
     DECIMALS,
     DEFAULT_DTYPE,
@@ -29,7 +29,7 @@ from findspot.catalogue.indexfile import (
     token_counts,
     write_index,
 )
-from findspot.catalogue.server_registry import ServerRegistry
+from findspot.catalogue.server_registry import Availability, ServerRegistry
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import (
     MAX_DESCRIPTION_CHARS,
@@ -54,16 +54,12 @@ _WRITER_PATIENCE_S = 30.0
 
 
 class Outcome(StrEnum):
-    """The result of a run for one server."""
-
     INDEXED = "indexed"
     UNCHANGED = "unchanged"
     FAILED = "failed"
     REMOVED = "removed"
     NOT_AGREED = "not_agreed"
-    """The server is new or changed, and was not started."""
     DISABLED = "disabled"
-    """The user disabled the server: it was not started, and its earlier tools are hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +79,6 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The new index, and the result for each server."""
-
     index: IndexFile
     servers: tuple[ServerReport, ...]
     embedded: int
@@ -142,7 +136,6 @@ def _gathered(
     not_asked: Callable[[ServerSpec], Outcome],
     unread: Set[str],
 ) -> tuple[list[ToolDefinition], dict[str, ServerState], list[ServerReport]]:
-    """Return the tools of every server, new or as they were, with the state and the report of each server."""
     before: dict[str, list[ToolDefinition]] = {}
     for entry in old.tools:
         before.setdefault(entry.server_name, []).append(entry.tool)
@@ -324,9 +317,8 @@ class CatalogueIndexer:
         return tuple(read_build_record(self._home, self._paths[-1 if user_wide else 0]).files)
 
     def _not_asked(self, spec: ServerSpec) -> Outcome:
-        if not self._registry.choices.is_enabled(spec.name):
-            return Outcome.DISABLED
-        return Outcome.UNCHANGED if self._registry.agreements.holds(spec) else Outcome.NOT_AGREED
+        known = {Availability.DISABLED: Outcome.DISABLED, Availability.AGREED: Outcome.UNCHANGED}
+        return known.get(self._registry.availability(spec), Outcome.NOT_AGREED)
 
     def _agreed_tools(self, sources: Sources, built: Built, agree: AgreeToTools) -> tuple[str, ...]:
         """Remember the tools that servers list first; return the later ones that the user does not agree to.
@@ -338,7 +330,8 @@ class CatalogueIndexer:
         for spec in filter(agreements.holds, sources.servers):
             tools = [tool.tool for tool in built.index.tools if tool.server_name == spec.name]
             if agreements.knows_tools(spec):
-                changed.append((spec, agreements.changed(spec, tools)))
+                others = [tool for tool in tools if agreements.standing(spec, tool) is Standing.CHANGED]
+                changed.append((spec, others))
             elif spec.name in answered:
                 agreements.agree_to_tools(spec, tools)
         named = [tool for _, tools in changed for tool in tools]

@@ -95,10 +95,8 @@ _PROJECTS = "projects"
 """The table of Claude Code's file that has one entry per project, each with its own servers."""
 
 OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "callbackPort")
-"""What an entry can say about logins."""
 
 MOST_NESTED = 100
-"""Levels of a configuration."""
 
 _ERROR_LINE = re.compile(r"\(at line (\d+)")
 _SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
@@ -230,7 +228,6 @@ class Entry:
     only: tuple[str, ...] = ()
     """The tools that the client offers; all if there are none."""
     left_out: tuple[str, ...] = ()
-    """Tools that the client does not offer."""
     sse: bool = False
     """Whether a remote server is reached by SSE, the older transport."""
     oauth: Mapping[str, str] = field(default_factory=dict)

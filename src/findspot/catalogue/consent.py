@@ -105,22 +105,17 @@ class Agreements(HomeFile):
             stored["tools"].pop(_key(spec), None)
 
     def knows_tools(self, spec: ServerSpec) -> bool:
-        """Return whether it is known how an agreed server described its tools."""
         return _key(spec) in self.read()["tools"]
 
     def standing(self, spec: ServerSpec, tool: ToolDefinition) -> Standing:
         """Return what the user agreed to about a tool; before a server listed its tools, nothing changed."""
         known = self.read()["tools"].get(_key(spec))
-        if known is None:
+        if known is None or not self.holds(spec):
             return Standing.AGREED
         digest, always = known.get(tool.own_name, ("", False))
         if digest != _tool_digest(tool):
             return Standing.CHANGED
         return Standing.ALWAYS if always else Standing.AGREED
-
-    def changed(self, spec: ServerSpec, tools: Iterable[ToolDefinition]) -> list[ToolDefinition]:
-        """Return the tools that are new or changed since the user agreed."""
-        return [tool for tool in tools if self.standing(spec, tool) is Standing.CHANGED]
 
     def agree_to_tools(
         self, spec: ServerSpec, tools: Iterable[ToolDefinition], *, always: bool = False
@@ -202,7 +197,6 @@ def _masked(text: str) -> str:
 
 
 def _variables(given: Mapping[str, str]) -> str:
-    """Return variables with their values; those that are recognised as secrets are hidden."""
     return ", ".join(f"{name}={_shown_value(name, given[name])}" for name in sorted(given))
 
 
@@ -225,20 +219,15 @@ class ServerOffers:
     """What a server has besides its tools, as it said when it was last asked."""
 
     kinds: tuple[str, ...] = ()
-    """`prompts`, `resources`."""
     instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """How an index was last built."""
-
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """Each file that was named, with the servers that it named."""
     follow: bool = False
-    """Whether to follow the servers while serving."""
     provider: str | None = None
-    """The embedding provider that the user chose for it."""
     errors: Mapping[str, str] = field(default_factory=dict)
     """Server → why it did not answer when it was last asked."""
     offers: Mapping[str, ServerOffers] = field(default_factory=dict)
@@ -251,16 +240,13 @@ def build_records(home: Path) -> HomeFile:
 def read_build_record(home: Path, index: Path) -> BuildRecord:
     try:
         about = build_records(home).read()[str(index)]
-        return BuildRecord(
-            files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
-            follow=about["following"] is True,
-            provider=about["provider"],
-            errors=dict(about.get("errors", {})),
-            offers={
-                name: ServerOffers(tuple(kinds), str(instructions))
-                for name, (kinds, instructions) in about.get("offers", {}).items()
-            },
-        )
+        offers = {
+            name: ServerOffers(tuple(kinds), str(instructions))
+            for name, (kinds, instructions) in about.get("offers", {}).items()
+        }
+        files = {Path(path): tuple(map(str, names)) for path, names in about["files"].items()}
+        errors = dict(about.get("errors", {}))
+        return BuildRecord(files, about["following"] is True, about["provider"], errors, offers)
     except (KeyError, TypeError, ValueError, AttributeError):
         return BuildRecord()
 

@@ -412,7 +412,6 @@ class ToolSet:
         self.servers = [tool.server_name for tool in tools]
         self.rows = {name: row for row, name in enumerate(self.names)}
         self.by_name = np.array(sorted(range(len(tools)), key=self.names.__getitem__), dtype=np.int64)
-        """The rows in the order of their names."""
         lines = [*self.names, *(" ".join(tool.searchable_text.split()) for tool in tools)]
         self.texts = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         """One line per tool name, then one line per tool text."""
@@ -423,7 +422,6 @@ class ToolSet:
         """Which rows a search may give; None if all."""
 
     def hide(self, disabled: Collection[str]) -> None:
-        """Leave disabled servers and tools out of every search."""
         shown = [
             name not in disabled and server not in disabled
             for name, server in zip(self.names, self.servers, strict=True)

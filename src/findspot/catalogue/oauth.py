@@ -68,7 +68,6 @@ class Login(BaseModel):
     url: str
     tokens: OAuthToken | None = Field(default=None, repr=False)
     client: OAuthClientInformationFull | None = Field(default=None, repr=False)
-    """Our registration at the authorization server."""
     metadata: OAuthMetadata | None = None
     """What the authorization server says about itself."""
     resource: ProtectedResourceMetadata | None = None
@@ -161,7 +160,6 @@ class LoginError(RemoteServerError):
 
 
 def credentials(spec: ServerSpec) -> httpx2.Auth | None:
-    """Return how to log in at a server whose variables are expanded; None if its entry has credentials."""
     has_own = any(name.lower() == "authorization" for name in spec.headers)
     if has_own or httpx2.URL(spec.url or "").userinfo:
         return None
@@ -215,7 +213,6 @@ class StoredLogin(httpx2.Auth):
             return renewed
 
     async def _want(self, scope: str | None) -> None:
-        """Record what a request lacked, so that the next login asks for it."""
         async with self._logins.locked(self._url):
             login = self._logins.read(self._url)
             if login is not None:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from findspot.catalogue.indexfile import ToolSet, query_terms
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
-    NoEmbeddingsError,
     SearchMode,
     ToolReference,
     ToolResults,
@@ -60,10 +59,7 @@ class Ranked(NamedTuple):
 
 
 class SearchStrategy:
-    """One way of matching."""
-
     mode: str
-    """The name of the mode."""
 
     def initialize(self) -> None:
         """Get ready; called once, before the first search."""
@@ -408,7 +404,10 @@ class EmbeddingStrategy(SearchStrategy):
     def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
         """Return the query as a request; an error where the tools cannot be compared with it."""
         if tools.vectors is None or tools.about.provider is None:
-            raise NoEmbeddingsError(mode)
+            raise InvalidArgumentError(
+                f"This tool catalogue was built without embeddings, which mode '{mode}' needs.",
+                hint="Run `findspot tools index` without --no-embeddings, or search with mode 'bm25'.",
+            )
         return read_request(query)
 
     def likeness(self, request: Request, tools: ToolSet) -> Likeness:

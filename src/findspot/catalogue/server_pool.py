@@ -88,14 +88,10 @@ class SessionEndedError(ServerCallError):
 
 
 class ServerTimeoutError(ServerCallError):
-    """A server did not answer in time."""
-
     code = "SERVER_TIMEOUT"
 
 
 class ServerNotAgreedError(ServerCallError):
-    """The user has not agreed to start the server as it is now."""
-
     code = "SERVER_NOT_AGREED"
 
 
@@ -210,7 +206,6 @@ class LiveConnection:
 
     @property
     def offers(self) -> ServerOffers:
-        """What the server has besides its tools."""
         declared = self._session.server_capabilities
         kinds = tuple(kind for kind in ("prompts", "resources") if getattr(declared, kind, None) is not None)
         return ServerOffers(kinds, (self._session.instructions or "")[:_SHOWN_CHARS])
@@ -480,8 +475,6 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """The tools of a server, or why there are none."""
-
     tools: tuple[ToolDefinition, ...] = ()
     error: str | None = None
     offers: ServerOffers = field(default_factory=ServerOffers)

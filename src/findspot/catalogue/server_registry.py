@@ -45,8 +45,6 @@ LOGIN_COMMAND = "findspot tools login"
 
 
 class LoginRequiredError(FindspotError):
-    """A server takes no request without a login."""
-
     code = "LOGIN_REQUIRED"
 
     def __init__(self, server: str, reason: str) -> None:
@@ -57,7 +55,6 @@ class Choices(HomeFile):
     """What the user enabled and disabled: servers by name, tools as `server__tool`."""
 
     def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
-        """Take the index files, the project's first."""
         super().__init__(home / "catalogues" / "choices.json", _checked_choices)
         self._indexes = [str(index) for index in indexes]
 
@@ -88,16 +85,12 @@ def _checked_servers(stored: Any) -> dict[str, Any]:
 
 
 class Availability(StrEnum):
-    """Whether a server can be used."""
-
     AGREED = "agreed"
     NEW = "new"
-    """Nobody agreed to start it."""
     CHANGED = "changed"
     """The user agreed to start another version of the entry."""
     DISABLED = "disabled"
     FAILED = "failed"
-    """It did not answer when it was last asked."""
     NEEDS_LOGIN = "needs login"
     REMOVED = "removed"
     """Its entry is gone from its configuration: its tools are not found any more."""
@@ -112,7 +105,6 @@ class ServerStatus:
     tools: int = 0
     spec: ServerSpec | None = None
     index: Path | None = None
-    """The index that it belongs to, the project's or the user's."""
     disabled_tools: tuple[str, ...] = ()
     error: str | None = None
     allowed_tools: tuple[str, ...] = ()
@@ -125,7 +117,6 @@ class ServerRegistry:
     """The servers of the project's index and of the user's; changes of files are noticed."""
 
     def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
-        """Take the index files, the project's first."""
         self.home = home
         self.indexes = list(indexes)
         self.choices = Choices(home, indexes)
@@ -168,9 +159,17 @@ class ServerRegistry:
         here = project_of(self.indexes[0])
         return replace(read, servers=tuple(replace(spec, workspace=here) for spec in read.servers))
 
+    def availability(self, spec: ServerSpec) -> Availability:
+        """Return what the user decided about a server: `agreed`, `disabled`, `new` or `changed`."""
+        if not self.choices.is_enabled(spec.name):
+            return Availability.DISABLED
+        if self.agreements.holds(spec):
+            return Availability.AGREED
+        return Availability.CHANGED if self.agreements.is_known(spec) else Availability.NEW
+
     def is_usable(self, spec: ServerSpec) -> bool:
         """Return whether a server is enabled and the user agreed to start it as it is now."""
-        return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
+        return self.availability(spec) is Availability.AGREED
 
     def usable(self) -> list[str]:
         return list(dict.fromkeys(spec.name for spec in self._all() if self.is_usable(spec)))
@@ -192,16 +191,14 @@ class ServerRegistry:
     def lacking(self, specs: Iterable[ServerSpec] | None = None) -> list[ServerSpec]:
         """Return the enabled ones of these servers, or of all, to which the user has not agreed."""
         known = self._all() if specs is None else specs
-        enabled = (spec for spec in known if self.choices.is_enabled(spec.name))
-        return [spec for spec in enabled if not self.agreements.holds(spec)]
+        return [spec for spec in known if self.availability(spec) in (Availability.NEW, Availability.CHANGED)]
 
     def notice(self) -> str | None:
         """Return a warning that names what is left out: servers that are new or changed, broken files."""
         lacking, warnings = self.lacking(), list(self.problems().values())
         if lacking:
             named = [
-                f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
-                f"({'changed' if self.agreements.is_known(spec) else 'new'})"
+                f"{' '.join(spec.name.split())[:_NAME_CHARS]} ({self.availability(spec)})"
                 for spec in lacking[:_NAMED]
             ]
             more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
@@ -254,9 +251,7 @@ class ServerRegistry:
         for index in self.indexes:
             record = read_build_record(self.home, index)
             for spec in self.servers(index):
-                error = record.errors.get(spec.name)
-                row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
-                rows.setdefault(spec.name, row)
+                rows.setdefault(spec.name, self._status(spec, index, record.errors.get(spec.name)))
             for file, problem in self.problems().items():
                 for name in record.files.get(file, ()):
                     rows.setdefault(name, ServerStatus(name, Availability.FAILED, index=index, error=problem))
@@ -268,10 +263,8 @@ class ServerRegistry:
         return [self._with_tools(row, listed.get(name, []), off) for name, row in rows.items()]
 
     def _with_tools(self, row: ServerStatus, tools: list[ToolDefinition], off: set[str]) -> ServerStatus:
-        spec, agreements = row.spec, self.agreements
-        standings: dict[str, Standing] = {}
-        if spec is not None and agreements.holds(spec) and agreements.knows_tools(spec):
-            standings = {tool.name: agreements.standing(spec, tool) for tool in tools}
+        spec = row.spec
+        standings = {tool.name: self.agreements.standing(spec, tool) for tool in tools} if spec else {}
         return replace(
             row,
             tools=len(tools),
@@ -280,14 +273,11 @@ class ServerRegistry:
             changed_tools=tuple(name for name, of in standings.items() if of is Standing.CHANGED),
         )
 
-    def _availability(self, spec: ServerSpec, error: str | None) -> Availability:
-        if not self.choices.is_enabled(spec.name):
-            return Availability.DISABLED
-        if not self.agreements.holds(spec):
-            return Availability.CHANGED if self.agreements.is_known(spec) else Availability.NEW
-        if error is None:
-            return Availability.AGREED
-        return Availability.NEEDS_LOGIN if LOGIN_COMMAND in error else Availability.FAILED
+    def _status(self, spec: ServerSpec, index: Path, error: str | None) -> ServerStatus:
+        state = self.availability(spec)
+        if error is not None and state is Availability.AGREED:
+            state = Availability.NEEDS_LOGIN if LOGIN_COMMAND in error else Availability.FAILED
+        return ServerStatus(spec.name, state, spec=spec, index=index, error=error)
 
     def _refresh(self) -> None:
         if self._state and self._seen() == self._state:

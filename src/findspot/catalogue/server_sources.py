@@ -60,7 +60,6 @@ class ServerSpec(Entry):
     """One server of a client's configuration, its variables not yet expanded."""
 
     source: Path = Path()
-    """The configuration that names it."""
     workspace: Path | None = None
     """What `${workspaceFolder}` means in the entry of a server of all projects: the project of whoever starts
     it, or the home folder."""
@@ -73,7 +72,6 @@ class ServerSpec(Entry):
 
     @property
     def working_folder(self) -> Path:
-        """Where the server is started."""
         return self.base / self.cwd if self.cwd else self.base
 
     @property
@@ -138,8 +136,6 @@ class ToolList:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything to build a catalogue from."""
-
     servers: tuple[ServerSpec, ...] = ()
     lists: tuple[ToolList, ...] = ()
     notes: tuple[str, ...] = ()

@@ -90,9 +90,7 @@ class ToolCaller:
     catalogue: Catalogue
     pool: ServerPool
     name: str
-    """Who calls."""
     log: Callable[[CallRecord], None]
-    """Stores each call."""
     client: PoolClient = field(default_factory=PoolClient)
 
     async def call(

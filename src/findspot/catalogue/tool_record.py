@@ -51,12 +51,10 @@ class ToolDefinition:
 
     @property
     def runs_as_task(self) -> bool:
-        """Whether it can be called as a task only."""
         return (self.execution or {}).get("taskSupport") == "required"
 
     @property
     def own_name(self) -> str:
-        """The name without the server's."""
         return self.name.removeprefix(self.server_name + SEPARATOR)
 
 
@@ -83,7 +81,6 @@ class ToolSearchOptions:
     """The mode and the limits of a search."""
 
     mode: SearchMode | None = None
-    """None is the default mode."""
     top_k: int = DEFAULT_TOP_K
     threshold: float = 0.0
     server: str | None = None
@@ -119,7 +116,6 @@ class ToolResults:
 
     @property
     def message(self) -> str | None:
-        """What to say if no tool fits."""
         if self.fits:
             return None
         parts = ["Nothing fits well." if self.tools else "Nothing fits."]
@@ -131,11 +127,8 @@ class ToolResults:
 
 
 class CallEnd(StrEnum):
-    """How a call of another server's tool ended."""
-
     OK = "ok"
     TOOL_ERROR = "tool error"
-    """The tool answered that it failed."""
     REFUSED = "refused"
     """Nothing was called: no agreement, a disabled tool, or no confirmation."""
     TIMED_OUT = "timed out"
@@ -159,7 +152,6 @@ class CallRecord:
     answer_bytes: int
     """Of the whole answer as JSON, before it was shortened."""
     time: str = field(default_factory=utc_now)
-    """When it ended."""
 
 
 class CatalogueNotFoundError(FindspotError):
@@ -185,25 +177,3 @@ class CatalogueCorruptError(FindspotError):
             f"The tool catalogue {path} cannot be read: {detail}.",
             hint="Run `findspot tools index --force` to rebuild it.",
         )
-
-
-class NoEmbeddingsError(FindspotError):
-    """A search by meaning in a catalogue without vectors."""
-
-    code = "INVALID_ARGUMENT"
-
-    def __init__(self, mode: SearchMode) -> None:
-        super().__init__(
-            f"This tool catalogue was built without embeddings, which mode '{mode}' needs.",
-            hint="Run `findspot tools index` without --no-embeddings, or search with mode 'bm25'.",
-        )
-
-
-class UnknownToolError(FindspotError):
-    """No tool of that name."""
-
-    code = "INVALID_ARGUMENT"
-
-    def __init__(self, name: str, close: list[str]) -> None:
-        hint = f"Did you mean: {', '.join(close)}?" if close else "Find its name with search_tools."
-        super().__init__(f"Tool not found: {name}", hint=hint)

@@ -39,7 +39,6 @@ from findspot.text.json_text import readable
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""The largest message that a server may send."""
 
 SESSION_ENDED = -31_404
 """The error of a request that was not run, since its server does not know the session any more."""
@@ -210,7 +209,6 @@ _DATA = re.compile(rb"(?<![^\r\n])data: ?([^\r\n]+)")
 """A line of an event, and the message in it."""
 
 NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[ClientSession]]
-"""Makes the client of a transport."""
 
 
 class RemoteServerError(FindspotError):

@@ -32,7 +32,6 @@ FILE_NAMES = {
     ChunkType.DEFINITIONS: "code-definitions.json",
     ChunkType.DATA: "code-data.json",
 }
-"""Chunk type → name of its file."""
 
 CONSTANT = "constant"
 """The tag of a chunk that defines a constant or an enumeration: it is data, whatever else it defines."""
@@ -86,8 +85,6 @@ class SearchResult:
 
 
 class FoundChunks(list[SearchResult]):
-    """Results with a warning."""
-
     def __init__(self, results: Iterable[SearchResult] = (), warning: str | None = None) -> None:
         super().__init__(results)
         self.warning = warning
@@ -112,8 +109,6 @@ class MalformedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """The metadata of a chunk file."""
-
     model: str
     dimensions: int
 
@@ -353,7 +348,6 @@ class ServedFiles:
 
     @property
     def exist(self) -> bool:
-        """Whether there is anything to serve: files, or a loaded collection."""
         return self._collection is not None or bool(chunk_files(self.folder))
 
     def collection(self) -> Collection:

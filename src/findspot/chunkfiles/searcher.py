@@ -58,11 +58,8 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The number of chunks that were written."""
-
     folder: str
     counts: dict[str, int]
-    """Chunk type → number of chunks."""
 
     @property
     def total(self) -> int:
@@ -200,7 +197,6 @@ def _title(chunk: StoredChunk, kind: ChunkType) -> str:
 
 
 def _about(chunk: StoredChunk) -> str:
-    """Return what a chunk is about: its breadcrumb, and the other names that it defines."""
     main = chunk.breadcrumb or ""
     last = main.rpartition(" > ")[2]
     others = [name for name in dict.fromkeys(chunk.symbols) if name != last]

@@ -63,10 +63,6 @@ class Tokenizer:
         """Return whether a word is long enough to score; operators find shorter words too."""
         return len(word) >= self.min_length
 
-    def count(self, words: Iterable[str]) -> int:
-        """Count the words that are tokens."""
-        return sum(map(self.is_token, words))
-
     def folded(self, text: str) -> str:
         """Return a text for case-insensitive search, with every character at its position."""
         return text.replace("İ", "I").lower() if self.lowercase else text  # it alone becomes two
@@ -163,8 +159,6 @@ _MOST_NAMED = 20
 
 
 class UnknownIndexError(FindspotError):
-    """No index has that name."""
-
     code = "INDEX_NOT_FOUND"
 
     def __init__(self, name: str, known: Sequence[str] = ()) -> None:
@@ -175,8 +169,6 @@ class UnknownIndexError(FindspotError):
 
 
 class DamagedIndexError(FindspotError):
-    """The file of an index cannot be read."""
-
     code = "INDEX_CORRUPT"
 
     def __init__(self, name: str, detail: str) -> None:
@@ -223,7 +215,6 @@ class Document:
 
     @property
     def metadata_json(self) -> str:
-        """The metadata as it is stored."""
         try:
             return json.dumps(self.metadata)
         except (TypeError, ValueError):
@@ -356,7 +347,6 @@ def file_document(path: Path, doc_id: str, settings: Settings) -> Document | Ski
 
 
 def bytes_document(doc_id: str, data: bytes, settings: Settings) -> Document | Skip:
-    """Return a document of bytes that were read elsewhere."""
     text = document_text(doc_id, data, settings.discover.secret_scan)
     return text if isinstance(text, Skip) else Document.checked(doc_id, text)
 

@@ -173,7 +173,9 @@ class DocumentIndex:
                 replaced = _delete(db, document.doc_id, self.tokenizer)
                 words = self.tokenizer.words(document.content)
                 _insert(db, document.doc_id, document.content, document.metadata_json, words)
-                added.append(AddedDocument(document.doc_id, self.tokenizer.count(words), replaced))
+                added.append(
+                    AddedDocument(document.doc_id, sum(map(self.tokenizer.is_token, words)), replaced)
+                )
             self._measure(db)
             check()
         return added
@@ -329,7 +331,6 @@ def name_in(path: Path) -> str | None:
 
 
 def _translated(name: str, path: Path) -> contextlib.AbstractContextManager[None]:
-    """Translate SQLite's errors into ours."""
     return translated(path, lambda detail: DamagedIndexError(name, detail))
 
 

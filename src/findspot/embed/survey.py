@@ -21,7 +21,6 @@ class Standing:
     detail: str
     """Where it is, or what is missing."""
     sends_to: str | None
-    """The service that texts are sent to, if any."""
     size_bytes: int | None = None
 
     @property

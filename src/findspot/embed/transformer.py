@@ -3,8 +3,8 @@
 The ONNX graph is written once from the weights, made int8, and stored beside the indexes; its operators are
 ONNX Runtime's own fused ones, so nothing is left to an optimiser, and torch is not needed. Texts go through
 it one at a time: int8 activations share a scale within a batch, so that a text would get another vector in
-company than alone, and on a CPU a batch is no faster. The weights come from the Hugging Face cache or the hub,
-and only with the expected SHA-256.
+company than alone, and on a CPU a batch is no faster. The weights come from the Hugging Face cache or the
+hub, and only with the expected SHA-256.
 """
 
 from __future__ import annotations
@@ -432,7 +432,6 @@ class TransformerEmbedder:
 
 
 def runtime_there() -> bool:
-    """Return whether the extra `minilm` is installed."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in _PACKAGES)

@@ -49,11 +49,8 @@ _EXAMPLE = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms on which a server answers."""
-
     read_only: bool = False
     guarded: bool = False
-    """Whether a request must have come with a token."""
     toolsets: tuple[str, ...] = ()
     """The toolsets to offer; those of the settings if empty."""
 
@@ -125,12 +122,9 @@ class AccessFile:
     tokens: tuple[Grant, ...] = ()
     oidc: OidcSettings | None = None
     groups: Mapping[str, Grant] = field(default_factory=dict)
-    """What each group of the issuer allows."""
 
 
 class Grants:
-    """All tokens that are accepted."""
-
     def __init__(self, fixed: Sequence[Grant] = (), file: Path | None = None) -> None:
         self._fixed = tuple(fixed)
         self._file = file
@@ -149,7 +143,6 @@ class Grants:
 
     @property
     def issuer(self) -> Issuer | None:
-        """The issuer whose tokens are accepted too, if there is one."""
         self._refresh()
         return self._issuer
 

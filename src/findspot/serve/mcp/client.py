@@ -91,12 +91,10 @@ class Client:
         self.memory = connection_memory(context)
         """What is remembered for as long as the client stays connected."""
         self.version = context.protocol_version
-        """The version of the protocol that the request is made in."""
         self.addresses: list[str] = []
         """The client's folders as it named them, once it was asked for them."""
         self._folders: list[Path] | None = None
         self.task: Task | None = None
-        """The task that the call is or may become."""
 
     @property
     def grant(self) -> Grant | None:
@@ -132,7 +130,6 @@ class Client:
 
     @property
     def capabilities(self) -> types.ClientCapabilities:
-        """What the client declared when it connected; empty where it declared nothing."""
         return self._session.client_capabilities or types.ClientCapabilities()
 
     @property

@@ -232,7 +232,6 @@ class Gate:
         self._ending = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_sessions: Counter[str] = Counter()
-        """By the name of their token; without tokens, by an empty name."""
         self.server = make_server(registry, library, replace(terms, guarded=grants is not None))
         self.server.middleware.append(self._count_sessions)
         self._sessions = StreamableHTTPSessionManager(self.server, max_sessions=MAX_SESSIONS)
@@ -323,7 +322,6 @@ class Gate:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Run from the start of the server until its end."""
         self._loop = asyncio.get_running_loop()
         await receive()
         async with self._sessions.run():

@@ -83,7 +83,6 @@ class OidcSettings(BaseModel, frozen=True, extra="forbid", alias_generator=to_ca
     audience: Annotated[Texts, Field(min_length=1)]
     """The ones that tokens for this server are issued for."""
     groups: dict[str, Projects]
-    """The projects of each group of users."""
     groups_claim: Text = "groups"
     resource: SafeAddress = Field(
         default_factory=lambda read: next(iter(read.get("audience", ())), ""), validate_default=True

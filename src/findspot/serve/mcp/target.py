@@ -122,7 +122,6 @@ async def _locate(call: Call, given: str | None, *, exact: bool = False) -> Targ
 
 
 async def _client_folders(call: Call) -> list[Path]:
-    """Return the client's folders, as far as they exist here and its token is for them."""
     grant, roots = call.client.grant, await call.client.folders()
     if grant is not None:
         roots = [folder for folder in roots if grant.covers(folder)]

@@ -88,7 +88,6 @@ class Task:
         await self._changed.wait()
 
     def note(self, message: str) -> None:
-        """Note how far the work is, for clients that poll."""
         if not self.finished:
             self.message, self.updated = message, datetime.now(UTC)
 
@@ -127,7 +126,6 @@ class Task:
         self.scope.cancel()
 
     def announce(self) -> None:
-        """Wake whoever waits for a change."""
         woken, self._changed = self._changed, anyio.Event()
         woken.set()
 

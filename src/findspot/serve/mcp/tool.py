@@ -213,7 +213,6 @@ class Tool:
     handler: Handler
     required: tuple[str, ...] = ()
     output: dict[str, Any] | None = None
-    """The shape of its values; None for a tool whose structured content is another server's."""
     annotations: dict[str, bool] = field(default_factory=lambda: READ_ONLY)
     enhanced_description: str = ""
     """Replaces the description if `enhancedToolDescriptions` is set."""
@@ -269,7 +268,6 @@ class Registry:
         self._tools = {tool.name: tool for tool in tools}
 
     def find(self, name: str, toolsets: Sequence[str]) -> Tool | None:
-        """Return the tool of that name, unless its toolset is not offered."""
         tool = self._tools.get(name)
         return tool if tool and tool.toolset in toolsets else None
 

@@ -270,7 +270,6 @@ class Call:
     library: Library
     client: Client
     read_only: bool
-    """Whether the call may change nothing."""
     _threads: Threads
     _tasks: Tasks
     _ending: threading.Event
@@ -347,7 +346,6 @@ class ToolCalls:
         self._threads = Threads()
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
-        """Return the result of a call, or the task or question that it becomes."""
         client = Client(context, params.input_responses, params.request_state)
         as_task = params.task is not None and context.protocol_version == TASKS_VERSION
         check_task_support(context, tool, as_task)
@@ -411,7 +409,6 @@ class ToolCalls:
     async def _run(
         self, task: Task, tool: Tool, client: Client, given: dict[str, Any], *, errors_fail: bool
     ) -> None:
-        """Run the call; how it ended is the task's outcome."""
         try:
             answer = await answer_of(tool, self.new_call(client), given)
         except (MCPError, InputNeededError) as error:
