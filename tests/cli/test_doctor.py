@@ -77,16 +77,6 @@ def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_p
     assert any("Codex: Findspot is not configured" in text for text in told)
 
 
-def test_for_people_each_line_says_what_to_do(findspot: Program, make_project: Make, tmp_path: Path) -> None:
-    done = findspot("doctor", make_project(), env={"HOME": str(tmp_path)})
-    assert done.code == 0
-    lines = done.out.splitlines()
-    assert lines[0].startswith("ok    python: ")
-    after = lines[[line.startswith("warn  index: ") for line in lines].index(True) + 1]
-    assert after.strip() == "→ Run `findspot index`."
-    assert not findspot.home.exists(), "looking leaves nothing behind"
-
-
 def test_a_damaged_index_is_an_error_and_rebuilt(findspot: Program, make_project: Make) -> None:
     root = make_project()
     findspot.make_index(root)
@@ -99,12 +89,6 @@ def test_a_damaged_index_is_an_error_and_rebuilt(findspot: Program, make_project
     assert findspot("status", root, "--json").json["status"] == "failed"
     assert findspot("index", root, "--json").json["filesIndexed"] == 4
     assert findspot("status", root, "--json").json["status"] == "ready"
-
-
-def test_a_folder_that_is_not_there(findspot: Program) -> None:
-    done = findspot("doctor", "nowhere", "--json")
-    assert done.code == 1
-    assert states(done.json["checks"])["project"] == "error"
 
 
 def test_watches_too_few_for_the_project(make_project: Make, tmp_path: Path) -> None:

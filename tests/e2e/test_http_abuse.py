@@ -82,34 +82,6 @@ def test_a_bad_message_is_refused_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "words"),
-    [
-        (
-            b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]',
-            -32600,
-            "send each message of a batch by itself",
-        ),
-        (b"42", -32600, "not an object"),
-        (b'{"jsonrpc": "2.0", "id": 81, "method": 7}', -32600, "'method' a string"),
-        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "params": 3}', -32600, "'params' an object"),
-        (b'{"jsonrpc"', -32700, "Parse error: "),
-    ],
-)
-def test_a_refusal_is_one_plain_line(
-    address: str, session: dict[str, str], body: bytes, code: int, words: str
-) -> None:
-    refused = post(address, body, **session)
-    error = json.loads(refused.read())["error"]
-    assert (refused.status, error["code"]) == (400, code)
-    assert words in error["message"]
-    assert "\n" not in error["message"]
-
-
-def test_an_unknown_version_of_the_protocol_is_refused(address: str, session: dict[str, str]) -> None:
-    assert post(address, call(7, "login"), **session | {"MCP_Protocol_Version": "1999-01-01"}).status == 400
-
-
-@pytest.mark.parametrize(
     ("header", "value", "status"),
     [
         ("Host", "localhost:1@evil.example", 421),
@@ -127,20 +99,6 @@ def test_more_than_a_name_and_a_port_is_no_address(
 def test_a_message_of_ten_megabytes(address: str, session: dict[str, str]) -> None:
     assert post(address, call(1, "x" * HUGE), **session).status == 413
     alive(address, session)
-
-
-def test_a_length_that_is_a_lie(address: str, session: dict[str, str]) -> None:
-    """A body that breaks off is dropped with its connection."""
-    asyncio.run(_broken_off(address))
-    alive(address, session)
-
-
-async def _broken_off(address: str) -> None:
-    parts = urlsplit(address)
-    _, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    writer.write(_request(parts.netloc, b'{"jsonrpc"', {}, claimed=5_000))
-    await writer.drain()
-    writer.close()
 
 
 def test_slow_bodies_without_a_token_keep_nobody_out(home: Path, shop: Path) -> None:

@@ -6,7 +6,6 @@ With a file as argument it appends a line to it for each call: the name of the t
 from __future__ import annotations
 
 import base64
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 PIXEL = base64.b64encode(b"not really a picture").decode()
-LINES = "".join(f"line {number}: café 😀\n" for number in range(5_000))
 
 READ_ONLY = {"readOnlyHint": True}
 TOOLS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
@@ -26,9 +24,7 @@ TOOLS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "refuse": ({"type": "object"}, READ_ONLY),
     "count": ({"type": "object"}, READ_ONLY),
     "wait": ({"type": "object"}, READ_ONLY),
-    "huge": ({"type": "object"}, READ_ONLY),
     "ask": ({"type": "object"}, READ_ONLY),
-    "think": ({"type": "object"}, READ_ONLY),
     "add": (
         {
             "type": "object",
@@ -40,7 +36,6 @@ TOOLS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     ),
     "erase": ({"type": "object", "properties": {"what": {"type": "string"}}}, {"destructiveHint": True}),
     "plain": ({"type": "object"}, None),
-    "env": ({"type": "object"}, READ_ONLY),
 }
 
 
@@ -88,8 +83,6 @@ async def answer(context: Any, name: str, given: dict[str, Any]) -> types.CallTo
         log("wait started")
         await session.report_progress(1, None, "waiting")
         await anyio.sleep(3600)
-    if name == "huge":
-        return text(LINES, structured_content={"lines": LINES.splitlines()})
     if name == "ask":
         form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
         reply = await session.elicit_form("Who are you?", form, context.request_id)
@@ -97,8 +90,6 @@ async def answer(context: Any, name: str, given: dict[str, Any]) -> types.CallTo
     if name == "add":
         total = given["a"] + given["b"]
         return text(str(total), structured_content={"status": total, "code": None})
-    if name == "env":
-        return text(" ".join(sorted(os.environ)))
     return text(f"{name} {given}")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -111,13 +109,3 @@ def index(catalogue: Catalogue, *sources: Path, **options: Any) -> Built:
     own = {"provider": "local:static", "agree": list}
     own |= {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
     return catalogue.indexer.index(sources, BuildOptions(**options), **own)[1]
-
-
-@pytest.fixture
-def http_server(tmp_path: Path) -> Iterator[str]:
-    """The address of the example server over HTTP, on loopback."""
-    port_file = tmp_path / "port"
-    os.mkfifo(port_file)
-    with subprocess.Popen([sys.executable, str(SERVER), "http", str(port_file)]) as process:
-        yield f"http://127.0.0.1:{port_file.read_text()}/mcp"
-        process.kill()

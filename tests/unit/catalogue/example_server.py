@@ -1,7 +1,6 @@
 """A small MCP server, good or bad as its first argument says.
 
 notes            three tools, over two pages
-http             the same with the SDK over HTTP; writes its port to the file that is the second argument
 changing FIFO    gains a tool, and says so, whenever a line comes through the FIFO
 endless          three tools on a list that never ends
 silent           never answers
@@ -9,7 +8,7 @@ dying            dies when it is asked for its tools
 tools NAME...    these tools; each start is a line of the file `started` in the home folder. `env` tells the
                  variables that it got, `banner` greets first, `fail` ends at once, `hang` never answers
 
-On a pipe it needs nothing but Python, so that it starts thirty times faster than a server with the SDK.
+It needs nothing but Python, so that it starts thirty times faster than a server with the SDK.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 import threading
 from pathlib import Path
@@ -103,21 +101,6 @@ def send(**message: Any) -> None:
     sys.stdout.flush()
 
 
-async def serve_http(example: Example, port_file: Path) -> None:
-    import mcp_types as types
-    import uvicorn
-    from mcp.server.lowlevel.server import Server
-
-    async def list_tools(_: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult.model_validate(example.list_tools(params and params.cursor))
-
-    server: Server[Any] = Server("example", version="1", on_list_tools=list_tools)
-    listener = socket.create_server(("127.0.0.1", 0))
-    port_file.write_text(str(listener.getsockname()[1]))
-    config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
-    await uvicorn.Server(config).serve(sockets=[listener])
-
-
 def start(names: list[str]) -> None:
     with Path.home().joinpath("started").open("a") as log:
         log.write(f"{os.getpid()} {' '.join(names)}\n")
@@ -135,10 +118,6 @@ def main(kind: str, arguments: list[str]) -> None:
         start(arguments)
     if kind == "silent":
         sys.stdin.read()
-    elif kind == "http":
-        import anyio
-
-        anyio.run(serve_http, example, Path(arguments[0]))
     else:
         example.serve()
 

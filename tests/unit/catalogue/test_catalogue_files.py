@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,11 +111,6 @@ def test_dtype_is_the_precision_of_the_vectors(
     assert opened.search("read a file", ToolSearchOptions(SearchMode.EMBEDDING)).tools
 
 
-def test_an_unknown_dtype_is_refused(open_catalogue: Open, write: Write) -> None:
-    with pytest.raises(InvalidArgumentError, match="'dtype' must be one of fp32, fp16, q8, not 'q3'"):
-        index(open_catalogue(), write("tools.json", TOOLS), dtype="q3")
-
-
 def test_the_text_of_a_tool_is_everything_that_is_said_of_it() -> None:
     tool = ToolDefinition(
         "mail__send", "mail", "Send  it.\nNow.", "Send", input_schema=TOOLS[1]["inputSchema"]
@@ -151,15 +145,6 @@ def test_a_schema_that_goes_on_for_ever_is_read_to_a_depth() -> None:
     assert searchable_text(fields(ToolDefinition("x", "", input_schema=schema))) == "x again"
 
 
-def test_a_long_text_is_read_to_a_limit() -> None:
-    long = "word " * 10**6
-    tool = ToolDefinition("n" * 10**6, "", long, long, {"properties": {"p" * 10**6: {"description": long}}})
-    read = fields(tool)
-    assert [len(field) for field in read] == [20_000] * 5
-    assert len(searchable_text(read)) == 20_000
-    assert searchable_text(fields(ToolDefinition("x", "", long))).endswith(" word wor")
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -175,16 +160,6 @@ def test_lists_of_tools_in_every_form(write: Write, value: Any) -> None:
         "filesystem__read_file", "mail__send_email", "weather__get_forecast",
     ]  # fmt: skip
     assert read.lists[1].tools[0].input_schema == TOOLS[1]["inputSchema"]
-
-
-def test_another_index_is_a_source(catalogue: Catalogue, tmp_path: Path) -> None:
-    assert catalogue.project_index is not None
-    copied = tmp_path / "other.json"
-    shutil.copy(catalogue.project_index, copied)
-    read = read_sources([copied])
-    assert [tool for listed in read.lists for tool in listed.tools] == [
-        catalogue.get(name) for name in ("read_file", "send_email", "get_forecast")
-    ]
 
 
 @pytest.mark.parametrize(

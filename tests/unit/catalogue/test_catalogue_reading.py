@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
+from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, write_index
 from findspot.catalogue.known_clients import project_files
-from findspot.catalogue.search_modes import MAX_QUERY_CHARS
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
@@ -37,12 +35,6 @@ class TestSources:
         assert read_one(write, entry) == ServerSpec(
             "a", "run", ("1", "-x"), {"K": "2"}, "sub", source=root / "mcp.json"
         )
-
-    @pytest.mark.parametrize("key", ["url", "httpUrl"])
-    def test_an_address_comes_before_a_command(self, write: Write, key: str, root: Path) -> None:
-        entry = {"command": "run", key: "https://x/mcp", "headers": {"A": 1}, "args": None, "env": None}
-        expected = ServerSpec("a", url="https://x/mcp", headers={"A": "1"}, source=root / "mcp.json")
-        assert read_one(write, entry) == expected
 
     @pytest.mark.parametrize("entry", ["text", None, {}, {"command": ""}, {"args": ["x"]}])
     def test_an_entry_without_either_is_noted(self, write: Write, entry: Any) -> None:
@@ -131,26 +123,6 @@ class TestIndexFile:
         with pytest.raises(CatalogueCorruptError, match="cannot be read"):
             read_bytes(path)
 
-    def test_odd_values_are_read_as_far_as_they_go(self, path: Path) -> None:
-        servers = {"a": {"tools": "3"}, "b": 3, "c": {"fingerprint": "f", "tools": 2, "updatedAt": "now"}}
-        tool = {"name": "t", "title": "", "description": 7, "outputSchema": [], "annotations": 3}
-        value = {
-            "version": "1.9", "createdAt": "then", "servers": servers,
-            "tools": [
-                {"tool": tool, "tokens": ["x"], "counts": []},
-                {"tool": {"name": "u"}, "searchableText": "big tea", "tokens": ["tea"], "counts": [2]},
-            ],
-        }  # fmt: skip
-        read = parse_index(path, json.dumps(value).encode())
-        assert read.servers == {"a": ServerState("", 0, ""), "c": ServerState("f", 2, "now")}
-        assert (read.created_at, read.updated_at, read.provider, read.dtype) == ("then", "then", None, "fp16")
-        first, second = read.tools
-        assert first.tool == ToolDefinition("t", "")
-        assert (first.searchable_text, first.tokens, first.counts) == ("t", ("t",), (1,))
-        assert (second.searchable_text, second.tokens, second.counts) == ("big tea", ("tea",), (2,))
-        assert not read.has_embeddings
-        assert not replace(read, provider="local:static").has_embeddings
-
 
 def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: Write) -> None:
     opened = open_catalogue()
@@ -162,14 +134,6 @@ def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: 
     assert opened.get("long").description == "b" * 19_999 + "…"
     found = {name: opened.search(name).tools[0].description for name in ("shown", "cut")}
     assert found == {"shown": texts["shown"], "cut": "d" * 1_999 + "…"}
-
-
-def test_the_limits_of_a_query(catalogue: Catalogue) -> None:
-    blank = " " * (MAX_QUERY_CHARS - 4)
-    assert catalogue.search(f"{blank}read").tools
-    with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
-        catalogue.search(f"{blank}    read")
-    assert MAX_QUERY_CHARS == 20_000
 
 
 def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Write) -> None:

@@ -16,9 +16,9 @@ from findspot.catalogue.catalogue_build import Built
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import parse_index, read_index
 from findspot.catalogue.search_modes import EmbeddingStrategy
-from findspot.catalogue.tool_record import ToolSearchOptions
 from findspot.catalogue.transports import ProcessNotes
 from findspot.engine import Engine
+from remote_server import RemoteServer
 
 from .conftest import TOOLS, Write, entry, index
 
@@ -37,19 +37,18 @@ def names(catalogue: Catalogue) -> set[str]:
     return set(catalogue.tools().names)
 
 
-def test_servers_over_pipes_and_http_are_asked(open_catalogue: Open, write: Write, http_server: str) -> None:
+def test_servers_over_pipes_and_http_are_asked(open_catalogue: Open, write: Write) -> None:
     opened = open_catalogue()
-    config = {"local": entry("notes"), "web": {"type": "http", "url": http_server}}
-    built = index(opened, write("mcp.json", {"mcpServers": config}))
-    assert outcomes(built) == {"local": ("indexed", 3), "web": ("indexed", 3)}
-    assert names(opened) == {
-        f"{server}__{tool}" for server in ("local", "web") for tool in ("read_note", "write_note", "weather")
-    }
+    with RemoteServer(needs_login=False) as server:
+        config = {"local": entry("notes"), "web": {"type": "http", "url": server.url}}
+        built = index(opened, write("mcp.json", {"mcpServers": config}))
+    assert outcomes(built) == {"local": ("indexed", 3), "web": ("indexed", 1)}
+    local = {f"local__{tool}" for tool in ("read_note", "write_note", "weather")}
+    assert names(opened) == {"web__add"} | local
     tool = opened.get("local__write_note")
     assert (tool.title, tool.description) == ("Write Note", "Save a note.")
     assert tool.input_schema["properties"]["color"]["enum"] == ["crimson", "teal"]
     assert tool.annotations == {"readOnlyHint": True}
-    assert opened.search("crimson", ToolSearchOptions(server="web")).tools[0].name == "web__write_note"
 
 
 def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -> None:

@@ -18,7 +18,7 @@ from findspot.catalogue.client_configs import (
     without_literals,
 )
 from findspot.catalogue.known_clients import Machine, project_files, user_files
-from findspot.catalogue.server_sources import ServerSpec, Sources, find_configurations, read_sources
+from findspot.catalogue.server_sources import ServerSpec, find_configurations, read_sources
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import InvalidArgumentError
 
@@ -297,9 +297,6 @@ class TestClaudeCode:
         assert [spec.name for spec in sources.servers] == ["everywhere"]
         assert sources.notes == ()
 
-    def test_a_file_without_servers_is_a_configuration(self, put: Put) -> None:
-        assert read(put("c.json", '{"projects": {"/p": {}}}')) == {}
-
 
 @pytest.mark.parametrize(
     ("name", "given", "is_ours"),
@@ -373,12 +370,6 @@ def test_configurations_without_servers_are_passed_over(put: Put, home: Path) ->
     put(".claude.json", json.dumps({"projects": {str(work): {"mcpServers": {"here": {"command": "x"}}}}}))
     assert find_configurations(work, machine)[0] == [work / ".mcp.json", claude]
     assert find_configurations(None, machine) == ([own], [])
-
-
-def test_a_list_of_tools_is_no_configuration() -> None:
-    assert server_table({"tools": [], "mcpServers": {}}, None) is None
-    assert server_table([], None) is None
-    assert Sources().names == set()
 
 
 def test_tools_that_a_client_leaves_out_are_not_indexed(

@@ -16,7 +16,6 @@ from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
     description,
-    read_build_record,
     write_build_record,
 )
 from findspot.catalogue.server_registry import ServerRegistry
@@ -31,10 +30,6 @@ def agreements(tmp_path: Path) -> Agreements:
 
 
 class TestAgreements:
-    def test_nothing_is_agreed_to_at_first(self, agreements: Agreements) -> None:
-        assert not agreements.holds(SPEC)
-        assert not agreements.is_known(SPEC)
-
     def test_an_agreement_lasts(self, agreements: Agreements, tmp_path: Path) -> None:
         other = replace(SPEC, name="other")
         agreements.add([SPEC])
@@ -147,18 +142,6 @@ class TestDescription:
     def test_a_long_command_is_shown_whole(self) -> None:
         long = "echo " + "x" * 9_000 + "; curl evil.example; " + "y" * 9_000
         assert long in description(replace(SPEC, args=("-c", long)))[1]
-
-
-class TestBuildRecords:
-    record = BuildRecord({Path("/p/a.json"): ("x", "y")}, True, "local:static", {"x": "no answer"})
-
-    def test_a_record_is_read_as_it_was_written(self, tmp_path: Path) -> None:
-        one, two = tmp_path / "one.json", tmp_path / "two.json"
-        assert read_build_record(tmp_path, one) == BuildRecord()
-        write_build_record(tmp_path, one, self.record)
-        write_build_record(tmp_path, two, BuildRecord())
-        assert read_build_record(tmp_path, one) == self.record
-        assert read_build_record(tmp_path, two) == BuildRecord()
 
 
 class TestNotice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import anyio
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from findspot.catalogue.oauth import Login, LoginError, Logins, _is_safe, log_in, remote_server
+from findspot.catalogue.oauth import LoginError, Logins, _is_safe, log_in, remote_server
 from findspot.catalogue.server_pool import ask_servers
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.transports import RemoteServerError
@@ -331,23 +330,6 @@ class TestHostile:
                 "The login could not be renewed: HTTP 307 from the authorization server."
             )
             assert other.seen == []
-
-
-def test_a_damaged_login_is_none(logins: Logins, tmp_path: Path) -> None:
-    stored = Login.model_validate(
-        {"url": "https://x", "tokens": {"access_token": "a"}, "client": {"client_id": "c"}}
-    )
-    logins.write(stored, ServerSpec("web", url="https://x"))
-    assert logins.read("https://x") == stored
-    [file] = (tmp_path / "findspot" / "logins").glob("*.json")
-    for text in (
-        "{",
-        "[]",
-        json.dumps({"url": "https://x"}),
-        file.read_text().replace("https://x", "https://y"),
-    ):
-        file.write_text(text)
-        assert logins.read("https://x") is None
 
 
 class TestWhichServer:

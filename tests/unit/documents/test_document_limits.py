@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.documents import Document, NamedIndexes, Tokenizer
+from findspot.documents import Document, NamedIndexes, named_indexes
 
 LIMIT = 64_000_000
 
@@ -49,24 +49,6 @@ class TestMemory:
         assert held(indexes) == pytest.approx(empty, abs=20_000)
 
 
-def test_a_thousand_indexes_in_memory(tmp_path: Path) -> None:
-    indexes = NamedIndexes(tmp_path, LIMIT)
-    for number in range(999):
-        info = indexes.create(f"index-{number}")
-    assert (info.name, info.backend, info.documents) == ("index-998", "memory", 0)
-    with pytest.raises(InvalidArgumentError, match="There are 1,000 indexes in memory already"):
-        indexes.create("one-more")
-    assert indexes.create("one-more", "disk").backend == "disk"
-    indexes.drop("index-7")
-    indexes.create("again")
-
-
-@pytest.mark.parametrize("length", [0, 101, "0", "101", "²", "", None, 2.0, -1])
-def test_other_lengths_of_tokens_are_refused(length: object) -> None:
-    with pytest.raises(InvalidArgumentError, match="a whole number from 1 to 100"):
-        Tokenizer.from_config({"min_length": length})
-
-
 class TestManyDocuments:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -82,3 +64,12 @@ class TestManyDocuments:
         assert [found.metadata["n"] for found in answer.results] == list(range(1_900))
         assert answer.results[901].highlights == ("plan 901 trip",)
         assert indexes.search('"plan 3 trip"', 5, "shelf").results[0].doc_id == "d0003"
+
+
+def test_indexes_in_memory_are_limited_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named_indexes, "MAX_MEMORY_INDEXES", 2)
+    indexes = NamedIndexes(tmp_path, LIMIT)
+    indexes.create("one")
+    with pytest.raises(InvalidArgumentError, match="There are 2 indexes in memory already"):
+        indexes.create("more")
+    assert indexes.create("more", "disk").backend == "disk"

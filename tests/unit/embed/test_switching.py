@@ -139,29 +139,6 @@ def test_a_service_that_fails_leaves_nothing_half_indexed(
     assert "provider failed" in (status.last_error or "")
 
 
-def test_a_run_that_fails_half_way_keeps_whole_files_and_is_gone_on_with(
-    by_http: Loopback, engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("findspot.indexing.embedding.BATCH_CHUNKS", 1)
-    project = engine.project(root)
-
-    def fail_on_one_file(request: Request) -> Reply:
-        if request.body and any("radius" in text for text in request.body["texts"]):
-            return Reply(500, "no")
-        return embed_service(request)
-
-    by_http.answer = fail_on_one_file
-    with pytest.raises(ProviderError):
-        project.update()
-    with project.store.snapshot() as snapshot:
-        assert not snapshot.chunks.of_file("src/area.py")
-    by_http.answer = embed_service
-    assert project.update().total_files == len(FILES)
-    assert project.status().state is IndexState.READY
-    with project.store.snapshot() as snapshot:
-        assert snapshot.chunks.of_file("src/area.py")
-
-
 def test_another_model_is_refused_and_the_command_that_helps_is_named(
     engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,9 +43,18 @@ from findspot.core.paths import expanded, home_folder
 from findspot.core.settings import HttpSettings
 from findspot.serve.library import Library
 from findspot.serve.listening import listen, serve
-from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, grant_of, granted_all
+from findspot.serve.mcp.access import (
+    IN_SCOPE,
+    OPEN,
+    Grant,
+    Grants,
+    Terms,
+    TokenRefusedError,
+    grant_of,
+    granted_all,
+    is_metadata_path,
+)
 from findspot.serve.mcp.client_stream import NoMessageError, read_message
-from findspot.serve.mcp.oidc import TokenRefusedError, is_metadata_path
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tool import Registry

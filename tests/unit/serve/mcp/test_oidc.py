@@ -17,14 +17,15 @@ from jwt.algorithms import RSAAlgorithm
 from starlette.responses import JSONResponse, Response
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.serve.mcp import oidc
-from findspot.serve.mcp.access import Grants, read_access
-from findspot.serve.mcp.oidc import (
+from findspot.serve.mcp import access
+from findspot.serve.mcp.access import (
+    Grants,
     Identity,
     Issuer,
     IssuerUnavailableError,
     OidcSettings,
     TokenRefusedError,
+    read_access,
 )
 from oidc_issuer import DISCOVERY, KEYS, OidcIssuer
 
@@ -187,7 +188,7 @@ class TestKeys:
         verify(checker, issuer.token("alice", []))
 
     def test_known_keys_work_while_the_issuer_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(oidc, "KEYS_S", 1e-9)
+        monkeypatch.setattr(access, "KEYS_S", 1e-9)
         with OidcIssuer(audience=AUDIENCE) as issuer:
             checker, token = Issuer(settings(issuer)), issuer.token("alice", [])
             verify(checker, token)
