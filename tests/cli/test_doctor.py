@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from findspot.core.log import at_least, last_lines, log_file
+from findspot.core.log import last_lines, log_file
 from findspot.serve.cli.doctor import watching
 from program import Program
 
@@ -122,5 +122,5 @@ class TestLogs:
         rows = findspot("logs", "--json", "--level", "warning").json["lines"]
         expected = {"time": "2026-01-02 03:04:05", "level": "ERROR", "part": "findspot.test"}
         assert rows == [expected | {"message": "bad"}, {"message": "  detail"}]
-        assert len(last_lines(log_file(findspot.home), 100)[0]) == 8
-        assert at_least("CRITICAL", last_lines(log_file(findspot.home), 100)[0]) == []
+        assert len(last_lines(log_file(findspot.home), 100)) == 8
+        assert last_lines(log_file(findspot.home), 100, "CRITICAL") == []

@@ -12,7 +12,6 @@ import logging.handlers
 import os
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
@@ -89,32 +88,23 @@ def log_file(home: Path) -> Path:
     return home / "logs" / LOG_FILE
 
 
-def last_lines(current: Path, count: int) -> tuple[list[str], int]:
-    """Return the last lines of a log, older files included if needed, and the size of the newest file."""
+def last_lines(current: Path, count: int, level: str | None = None) -> list[str]:
+    """Return the last lines of a log, older files included if needed; only records of a level and above."""
     lines: list[str] = []
-    end = 0
     older = [current.with_name(f"{current.name}.{number}") for number in range(1, _BACKUPS + 1)]
     for path in (current, *older):
         if len(lines) >= count or not path.is_file():
             break
-        data = path.read_bytes()
-        end = len(data) if path == current else end
-        lines = data.decode("utf-8", "replace").splitlines() + lines
-    return lines[-count:], end
-
-
-def at_least(level: str, lines: Iterable[str]) -> list[str]:
-    """Return the records of a level and above, with the lines that belong to them."""
-    lines_shown: list[str] = []
-    wanted = LEVELS[LEVELS.index(level) :]
-    inside = False
-    for line in lines:
-        record = RECORD.match(line)
-        if record:
+        lines = path.read_text("utf-8", "replace").splitlines() + lines
+    wanted = LEVELS[LEVELS.index(level) if level else 0 :]
+    shown: list[str] = []
+    inside = level is None
+    for line in lines[-count:]:
+        if record := RECORD.match(line):
             inside = record["level"] in wanted
         if inside:
-            lines_shown.append(line)
-    return lines_shown
+            shown.append(line)
+    return shown
 
 
 def record_object(line: str) -> dict[str, str]:

@@ -21,8 +21,8 @@ from findspot.workspace import Asked, is_workspace
 
 
 @contextlib.contextmanager
-def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
-    with _engine(flags) as engine:
+def open_engine() -> Iterator[Engine]:
+    with _engine(None) as engine:
         _show_warnings(engine.settings)
         yield engine
 

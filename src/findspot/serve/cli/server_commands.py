@@ -18,7 +18,7 @@ import click
 from findspot.core.caller import working_folder
 from findspot.core.config import SERVED, load_settings, terminal_settings
 from findspot.core.files import make_private_dir, write_atomic
-from findspot.core.log import LEVELS, at_least, keep_log, last_lines, log_file, record_object
+from findspot.core.log import LEVELS, keep_log, last_lines, log_file, record_object
 from findspot.core.paths import home_folder, index_folder, project_root
 from findspot.core.settings import CATALOGUE_TOOLSET
 from findspot.core.utc_time import age
@@ -219,8 +219,7 @@ def logs(reply: Reply, lines: int, level: str | None, only_path: bool) -> None:
     if only_path:
         reply.give({"path": str(path)}, str(path))
         return
-    shown, _ = last_lines(path, lines)
-    shown = at_least(level, shown) if level else shown
+    shown = last_lines(path, lines, level)
     reply.answer_program({"path": str(path), "lines": [record_object(line) for line in shown]})
     if not shown:
         output.note(f"Nothing is logged yet ({path}).")
